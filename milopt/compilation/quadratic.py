@@ -1,0 +1,105 @@
+"""A quadratic form kept in the pieces it was declared in: P = sum_k R_k' W_k R_k.
+
+Solvers ask for it as they like it: sparse, dense, times a vector, or a principal submatrix. A piece whose rows R are a
+selection and whose W is dense never becomes a larger dense matrix unless someone asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """`x' R' W R x`: R is sparse (k x n); W is a diagonal given as a vector (k) or a symmetric matrix (k x k)."""
+
+    rows: sp.csr_array
+    weight: Vector | Matrix
+
+    def times(self, x: Vector) -> Vector:
+        inner = self.rows @ x
+        weighted = self.weight * inner if self.weight.ndim == 1 else self.weight @ inner
+        return np.asarray(self.rows.T @ weighted)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The matrix P of `1/2 x'Px`, as a sum of pieces over n columns."""
+
+    size: int
+    pieces: tuple[Piece, ...] = ()
+
+    @property
+    def is_zero(self) -> bool:
+        return not self.pieces
+
+    def times(self, x: Vector) -> Vector:
+        """P x."""
+        total = np.zeros(self.size)
+        for piece in self.pieces:
+            total += piece.times(x)
+        return total
+
+    def value(self, x: Vector) -> float:
+        """1/2 x'Px."""
+        return 0.5 * float(x @ self.times(x))
+
+    @cached_property
+    def sparse(self) -> sp.csc_array:
+        """P as a symmetric sparse matrix."""
+        total = sp.csc_array((self.size, self.size))
+        for piece in self.pieces:
+            weight = sp.diags_array(piece.weight) if piece.weight.ndim == 1 else sp.csr_array(piece.weight)
+            total = total + (piece.rows.T @ weight @ piece.rows)
+        total = sp.csc_array((total + total.T) * 0.5)
+        total.sum_duplicates()
+        return total
+
+    @cached_property
+    def dense(self) -> Matrix:
+        """P as a symmetric dense matrix."""
+        total = np.zeros((self.size, self.size))
+        for piece in self.pieces:
+            total += _dense_piece(piece)
+        return total
+
+    def submatrix(self, index: npt.NDArray[np.intp]) -> Matrix:
+        """P restricted to the rows and columns in `index`, dense."""
+        total = np.zeros((index.size, index.size))
+        for piece in self.pieces:
+            total += _dense_piece(Piece(sp.csr_array(piece.rows[:, index]), piece.weight))
+        return total
+
+    @cached_property
+    def diagonal(self) -> Vector:
+        """The diagonal of P."""
+        total = np.zeros(self.size)
+        for piece in self.pieces:
+            if piece.weight.ndim == 1:
+                total += np.asarray(piece.rows.multiply(piece.rows).T @ piece.weight)
+            else:
+                half = piece.rows.T @ piece.weight
+                total += np.asarray(piece.rows.T.multiply(half).sum(axis=1)).ravel()
+        return total
+
+
+def _dense_piece(piece: Piece) -> Matrix:
+    """R'WR, through the selection when every row of R has at most one entry and every column too."""
+    rows, weight = piece.rows, piece.weight
+    if weight.ndim == 1:
+        return np.asarray((rows.T @ sp.diags_array(weight) @ rows).toarray())
+    used = np.flatnonzero(np.diff(rows.indptr))
+    columns = rows.indices
+    if used.size == columns.size == np.unique(columns).size:
+        block = np.zeros((rows.shape[1], rows.shape[1]))
+        block[np.ix_(columns, columns)] = weight[np.ix_(used, used)] * np.outer(rows.data, rows.data)
+        return block
+    return np.asarray(rows.T @ np.asarray((rows.T @ weight.T).T))

@@ -1,0 +1,111 @@
+"""What flat solvers get:  min 1/2 x'Px + q'x + c   s.t.  F x + g in K,  lower <= x <= upper,  some x integer.
+
+K is a product of zero, non-negative and second-order cones, one `RowBlock` after the other. The multiplier z of the
+rows lies in the dual cone K*, and  P x + q = F'z + reduced costs  (reduced cost >= 0 at a lower bound, <= 0 at an
+upper bound). For HiGHS that is `row_lower = -g`; Clarabel and ECOS get `A = -F`, `b = g`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Quadratic, Vector
+
+
+class Cone(Enum):
+    """A factor of K; a second-order block is one cone `(t, v): t >= ||v||`, t first."""
+
+    ZERO = "zero"
+    NONNEGATIVE = "nonnegative"
+    SECOND_ORDER = "second-order"
+
+
+@dataclass(frozen=True)
+class ColumnBlock:
+    """Consecutive columns that came from one named variable (or auxiliary) of the program."""
+
+    name: str
+    start: int
+    stop: int
+    scalar: bool = False
+    """Declared without a shape: its one column is called by the bare name."""
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Consecutive rows that came from one named constraint block, all in one kind of cone."""
+
+    name: str
+    cone: Cone
+    start: int
+    stop: int
+    labels: tuple[str, ...] | None = None
+    """One label a row, such as "17" or "3,17" for instance 17 of bag 3; None means 0, 1, 2, ..."""
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class StandardForm:
+    """A flat program; immutable. See the module for signs."""
+
+    name: str
+    P: Quadratic
+    q: Vector
+    constant: float
+    F: sp.csr_array
+    g: Vector
+    lower: Vector
+    upper: Vector
+    integer: npt.NDArray[np.bool_]
+    columns: tuple[ColumnBlock, ...]
+    rows: tuple[RowBlock, ...]
+    maximize: bool = False
+    """The program was declared as a maximisation; this form is the minimisation of its negative."""
+
+    @property
+    def n(self) -> int:
+        return int(self.q.size)
+
+    @property
+    def m(self) -> int:
+        return int(self.g.size)
+
+    def value(self, x: Vector) -> float:
+        """1/2 x'Px + q'x + c."""
+        return self.P.value(x) + float(self.q @ x) + self.constant
+
+    def rows_in(self, cone: Cone) -> npt.NDArray[np.intp]:
+        """Indices of the rows in one kind of cone."""
+        ranges = [np.arange(block.start, block.stop) for block in self.rows if block.cone is cone]
+        return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.intp)
+
+    @property
+    def second_order(self) -> tuple[RowBlock, ...]:
+        """The second-order cones, one block each."""
+        return tuple(block for block in self.rows if block.cone is Cone.SECOND_ORDER)
+
+    def column_names(self) -> list[str]:
+        """One readable name a column: `b`, `slack[3]`."""
+        return [
+            block.name if block.scalar else f"{block.name}[{i}]" for block in self.columns for i in range(block.size)
+        ]
+
+    def row_names(self) -> list[str]:
+        """One readable name a row: `margin[3]`, or `margin[3,17]` for instance 17 of bag 3."""
+        names: list[str] = []
+        for block in self.rows:
+            labels = block.labels if block.labels is not None else [str(i) for i in range(block.size)]
+            names.extend(f"{block.name}[{label}]" for label in labels)
+        return names

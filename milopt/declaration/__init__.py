@@ -1,0 +1,1 @@
+"""What a model author writes with: bags, kernels, variables, functions, atoms, programs."""

@@ -1,0 +1,52 @@
+"""The one exception tree: every mistake a person can make ends in a `MiloptError` of one sentence.
+
+`exit_code` is what the command line returns for it: 2 for bad input, 3 for an uncertified point, 4 for a missing solver.
+"""
+
+from __future__ import annotations
+
+
+class MiloptError(Exception):
+    """Root of the tree; the message says what is wrong, where, and what to do."""
+
+    exit_code = 2
+
+
+class BagsError(MiloptError, ValueError):
+    """The data are not bags: empty, ragged, not finite, or not matching their labels."""
+
+
+class ParameterError(MiloptError, ValueError):
+    """A hyper-parameter, option or program parameter is out of its range."""
+
+
+class DeclarationError(MiloptError, ValueError):
+    """A program was declared wrongly: names, shapes, or operations an expression does not have."""
+
+
+class ConvexityError(MiloptError):
+    """The program is not convex where the chosen route needs it to be."""
+
+
+class UnsupportedError(MiloptError):
+    """The solver does not take this kind of program; the message says who could."""
+
+
+class UnknownNameError(MiloptError, LookupError):
+    """No solver, model or block has this name; the message gives the near names."""
+
+
+class MissingSolverError(MiloptError):
+    """The solver is known but not installed; the message gives the command that installs it."""
+
+    exit_code = 4
+
+
+class UncertifiedError(MiloptError):
+    """The point does not carry the certificate that was promised."""
+
+    exit_code = 3
+
+
+class MiloptWarning(UserWarning):
+    """Something a person should know, and that does not stop the work."""

@@ -1,0 +1,1 @@
+"""Looking at programs: summaries, files, pictures, and other modelling languages."""

@@ -1,0 +1,1 @@
+"""What comes back: results, certificates, statuses, polish."""

@@ -1,0 +1,39 @@
+"""The two axes of an outcome: why the algorithm ended, and what is known about the point it left."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Termination(Enum):
+    """Why the algorithm ended."""
+
+    OPTIMAL = "optimal"
+    """A global optimum, and the certificate holds."""
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    LIMIT = "limit"
+    """A time or iteration limit, or Ctrl-C; the best point is kept."""
+    STALLED = "stalled"
+    """The solver stopped without reaching its tolerance."""
+    STATIONARY = "stationary"
+    """The last convex step is certified and the witnesses repeat, or a KKT point of a non-convex quadratic."""
+    CYCLE = "cycle"
+    """An alternation came back to an earlier selection; the best iterate is kept."""
+    ERROR = "error"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class PointStatus(Enum):
+    """What is known about the point that came back."""
+
+    NONE = "none"
+    FEASIBLE = "feasible"
+    """A point is there; its residuals do not all hold at tolerance."""
+    CERTIFIED = "certified"
+    """Primal, dual and gap residuals, recomputed from the program, hold at tolerance."""
+
+    def __str__(self) -> str:
+        return self.value

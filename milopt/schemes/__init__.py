@@ -1,0 +1,1 @@
+"""Algorithms over programs: direct, convex-concave, representatives, exact."""

@@ -1,0 +1,1 @@
+"""Solvers, engines, sessions, and the registry that finds them."""

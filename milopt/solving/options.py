@@ -1,0 +1,44 @@
+"""The knobs every solver shares, checked once by milopt and mapped by each solver to its own settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from types import MappingProxyType
+
+from milopt.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person may ask of any solver.
+
+    `tolerance` is the certificate's: a solver maps it to its own settings, usually tighter.
+    `extra` is passed through untouched, in the solver's own names.
+    """
+
+    time_limit: float | None = None
+    """Seconds for the whole call, a scheme's every step included; None for no limit."""
+    threads: int = 1
+    verbose: bool = False
+    """Keep the solver's raw log in `result.log`."""
+    tolerance: float = 1e-6
+    polish: bool = True
+    """Refine an LP or QP answer on its guessed active rows when it misses `tolerance`."""
+    lazy: bool | None = None
+    """Generate the epigraph rows of `bag_max` on demand; None decides by their number."""
+    form: str = "auto"
+    """How functions reach a flat solver: "coordinates", "dual", or "auto" as the solver prefers."""
+    extra: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        limit = self.time_limit
+        if limit is not None and not (isinstance(limit, Real) and limit > 0):
+            raise ParameterError(f"time_limit must be a positive number of seconds or None, not {limit!r}.")
+        if not (isinstance(self.threads, Integral) and self.threads >= 1):
+            raise ParameterError(f"threads must be an integer of at least 1, not {self.threads!r}.")
+        if not (isinstance(self.tolerance, Real) and 0 < self.tolerance < 1):
+            raise ParameterError(f"tolerance must lie between 0 and 1, not {self.tolerance!r}.")
+        if self.form not in ("auto", "coordinates", "dual"):
+            raise ParameterError(f'form must be "auto", "coordinates" or "dual", not {self.form!r}.')

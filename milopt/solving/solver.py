@@ -1,0 +1,74 @@
+"""What a solver must be: a name, what it takes, whether it is installed, and an engine for flat programs.
+
+A new solver is one file with a subclass and one entry point in the group `milopt.solvers`:
+
+    class Clarabel(Solver):
+        name = "clarabel"
+        features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
+        module = "clarabel"
+
+        def engine(self, form: StandardForm, options: Options) -> Engine: ...
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+from milopt.compilation.standard_form import StandardForm
+from milopt.solving.engine import Engine
+from milopt.solving.options import Options
+
+
+class Feature(Enum):
+    """What a flat program may contain, and a solver may take."""
+
+    LINEAR = "linear rows"
+    QUADRATIC = "a convex quadratic objective"
+    NONCONVEX = "a non-convex quadratic objective"
+    SECOND_ORDER = "second-order cones"
+    INTEGER = "integer variables"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a solver can run here; found without importing it."""
+
+    installed: bool
+    version: str | None = None
+    install: str | None = None
+    """The command that installs it."""
+
+
+class Solver(ABC):
+    """One solver. Stateless: everything alive is in the engines it makes."""
+
+    name: ClassVar[str] | str
+    features: ClassVar[frozenset[Feature]] | frozenset[Feature]
+    package: ClassVar[str] | str
+    """The distribution that brings it, as pip knows it."""
+    licence: ClassVar[str] | str = "unknown"
+    prefers: ClassVar[str] = "coordinates"
+    """The form in which functions reach it: "coordinates" or "dual"."""
+
+    def availability(self) -> Availability:
+        """Installed or not, by looking at the package's metadata only."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return Availability(True, version(self.package))
+        except PackageNotFoundError:
+            return Availability(False, None, f"pip install {self.package}")
+
+    def refusal(self, form: StandardForm) -> str | None:
+        """Why it cannot take this form beyond its features (a pattern it does not recognise), or None."""
+        return None
+
+    @abstractmethod
+    def engine(self, form: StandardForm, options: Options) -> Engine:
+        """Build the solver's own model of a flat program."""

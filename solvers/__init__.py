@@ -1,0 +1,1 @@
+"""The solvers, one a file; each takes flat programs and never mentions a model."""
