@@ -1,3 +1,91 @@
-"""Optimisation models of multiple-instance learning: declare once, solve anywhere, proved."""
+"""Optimisation models of multiple-instance learning: declare once, solve anywhere, proved.
+
+Names are imported from their modules when they are first touched, so that `import milopt` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from milopt import models as models
+    from milopt.declaration.atoms import bag_max as bag_max
+    from milopt.declaration.atoms import bag_mean as bag_mean
+    from milopt.declaration.atoms import bag_sum as bag_sum
+    from milopt.declaration.atoms import norm as norm
+    from milopt.declaration.atoms import norm1 as norm1
+    from milopt.declaration.atoms import quad_form as quad_form
+    from milopt.declaration.atoms import sum_squares as sum_squares
+    from milopt.declaration.bags import Bags as Bags
+    from milopt.declaration.bags import as_bags as as_bags
+    from milopt.declaration.kernels import RBF as RBF
+    from milopt.declaration.kernels import Kernel as Kernel
+    from milopt.declaration.kernels import Linear as Linear
+    from milopt.declaration.kernels import Polynomial as Polynomial
+    from milopt.declaration.kernels import Precomputed as Precomputed
+    from milopt.declaration.program import Program as Program
+    from milopt.errors import MiloptError as MiloptError
+    from milopt.estimator import BagClassifier as BagClassifier
+    from milopt.outcome.result import Result as Result
+    from milopt.schemes import ConvexConcave as ConvexConcave
+    from milopt.schemes import Direct as Direct
+    from milopt.schemes import Exact as Exact
+    from milopt.schemes import Representatives as Representatives
+    from milopt.solve import solve as solve
+    from milopt.solving.options import Options as Options
+    from milopt.solving.registry import available as available
+    from milopt.solving.registry import explain as explain
+    from milopt.solving.registry import get as get
+
+_HOME = {
+    "Bags": "milopt.declaration.bags",
+    "as_bags": "milopt.declaration.bags",
+    "Kernel": "milopt.declaration.kernels",
+    "RBF": "milopt.declaration.kernels",
+    "Linear": "milopt.declaration.kernels",
+    "Polynomial": "milopt.declaration.kernels",
+    "Precomputed": "milopt.declaration.kernels",
+    "Program": "milopt.declaration.program",
+    "bag_max": "milopt.declaration.atoms",
+    "bag_sum": "milopt.declaration.atoms",
+    "bag_mean": "milopt.declaration.atoms",
+    "norm": "milopt.declaration.atoms",
+    "norm1": "milopt.declaration.atoms",
+    "sum_squares": "milopt.declaration.atoms",
+    "quad_form": "milopt.declaration.atoms",
+    "solve": "milopt.solve",
+    "BagClassifier": "milopt.estimator",
+    "Options": "milopt.solving.options",
+    "available": "milopt.solving.registry",
+    "get": "milopt.solving.registry",
+    "explain": "milopt.solving.registry",
+    "Result": "milopt.outcome.result",
+    "Direct": "milopt.schemes",
+    "ConvexConcave": "milopt.schemes",
+    "Representatives": "milopt.schemes",
+    "Exact": "milopt.schemes",
+    "MiloptError": "milopt.errors",
+}
+_SUBMODULES = ("models",)
+
+__all__ = [*_HOME, *_SUBMODULES]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+# Type checkers read the imports above instead, and so still find a misspelt name.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name in _SUBMODULES:
+            return import_module(f"{__name__}.{name}")
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
+        return value

@@ -43,6 +43,8 @@ class Availability:
     version: str | None = None
     install: str | None = None
     """The command that installs it."""
+    reason: str | None = None
+    """Why it cannot be loaded, where more is wrong than a missing package."""
 
 
 class Solver(ABC):

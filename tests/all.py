@@ -1,0 +1,59 @@
+"""Every check of the project, one after the other: `python tests/all.py`, in an environment with the `dev` extra.
+
+All steps run, whatever the earlier ones said; the exit status is 0 only when all passed. The tests come last, so that
+their closing line is the last thing to read.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted(str(path) for path in ROOT.glob("examples/*.py"))
+
+CHECKS = {
+    "lint": ["ruff", "check", "."],
+    "format": ["ruff", "format", "--check", "."],
+    "types": ["mypy", "-p", "milopt"],
+    "types of the examples": ["mypy", *EXAMPLES],
+    "import contracts": ["lint-imports", "--no-cache"],
+}
+TESTS = ["pytest", "-n", "2", "--cov", "--cov-report=term", "--cov-fail-under=85"]
+
+ENVIRONMENT = os.environ | {
+    "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]),
+    # Two workers on two cores: threads inside them would only fight.
+    "OMP_NUM_THREADS": "1",
+    "MPLBACKEND": "Agg",
+}
+
+
+def passes(step: str, command: list[str], where: Path = ROOT) -> bool:
+    """Run one step, its output going where ours goes."""
+    print(f"--- {step}: {' '.join(command)}", flush=True)
+    start = time.monotonic()
+    code = subprocess.run(command, cwd=where, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False).returncode
+    print(f"--- {step}: {'passed' if code == 0 else 'FAILED'}, {time.monotonic() - start:.0f} s", flush=True)
+    return code == 0
+
+
+def main() -> int:
+    failed = [step for step, command in CHECKS.items() if not passes(step, command)]
+    with tempfile.TemporaryDirectory() as scratch:
+        for example in EXAMPLES:
+            step = f"example {Path(example).name}"
+            failed += [] if passes(step, [sys.executable, example], Path(scratch)) else [step]
+    if failed:
+        print(f"--- FAILED before the tests: {', '.join(failed)}", flush=True)
+    tested = subprocess.run(TESTS, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False).returncode
+    return 1 if failed or tested else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

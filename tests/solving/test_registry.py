@@ -1,0 +1,244 @@
+"""Names lead to solvers and models, whoever wrote them, and a wrong name leads to the right one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from milopt.errors import DeclarationError, MissingSolverError, UnknownNameError
+from milopt.solving import registry
+
+HEAVY = {"cvxpy", "pyomo", "sklearn", "numba", "highspy", "clarabel", "ecos", "matplotlib"}
+
+PYPROJECT = """
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "toy-milopt"
+version = "3.2.1"
+
+[project.entry-points."milopt.solvers"]
+toy = "toy_milopt:Toy"
+toy-absent = "toy_milopt:Absent"
+toy-family = "toy_milopt:Several"
+toy-broken = "toy_milopt_broken:Anything"
+toy-abstract = "toy_milopt:Abstract"
+toy-stranger = "toy_milopt:NearestBag"
+highs = "toy_milopt:Toy"
+
+[project.entry-points."milopt.models"]
+nearest-bag = "toy_milopt:NearestBag"
+broken-bag = "toy_milopt_broken:Anything"
+
+[tool.setuptools]
+py-modules = ["toy_milopt", "toy_milopt_broken"]
+"""
+
+TOY = """
+from milopt.solving.solver import Feature, Solver
+
+
+class Abstract(Solver):
+    package = "toy-milopt"
+    features = frozenset({Feature.LINEAR})
+
+
+class Toy(Abstract):
+    name = "toy"
+
+    def engine(self, form, options):
+        raise NotImplementedError
+
+
+class Absent(Toy):
+    package = "toy-milopt-absent"
+
+
+class Several(Toy):
+    family = True
+
+    def __init__(self, variant):
+        self.name = f"toy-family:{variant}"
+
+    @classmethod
+    def variants(cls):
+        return ["ONE", "TWO"]
+
+
+class NearestBag:
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip installed a stranger's package of solvers and a model."""
+    source = tmp_path_factory.mktemp("toy")
+    (source / "pyproject.toml").write_text(PYPROJECT)
+    (source / "toy_milopt.py").write_text(TOY)
+    (source / "toy_milopt_broken.py").write_text('raise RuntimeError("no licence file")\n')
+    target = tmp_path_factory.mktemp("site")
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", target, source]
+    subprocess.run([sys.executable, "-m", "pip", *map(str, install)], check=True)
+    return target
+
+
+@pytest.fixture
+def toy(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The stranger's package on this process's path."""
+    monkeypatch.syspath_prepend(str(site))
+    registry._entries.cache_clear()
+    yield
+    registry._entries.cache_clear()
+    for module in ("toy_milopt", "toy_milopt_broken"):
+        sys.modules.pop(module, None)
+
+
+def run(code: str, *path: Path) -> str:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_strangers_package_registers_a_solver_and_a_model(site: Path) -> None:
+    said = run(
+        "from milopt.solving import registry as r; solver = r.require('toy'); "
+        "print(solver.name, solver.availability().version, r.model('nearest-bag').__name__, "
+        "'toy' in r.names(), 'nearest-bag' in r.model_names())",
+        site,
+    )
+    assert said.split() == ["toy", "3.2.1", "NearestBag", "True", "True"]
+
+
+def test_every_name_of_the_package_metadata_is_known() -> None:
+    assert {"highs", "clarabel", "ecos", "native", "libsvm"} <= {name.partition(":")[0] for name in registry.names()}
+    assert "mi-svm" in registry.model_names()
+
+
+def test_asking_what_is_available_imports_no_solver() -> None:
+    code = (
+        "import json, sys; from milopt.solving import registry as r; r.available(); print(json.dumps([*sys.modules]))"
+    )
+    assert HEAVY.isdisjoint(json.loads(run(code)))
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("ecso", "ecos"), ("HiGHS", "highs"), ("clarabell", "clarabel")])
+def test_an_unknown_solver_names_the_near_ones(wrong: str, right: str) -> None:
+    with pytest.raises(UnknownNameError, match=rf'^No solver is called "{wrong}"; did you mean "{right}"'):
+        registry.get(wrong)
+
+
+def test_a_name_near_nothing_lists_what_there_is() -> None:
+    with pytest.raises(UnknownNameError, match=r'called "zzzz"; there are .*"clarabel".*"highs"'):
+        registry.get("zzzz")
+    with pytest.raises(UnknownNameError, match=r'^No model is called "misvm"; did you mean "mi-svm"'):
+        registry.model("misvm")
+
+
+@pytest.mark.usefixtures("toy")
+class TestWithAStrangersPackage:
+    def test_a_family_takes_a_variant(self) -> None:
+        assert registry.get("toy-family:ONE").name == "toy-family:ONE"
+        assert registry.variants("toy-family") == ["toy-family:ONE", "toy-family:TWO"]
+        assert "toy-family:NAME" in registry.names()
+
+    def test_a_misspelt_family_is_named_with_its_colon(self) -> None:
+        with pytest.raises(UnknownNameError, match="toy-family:NAME"):
+            registry.get("toy-familly:ONE")
+
+    @pytest.mark.parametrize("name", ["toy-family", "toy-family:"])
+    def test_a_family_alone_says_what_to_write(self, name: str) -> None:
+        with pytest.raises(UnknownNameError, match='is a family of solvers: write "toy-family:NAME"'):
+            registry.get(name)
+
+    def test_a_single_solver_has_no_variants(self) -> None:
+        with pytest.raises(UnknownNameError, match='write "toy", not "toy:ONE"'):
+            registry.get("toy:ONE")
+        with pytest.raises(UnknownNameError, match="has no variants"):
+            registry.variants("toy")
+
+    def test_a_missing_package_comes_with_its_install_command(self) -> None:
+        assert registry.get("toy-absent").availability().installed is False
+        with pytest.raises(MissingSolverError, match="run `pip install toy-milopt-absent`") as caught:
+            registry.require("toy-absent")
+        assert caught.value.exit_code == 4
+
+    def test_broken_packages_hide_nothing_and_say_why(self) -> None:
+        found = registry.available()
+        assert found["toy"].installed
+        assert found["toy-family:NAME"].version == "3.2.1"
+        assert found["toy-absent"].install == "pip install toy-milopt-absent"
+        assert not found["toy-broken"].installed
+        assert found["toy-broken"].reason == "RuntimeError: no licence file"
+        assert "abstract" in (found["toy-abstract"].reason or "")
+        assert "not a subclass" in (found["toy-stranger"].reason or "")
+        assert list(found) == registry.names() == sorted(found)
+
+    def test_a_broken_package_asked_for_by_name_says_why(self) -> None:
+        with pytest.raises(MissingSolverError, match='"toy-broken" cannot be loaded: RuntimeError: no licence file'):
+            registry.get("toy-broken")
+        with pytest.raises(DeclarationError, match='"broken-bag" cannot be loaded: RuntimeError: no licence file'):
+            registry.model("broken-bag")
+
+    def test_nobody_takes_over_a_name_of_milopts(self) -> None:
+        assert registry._entries(registry.SOLVERS)["highs"].value.startswith("milopt.solvers.")
+
+
+class TestAPersonsOwnFile:
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        path = tmp_path / "numpy.py"
+        path.write_text(
+            "from __future__ import annotations\nfrom dataclasses import dataclass\nimport numpy\n\n\n"
+            "@dataclass\nclass Mine:\n    C: float = 1.0\n\n\nradius = float(numpy.ones(1)[0])\n"
+        )
+        return path
+
+    def test_its_class_is_loaded(self, file: Path) -> None:
+        assert registry.model(f"{file}:Mine")().C == 1.0
+
+    def test_an_edit_is_seen(self, file: Path) -> None:
+        registry.model(f"{file}:Mine")
+        file.write_text("class Mine:\n    edited = True\n")
+        assert registry.model(f"{file}:Mine").edited
+
+    def test_a_wrong_class_names_the_near_ones(self, file: Path) -> None:
+        with pytest.raises(UnknownNameError, match=r'No class is called "Mien" in .*; did you mean "Mine"\?'):
+            registry.model(f"{file}:Mien")
+
+    def test_no_class_at_all_says_what_to_write(self, file: Path) -> None:
+        with pytest.raises(UnknownNameError, match=r"numpy\.py:Class"):
+            registry.model(str(file))
+        with pytest.raises(UnknownNameError, match=r'numpy\.py:Class, with "Mine"'):
+            registry.model(f"{file}:")
+
+    def test_what_is_not_a_class_is_refused(self, file: Path) -> None:
+        with pytest.raises(DeclarationError, match=r'"radius" in .* is not a class but of type float'):
+            registry.model(f"{file}:radius")
+
+    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(UnknownNameError, match=r"There is no file .*nowhere\.py"):
+            registry.model(f"{tmp_path}/nowhere.py:Mine")
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("x = 1\ny = absent\n", r"\(line 2\): NameError: name 'absent' is not defined"),
+            ("class Mine\n", r"\(line 1\): SyntaxError: "),
+            ("import sys\nsys.exit(3)\n", r"\(line 2\): SystemExit: 3"),
+        ],
+    )
+    def test_a_file_that_raises_says_where(self, tmp_path: Path, text: str, said: str) -> None:
+        path = tmp_path / "mine.py"
+        path.write_text(text)
+        with pytest.raises(DeclarationError, match=rf"mine\.py cannot be imported {said}"):
+            registry.model(f"{path}:Mine")
