@@ -1,0 +1,80 @@
+"""What Gram matrices are made of: inner products and squared distances between the rows of two arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.declaration.arrays import Floats, Points, csr, numeric
+from milopt.errors import BagsError
+
+# Rows are worked on in pieces of this many bytes, so that passes over them stay in the processor's cache.
+_PIECE = 2**20
+
+
+def points(given: Any) -> Points:
+    """Points as rows: contiguous float64, or canonical CSR; the very object where it is that already."""
+    if sp.issparse(given):
+        return csr(given)
+    rows = np.ascontiguousarray(numeric(given, "The array of points"))
+    if rows.ndim != 2:
+        raise BagsError(f"Points must be a 2-D array, one row a point, not {rows.ndim}-D.")
+    if rows.shape[1] == 0:
+        raise BagsError("Points must have at least one feature.")
+    return rows
+
+
+def products(A: Points, B: Points) -> Floats:
+    """A B', dense."""
+    if not (isinstance(A, sp.csr_array) and isinstance(B, sp.csr_array)):
+        # Where B is A, numpy computes one triangle and mirrors it.
+        return np.asarray(A @ B.T, dtype=np.float64)
+    result = np.empty((A.shape[0], B.shape[0]))
+    columns = B.T.tocsr()
+    for rows in pieces(result):
+        result[rows] = (A[rows] @ columns).toarray()
+    return result
+
+
+def squared_norms(A: Points) -> Floats:
+    """||x||^2 for each row."""
+    if isinstance(A, sp.csr_array):
+        return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
+    return cast(Floats, np.einsum("pd,pd->p", A, A))
+
+
+def minus_squared_distances(A: Points, B: Points) -> Floats:
+    """-||x - z||^2 = 2 <x, z> - (||x||^2 + ||z||^2), never above 0; exactly 0 on the diagonal where B is A."""
+    same = B is A
+    if not isinstance(A, sp.csr_array) and not isinstance(B, sp.csr_array):
+        # Far from the origin the three terms are large and their sum is small: take the origin amid the points.
+        centre = A.mean(axis=0) if same else (A.sum(axis=0) + B.sum(axis=0)) / max(1, A.shape[0] + B.shape[0])
+        A = A - centre
+        B = A if same else B - centre
+    left = squared_norms(A)
+    right = left if same else squared_norms(B)
+    distances = products(A, B)
+    for rows in pieces(distances):
+        piece = distances[rows]
+        piece *= 2
+        # The two norms are added first: that sum does not depend on their order, so symmetry is exact.
+        piece -= left[rows, None] + right
+        np.minimum(piece, 0, out=piece)
+    if same:
+        np.fill_diagonal(distances, 0)
+    return distances
+
+
+def pieces(matrix: Floats) -> Iterator[slice]:
+    """The rows of a matrix, a cacheful at a time."""
+    step = max(1, _PIECE // (8 * max(1, matrix.shape[1])))
+    return (slice(start, start + step) for start in range(0, matrix.shape[0], step))
+
+
+def is_symmetric(gram: Floats) -> bool:
+    """Whether K = K' up to rounding."""
+    scale = max((float(np.abs(gram[rows]).max(initial=0)) for rows in pieces(gram)), default=0.0)
+    return all(np.abs(gram[rows] - gram[:, rows].T).max(initial=0) <= 1e-8 * scale for rows in pieces(gram))

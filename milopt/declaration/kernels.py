@@ -1,0 +1,316 @@
+"""Kernels K(x, z) between instances: `kernel(A, B)` is the Gram matrix of the rows of A and B, dense or sparse.
+
+A kernel may depend on the data (`RBF()` has s = 1/D): `kernel.fitted(instances)` is the same kernel with numbers in it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.declaration.arrays import Floats, Points, numeric
+from milopt.declaration.gram import is_symmetric, minus_squared_distances, pieces, points, products, squared_norms
+from milopt.errors import BagsError, ParameterError
+
+MEMORY = 64 * 2**20
+"""Bytes of a Gram block where nobody says otherwise."""
+
+_MEDIAN_SAMPLE = 1000
+
+
+class Kernel(ABC):
+    """A positive semidefinite function K(x, z) of two instances."""
+
+    def __call__(self, A: Any, B: Any) -> Floats:
+        """The Gram matrix K(A, B), len(A) x len(B); exactly symmetric where B is A."""
+        left = points(A)
+        right = left if B is A else points(B)
+        if left.shape[1] != right.shape[1]:
+            raise BagsError(f"A kernel compares points of equal dimension, not {left.shape[1]} and {right.shape[1]}.")
+        return self._gram(left, right)
+
+    def diagonal(self, A: Any) -> Floats:
+        """K(x, x) for each row of A, without the Gram matrix."""
+        return self._diagonal(points(A))
+
+    def fitted(self, instances: Any) -> Kernel:
+        """The kernel with what depends on the data resolved; itself where nothing does."""
+        return self
+
+    @abstractmethod
+    def latex(self) -> str:
+        """K(x, z) in LaTeX."""
+
+    @abstractmethod
+    def _gram(self, A: Points, B: Points) -> Floats:
+        """K(A, B) in an array of its own."""
+
+    @abstractmethod
+    def _diagonal(self, A: Points) -> Floats: ...
+
+
+@dataclass(frozen=True, repr=False)
+class RBF(Kernel):
+    """The Gaussian kernel exp(-s ||x - z||^2).
+
+    `s` is a positive number, None for 1/D, or "median" for 1/median ||x - z||^2 over the pairs of at most 1000
+    instances, drawn with a fixed seed (over the pairs apart where most coincide; 1/D where all do).
+    """
+
+    s: float | str | None = None
+
+    def __post_init__(self) -> None:
+        if self.s is not None and self.s != "median" and not _positive(self.s):
+            raise ParameterError(f's of RBF must be a positive number, "median" or None (for 1/D), not {self.s!r}.')
+
+    @classmethod
+    def from_sigma(cls, sigma: float) -> RBF:
+        """exp(-||x - z||^2 / sigma^2)."""
+        return cls(_inverse_square(sigma))
+
+    @classmethod
+    def from_bandwidth(cls, sigma: float) -> RBF:
+        """exp(-||x - z||^2 / (2 sigma^2))."""
+        return cls(_inverse_square(sigma) / 2)
+
+    def fitted(self, instances: Any) -> RBF:
+        """The kernel with a number for s."""
+        if _positive(self.s):
+            return self
+        rows = points(instances)
+        return RBF(1 / rows.shape[1] if self.s is None else _inverse_median(rows))
+
+    def latex(self) -> str:
+        """K(x, z) in LaTeX."""
+        return r"\exp(-s\|x-z\|^2)"
+
+    def _gram(self, A: Points, B: Points) -> Floats:
+        if isinstance(self.s, str):
+            raise ParameterError('RBF(s="median") has no number yet: call kernel.fitted(instances) first.')
+        s = 1 / A.shape[1] if self.s is None else float(self.s)
+        gram = minus_squared_distances(A, B)
+        for rows in pieces(gram):
+            gram[rows] *= s
+            np.exp(gram[rows], out=gram[rows])
+        return gram
+
+    def _diagonal(self, A: Points) -> Floats:
+        return np.ones(A.shape[0])
+
+    def __repr__(self) -> str:
+        return "RBF()" if self.s is None else f"RBF(s={self.s!r})"
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """The inner product <x, z>."""
+
+    def latex(self) -> str:
+        """K(x, z) in LaTeX."""
+        return r"\langle x,z\rangle"
+
+    def _gram(self, A: Points, B: Points) -> Floats:
+        return products(A, B)
+
+    def _diagonal(self, A: Points) -> Floats:
+        return squared_norms(A)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """(gamma <x, z> + coef0)^degree; positive semidefinite for coef0 >= 0."""
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.degree, (int, np.integer)) and _positive(self.degree)):
+            raise ParameterError(f"degree of Polynomial must be an integer of at least 1, not {self.degree!r}.")
+        if not _positive(self.gamma):
+            raise ParameterError(f"gamma of Polynomial must be a positive number, not {self.gamma!r}.")
+        if not (_positive(self.coef0) or self.coef0 == 0):
+            raise ParameterError(f"coef0 of Polynomial must be a number of at least 0, not {self.coef0!r}.")
+
+    def latex(self) -> str:
+        """K(x, z) in LaTeX."""
+        return rf"(\gamma\langle x,z\rangle+c_0)^{{{self.degree}}}"
+
+    def _gram(self, A: Points, B: Points) -> Floats:
+        gram = products(A, B)
+        for rows in pieces(gram):
+            self._powers(gram[rows])
+        return gram
+
+    def _diagonal(self, A: Points) -> Floats:
+        values = squared_norms(A)
+        self._powers(values)
+        return values
+
+    def _powers(self, values: Floats) -> None:
+        """From inner products to kernel values, in place; products are many times faster than `pow`."""
+        values *= self.gamma
+        values += self.coef0
+        base = values.copy()
+        for _ in range(self.degree - 1):
+            values *= base
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Precomputed(Kernel):
+    """A symmetric Gram matrix given as such: points are its row numbers, as an n x 1 array.
+
+    The matrix is held, not copied: do not write to it afterwards.
+    """
+
+    gram: Floats
+
+    def __post_init__(self) -> None:
+        gram = numeric(self.gram, "The Gram matrix")
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.size == 0:
+            raise ParameterError(f"A precomputed Gram matrix must be square, not of shape {gram.shape}.")
+        if not np.isfinite(gram).all():
+            raise ParameterError("The precomputed Gram matrix has entries that are NaN or infinite.")
+        if not is_symmetric(gram):
+            raise ParameterError("The precomputed Gram matrix is not symmetric: give (K + K.T) / 2 if that is meant.")
+        held = gram.view()
+        held.flags.writeable = False
+        object.__setattr__(self, "gram", held)
+
+    def latex(self) -> str:
+        """K(x, z) in LaTeX."""
+        return "K_{xz}"
+
+    def _gram(self, A: Points, B: Points) -> Floats:
+        return self.gram[np.ix_(self._places(A), self._places(B))]
+
+    def _diagonal(self, A: Points) -> Floats:
+        return np.array(self.gram.diagonal()[self._places(A)])
+
+    def _places(self, chosen: Points) -> npt.NDArray[np.intp]:
+        numbers = chosen.toarray() if isinstance(chosen, sp.csr_array) else chosen
+        size = self.gram.shape[0]
+        if numbers.shape[1] != 1:
+            raise BagsError(f"A precomputed kernel takes row numbers as an n x 1 array, not of shape {numbers.shape}.")
+        wrong = (numbers != np.floor(numbers)) | (numbers < 0) | (numbers >= size)
+        if wrong.any():
+            raise BagsError(f"{numbers[wrong][0]:g} is not a row of the precomputed Gram matrix: give 0 to {size - 1}.")
+        return numbers[:, 0].astype(np.intp)
+
+    def __repr__(self) -> str:
+        return f"Precomputed({self.gram.shape[0]} x {self.gram.shape[1]})"
+
+
+@dataclass(frozen=True, repr=False)
+class CallableKernel(Kernel):
+    """A person's own function of two arrays, `function(A, B) -> len(A) x len(B)`."""
+
+    function: Callable[[Any, Any], npt.ArrayLike]
+
+    def latex(self) -> str:
+        """K(x, z) in LaTeX."""
+        return "k(x,z)"
+
+    def _gram(self, A: Points, B: Points) -> Floats:
+        gram = np.array(self.function(A, B), dtype=np.float64)
+        expected = (A.shape[0], B.shape[0])
+        if gram.shape != expected:
+            raise ParameterError(f"The kernel {self._name} returned shape {gram.shape} where {expected} is due.")
+        if not np.isfinite(gram).all():
+            raise ParameterError(f"The kernel {self._name} returned values that are NaN or infinite.")
+        if B is A:
+            if not is_symmetric(gram):
+                raise ParameterError(f"The kernel {self._name} is not symmetric: K(x, z) must equal K(z, x).")
+            gram += gram.T.copy()
+            gram *= 0.5
+        return gram
+
+    def _diagonal(self, A: Points) -> Floats:
+        # A few rows at a time: fewer calls than one a row, and little that is computed in vain.
+        parts = [A[start : start + 16] for start in range(0, A.shape[0], 16)]
+        return np.concatenate([self._gram(part, part).diagonal() for part in parts] or [np.empty(0)])
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def __repr__(self) -> str:
+        return f"CallableKernel({self._name})"
+
+
+def as_kernel(kernel: object) -> Kernel:
+    """A kernel as it is, or a plain function of two arrays as a `CallableKernel`."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise ParameterError(f"{kernel.__name__} is a class of kernels: write {kernel.__name__}(...).")
+    if callable(kernel):
+        return CallableKernel(kernel)
+    hint = "; a Gram matrix goes into Precomputed(gram)" if isinstance(kernel, np.ndarray) else ""
+    shown = type(kernel).__name__ if hint else repr(kernel)
+    raise ParameterError(f"A kernel is RBF(), Linear(), Polynomial() or a function of two arrays, not {shown}{hint}.")
+
+
+def gram_blocks(kernel: Kernel, A: Any, B: Any, memory: int = MEMORY) -> Iterator[tuple[slice, Floats]]:
+    """K(A, B) by blocks of rows, each of at most `memory` bytes (but of one row at least)."""
+    left = points(A)
+    right = left if B is A else points(B)
+    count = left.shape[0]
+    step = max(1, int(memory) // (8 * max(1, right.shape[0])))
+    if step >= count:
+        yield slice(0, count), kernel(left, right)
+        return
+    diagonal = kernel.diagonal(left) if right is left else None
+    for start in range(0, count, step):
+        rows = slice(start, min(start + step, count))
+        block = kernel(left[rows], right)
+        if diagonal is not None:
+            # A block does not know that its rows are among the columns, where the whole Gram is exact.
+            block[np.arange(block.shape[0]), np.arange(rows.start, rows.stop)] = diagonal[rows]
+        yield rows, block
+
+
+def kernel_times(kernel: Kernel, A: Any, B: Any, coefficients: npt.ArrayLike, memory: int = MEMORY) -> Floats:
+    """K(A, B) @ coefficients, for (len(B),) or (len(B), k) coefficients, with no more than `memory` bytes of K."""
+    factor = np.asarray(coefficients, dtype=np.float64)
+    left = points(A)
+    right = left if B is A else points(B)
+    if factor.ndim not in (1, 2) or factor.shape[0] != right.shape[0]:
+        raise BagsError(f"Coefficients have shape {factor.shape} for {right.shape[0]} points: give one row a point.")
+    if isinstance(kernel, Linear) and left.shape[1] == right.shape[1]:
+        return np.asarray(left @ (right.T @ factor), dtype=np.float64)
+    result = np.empty((left.shape[0], *factor.shape[1:]))
+    for rows, block in gram_blocks(kernel, left, right, memory):
+        result[rows] = block @ factor
+    return result
+
+
+def _inverse_median(rows: Points) -> float:
+    count = rows.shape[0]
+    if count > _MEDIAN_SAMPLE:
+        rows = rows[np.sort(np.random.default_rng(0).choice(count, _MEDIAN_SAMPLE, replace=False))]
+    distances = -minus_squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)]
+    median = float(np.median(distances)) if distances.size else 0.0
+    if median == 0 and distances.any():
+        median = float(np.median(distances[distances > 0]))
+    return 1 / median if median > 0 else 1 / rows.shape[1]
+
+
+def _positive(value: object) -> bool:
+    # True and False are integers to Python.
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return number and 0 < float(cast(float, value)) < math.inf
+
+
+def _inverse_square(sigma: float) -> float:
+    if not _positive(sigma):
+        raise ParameterError(f"sigma must be a positive number, not {sigma!r}.")
+    inverse = 1 / float(sigma)
+    return inverse * inverse
