@@ -1,0 +1,171 @@
+"""Box-constrained QPs:  min 1/2 x'Px + q'x  s.t.  l <= x <= u,  P positive semidefinite, bounds possibly infinite.
+
+A few epochs of coordinate descent, then semismooth Newton. Where P has no diagonal part of its own to lean on, it is
+lent one:  x_{k+1} = argmin 1/2 x'Px + q'x + (sigma/2) ||x - x_k||^2  over the box, the proximal point method. Its steps
+x_{k+1} - x_k tend to a ray of descent when there is no minimum:  P d = 0, q'd < 0, d in the box's recession cone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from milopt.compilation.quadratic import Vector
+from milopt.outcome.status import Termination
+from milopt.solvers.box_qp_newton import Point, Progress, Strict, newton, projected_gradient
+from milopt.solvers.box_qp_split import Split
+
+TOLERANCE = 1e-12
+"""Projected gradient, relative to the terms that cancel in it, at which to stop."""
+ACCEPTED = 1e-8
+"""The same, at which a point that cannot be improved further is still called optimal."""
+EPOCHS_STRICT, EPOCHS_LENT, EPOCHS_RESCUE = 5, 30, 200
+"""Epochs of coordinate descent before Newton's method: with a diagonal of its own, with a lent one, after a stall."""
+WORTHWHILE = 100
+"""Columns from which coordinate descent pays for itself."""
+OUTER = 60
+LENT = (1e-2, 1e-4, 1e-7, 1e-9, 1e-11)
+"""sigma, relative to the largest curvature, from the first proximal step on; the last one stays."""
+
+
+@dataclass(frozen=True)
+class BoxAnswer:
+    """How a box QP ended, and its best point (None only when the box is empty)."""
+
+    termination: Termination
+    reason: str
+    x: Vector | None
+    residual: float = math.nan
+    """The largest projected gradient."""
+    factorisations: int = 0
+
+
+def solve_box_qp(
+    parts: Split,
+    q: Vector,
+    lower: Vector,
+    upper: Vector,
+    start: Vector | None = None,
+    time_limit: float | None = None,
+) -> BoxAnswer:
+    """Minimise over the box; P is taken to be positive semidefinite (`prove_convex` says whether it is)."""
+    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    empty = np.flatnonzero(lower > upper)
+    if empty.size:
+        i = int(empty[0])
+        reason = f"column {i} has lower bound {lower[i]:.6g} above its upper bound {upper[i]:.6g}"
+        return BoxAnswer(Termination.INFEASIBLE, reason, None)
+    origin = np.zeros(q.size) if start is None else start
+    x = np.clip(origin, lower, upper)
+    if parts.separable:
+        return _separable(parts.diagonal, q, lower, upper, x)
+    progress = Progress(deadline)
+    try:
+        for epochs in (EPOCHS_STRICT if _strict(parts, lower, upper) else EPOCHS_LENT, EPOCHS_RESCUE):
+            if q.size >= WORTHWHILE or epochs == EPOCHS_RESCUE:
+                # numba takes a second to load, longer than Newton's method on a few columns.
+                from milopt.solvers.box_qp_sweeps import sweeps
+
+                x = sweeps(parts, q, lower, upper, x, epochs)
+            found = _minimise(parts, q, lower, upper, x, progress)
+            if found.termination is not Termination.STALLED or found.x is None:
+                break
+            x = found.x
+        return found
+    except KeyboardInterrupt:
+        x = x if progress.best is None else progress.best.x
+        return BoxAnswer(Termination.LIMIT, "interrupted", x, factorisations=progress.factor.count)
+
+
+def _strict(parts: Split, lower: Vector, upper: Vector) -> bool:
+    """Whether the diagonal of P is strong enough to need no proximal term, on the columns that may move."""
+    own = float(parts.diagonal[lower < upper].min(initial=math.inf))
+    # Fixed columns are divided by it too.
+    return bool(np.all(parts.diagonal > 0.0)) and own > LENT[-2] * float(parts.curvature.max())
+
+
+def _minimise(parts: Split, q: Vector, lower: Vector, upper: Vector, x: Vector, progress: Progress) -> BoxAnswer:
+    """Newton's method from x, with a diagonal lent to P when it has too little of its own."""
+    problem = Strict(parts, parts.diagonal, q, lower, upper)
+    first = problem.land(x, parts.inner(x), TOLERANCE)
+    if first.finished:
+        return _judge(first, progress)
+    if _strict(parts, lower, upper):
+        return _judge(newton(problem, x, TOLERANCE, progress), progress)
+    return _proximal(parts, q, lower, upper, first, progress)
+
+
+def _judge(point: Point, progress: Progress) -> BoxAnswer:
+    count = progress.factor.count
+    reason = f"projected gradient {point.residual:.1e} after {count} factorisations"
+    if point.residual <= ACCEPTED * point.scale:
+        termination = Termination.OPTIMAL
+    elif progress.expired:
+        termination, reason = Termination.LIMIT, f"time limit; {reason}"
+    else:
+        termination = Termination.STALLED
+    return BoxAnswer(termination, reason, point.x, point.residual, count)
+
+
+def _proximal(
+    parts: Split,
+    q: Vector,
+    lower: Vector,
+    upper: Vector,
+    best: Point,
+    progress: Progress,
+) -> BoxAnswer:
+    """The proximal point method from the point `best`, with Newton's method for each step."""
+    x, largest = best.x, float(parts.curvature.max()) or 1.0
+    stale, sigma, diagonal = 0, 0.0, parts.diagonal
+    for outer in range(OUTER):
+        if outer < len(LENT):
+            sigma = LENT[outer] * largest
+            diagonal = parts.diagonal + sigma
+        problem = Strict(parts, diagonal, q - sigma * x, lower, upper)
+        inner = newton(problem, x, TOLERANCE, progress)
+        change = inner.x - x
+        gradient = inner.gradient - sigma * change
+        residual = projected_gradient(inner.x, gradient, lower, upper)
+        point = Point(inner.x, gradient, residual, inner.scale, residual <= TOLERANCE * inner.scale)
+        x = inner.x
+        if descends_forever(parts, q, lower, upper, change, largest):
+            reason = "P d = 0 and q'd < 0 along a direction d that never leaves the box"
+            return BoxAnswer(Termination.UNBOUNDED, reason, x, residual, progress.factor.count)
+        stale = 0 if residual < 0.5 * best.residual else stale + 1
+        if residual < best.residual:
+            best = point
+        if point.finished or progress.expired or (stale >= 4 and outer >= len(LENT) + 4):
+            break
+    return _judge(best, progress)
+
+
+def descends_forever(parts: Split, q: Vector, lower: Vector, upper: Vector, change: Vector, largest: float) -> bool:
+    """Whether `change`, less what the finite bounds forbid, proves that the objective has no minimum on the box."""
+    forbidden = (np.isfinite(lower) & (change < 0.0)) | (np.isfinite(upper) & (change > 0.0))
+    ray = np.where(forbidden, 0.0, change)
+    length = float(np.abs(ray).max(initial=0.0))
+    if length == 0.0:
+        return False
+    ray = ray / length
+    slope = float(q @ ray)
+    if slope >= -1e-9 * float(np.abs(q) @ np.abs(ray)):
+        return False
+    return float(np.abs(parts.times(ray)).max()) <= 1e-13 * largest * ray.size
+
+
+def _separable(curvature: Vector, q: Vector, lower: Vector, upper: Vector, x: Vector) -> BoxAnswer:
+    """Each column on its own: clip(-q_i / P_ii), or the bound that q_i points to when P_ii = 0."""
+    curved = curvature > 0.0
+    x = x.copy()
+    x[curved] = np.clip(-q[curved] / curvature[curved], lower[curved], upper[curved])
+    x = np.where(~curved & (q > 0.0), lower, np.where(~curved & (q < 0.0), upper, x))
+    endless = np.flatnonzero(~np.isfinite(x))
+    if endless.size:
+        i = int(endless[0])
+        reason = f"column {i} has no curvature, cost {q[i]:.6g} and no bound on that side"
+        return BoxAnswer(Termination.UNBOUNDED, reason, None)
+    return BoxAnswer(Termination.OPTIMAL, "each column on its own", x, 0.0)

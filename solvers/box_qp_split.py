@@ -1,0 +1,126 @@
+"""A quadratic form as a diagonal plus a scaled selection of a dense matrix:  P = diag(d) + S'WS.
+
+Column i of S has the one entry v_i in row r_i, so that  P_ij = v_i v_j W[r_i, r_j] + d_i [i = j]. The dual of MIORDM is
+S = [I, -I] with W = Q: the 2n x 2n matrix is never formed, a product costs n^2, and any principal block is a gather.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.linalg.lapack import dpotrf
+
+from milopt.compilation.quadratic import Matrix, Piece, Quadratic, Vector
+from milopt.errors import ConvexityError
+
+Index = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Split:
+    """P = diag(d) + S'WS with d >= 0; the rest of P is what `inner` and `block` speak of."""
+
+    diagonal: Vector
+    """d."""
+    weight: Matrix
+    """W, C-contiguous and symmetric; 0 x 0 when P is diagonal."""
+    row: Index
+    """r: the row of W that a column selects."""
+    entry: Vector
+    """v: the one entry in each column of S."""
+
+    @property
+    def separable(self) -> bool:
+        """P is diagonal."""
+        return self.weight.size == 0
+
+    def inner(self, x: Vector) -> Vector:
+        """S'WS x."""
+        if self.separable:
+            return np.zeros(x.size)
+        return self.entry * self.carried(x)[self.row]
+
+    def carried(self, x: Vector) -> Vector:
+        """W S x, which a coordinate step changes by a multiple of one row of W."""
+        selected = np.bincount(self.row, weights=self.entry * x, minlength=self.weight.shape[0])
+        return np.asarray(self.weight @ selected)
+
+    def times(self, x: Vector) -> Vector:
+        """P x."""
+        return self.inner(x) + self.diagonal * x
+
+    def block(self, index: Index) -> Matrix:
+        """S'WS restricted to the rows and columns in `index`, in memory of its own."""
+        rows, entries = self.row[index], self.entry[index]
+        chosen = self.weight.take(rows, axis=0).take(rows, axis=1)
+        if np.any(entries != 1.0):
+            chosen *= entries[:, None]
+            chosen *= entries
+        return chosen
+
+    @property
+    def curvature(self) -> Vector:
+        """The diagonal of P."""
+        if self.separable:
+            return self.diagonal
+        return self.diagonal + self.entry**2 * self.weight.diagonal()[self.row]
+
+
+def split(P: Quadratic) -> Split:
+    """P split: its diagonal pieces apart, one dense piece over a selection kept, anything else made dense."""
+    diagonal = np.zeros(P.size)
+    rest: list[Piece] = []
+    for piece in P.pieces:
+        if piece.weight.ndim == 1 and np.all(np.diff(piece.rows.indptr) <= 1):
+            weights = np.repeat(piece.weight, np.diff(piece.rows.indptr)) * piece.rows.data**2
+            diagonal += np.bincount(piece.rows.indices, weights=weights, minlength=P.size)
+        else:
+            rest.append(piece)
+    identity = np.arange(P.size, dtype=np.intp)
+    if np.any(diagonal < 0.0):
+        return Split(np.zeros(P.size), np.ascontiguousarray(P.dense), identity, np.ones(P.size))
+    if not rest:
+        return Split(diagonal, np.zeros((0, 0)), identity, np.zeros(P.size))
+    if len(rest) == 1 and rest[0].weight.ndim == 2:
+        columns = sp.csc_array(rest[0].rows)
+        columns.sum_duplicates()
+        counts = np.diff(columns.indptr)
+        if np.all(counts <= 1):
+            row, entry = np.zeros(P.size, dtype=np.intp), np.zeros(P.size)
+            row[counts == 1], entry[counts == 1] = columns.indices, columns.data
+            return Split(diagonal, np.ascontiguousarray(rest[0].weight), row, entry)
+    dense = np.ascontiguousarray(Quadratic(P.size, tuple(rest)).dense)
+    return Split(diagonal, dense, identity, np.ones(P.size))
+
+
+def prove_convex(parts: Split, index: Index, name: str) -> None:
+    """Raise unless P is positive semidefinite, up to rounding, on the columns in `index` (those that may move).
+
+    d >= 0, so W >= 0 is proof enough and is the smaller matrix; only when that fails is P itself looked at.
+    """
+    if parts.separable or _semidefinite(parts.weight):
+        return
+    block = parts.block(index)
+    block.flat[:: index.size + 1] += parts.diagonal[index]
+    if _semidefinite(block):
+        return
+    smallest = float(np.linalg.eigvalsh(block)[0])
+    raise ConvexityError(
+        f'The box-constrained QP "{name}" is not convex: the smallest eigenvalue of P on the columns that may move is '
+        f"{smallest:.6g}; native minimises only convex ones."
+    )
+
+
+def _semidefinite(matrix: Matrix) -> bool:
+    """Whether a Cholesky factorisation goes through once rounding errors of the entries are allowed for."""
+    size = matrix.shape[0]
+    if size == 0:
+        return True
+    shifted = np.array(matrix, order="F")
+    shifted.flat[:: size + 1] += 1e-14 * size * float(np.abs(matrix.diagonal()).max(initial=0.0))
+    if not shifted.diagonal().any():
+        return not matrix.any()
+    return bool(dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0)

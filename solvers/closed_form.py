@@ -1,0 +1,199 @@
+"""Equality-constrained quadratics in closed form:  min 1/2 x'Px + q'x  s.t.  F x + g = 0,  P of any inertia.
+
+With F' = Q R by Householder reflections, Z the last columns of Q spans the null space of F, and
+
+    x = x_0 + Z y,   F x_0 + g = 0,   H y = -Z'(P x_0 + q),   H = Z'PZ (the reduced Hessian),   F'z = P x + q.
+
+The inertia of H says what x is: the minimum when H has no negative eigenvalue, a saddle otherwise. The factors serve
+any number of q and g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.linalg import eigh, qr, solve_triangular
+from scipy.linalg.lapack import dormqr, dpotrf, dpotrs, dsytrf, dsytrs
+from scipy.sparse.linalg import eigsh
+
+from milopt.compilation.quadratic import Matrix, Quadratic, Vector
+from milopt.outcome.status import Termination
+
+REFINEMENTS = 2
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """How many eigenvalues of the reduced Hessian have each sign; the smallest one when it is negative."""
+
+    positive: int
+    zero: int
+    negative: int
+    smallest: float | None = None
+
+    def __str__(self) -> str:
+        if self.negative:
+            plural = "" if self.negative == 1 else "s"
+            return f"saddle: {self.negative} negative direction{plural}, smallest eigenvalue {self.smallest:.3g}"
+        kind = "semidefinite" if self.zero else "definite"
+        return f"reduced Hessian positive {kind}: {self.positive} positive, {self.zero} zero"
+
+
+@dataclass(frozen=True)
+class Stationary:
+    """The stationary point, or why there is none; z are the multipliers of the rows (0 on redundant ones)."""
+
+    termination: Termination
+    reason: str
+    x: Vector | None = None
+    z: Vector | None = None
+
+
+class ClosedForm:
+    """The factorised system of P and F."""
+
+    def __init__(self, P: Quadratic, F: sp.csr_array) -> None:
+        self.P, self.F = P, F
+        norms = np.sqrt(np.asarray(F.multiply(F).sum(axis=1)).ravel())
+        # Rows of unit length make one threshold for redundancy fit all of them.
+        self.norms = np.where(norms > 0.0, norms, 1.0)
+        rows = F.toarray() / self.norms[:, None]
+        self.rank = 0
+        if F.shape[0]:
+            (self.reflectors, self.tau), triangle, self.order = qr(rows.T, mode="raw", pivoting=True)
+            pivots = np.abs(np.diagonal(triangle))
+            self.rank = int(np.sum(pivots > 1e-12 * max(F.shape) * pivots.max(initial=0.0)))
+            self.triangle = triangle[: self.rank, : self.rank]
+            self.kept = self.order[: self.rank]
+        self.hessian = _Symmetric(self._reduced())
+
+    @property
+    def inertia(self) -> Inertia:
+        """The inertia of the reduced Hessian."""
+        return self.hessian.inertia
+
+    def solve(self, q: Vector, g: Vector) -> Stationary:
+        """The stationary point for this q and g."""
+        offset = g / self.norms
+        x = self._particular(offset)
+        violation = np.abs(self.F @ x / self.norms + offset)
+        allowed = 1e-9 * float(np.abs(offset).max(initial=0.0))
+        if violation.max(initial=0.0) > allowed:
+            row = int(violation.argmax())
+            return Stationary(Termination.INFEASIBLE, f"row {row} contradicts the others by {violation[row]:.2e}")
+        for _ in range(1 + REFINEMENTS):
+            # The first round finds x, the others correct it by the same factors from the residual it left.
+            x = x + self._particular(np.asarray(self.F @ x) / self.norms + offset)
+            gradient = self.P.times(x) + q
+            reduced = self._turn(gradient, transpose=True)[self.rank :]
+            size = float(np.abs(q).max(initial=0.0)) + float(np.abs(gradient - q).max(initial=0.0))
+            if self.hessian.leftover(reduced) > 1e-9 * size:
+                reason = f"the objective falls without end on the rows; {self.inertia}"
+                return Stationary(Termination.UNBOUNDED, reason)
+            x = x + self._turn(np.concatenate([np.zeros(self.rank), -self.hessian.solve(reduced)]))
+        z = np.zeros(g.size)
+        if self.rank:
+            along = self._turn(self.P.times(x) + q, transpose=True)[: self.rank]
+            z[self.kept] = solve_triangular(self.triangle, along) / self.norms[self.kept]
+        termination = Termination.STATIONARY if self.inertia.negative else Termination.OPTIMAL
+        return Stationary(termination, str(self.inertia), x, z)
+
+    def _particular(self, offset: Vector) -> Vector:
+        """The shortest x with F x = -offset on the independent rows."""
+        n = self.F.shape[1]
+        if self.rank == 0:
+            return np.zeros(n)
+        inside = solve_triangular(self.triangle, -offset[self.kept], trans="T")
+        return self._turn(np.concatenate([inside, np.zeros(n - self.rank)]))
+
+    def _turn(self, columns: Matrix | Vector, transpose: bool = False) -> Matrix:
+        """Q or Q' times columns, by the reflections."""
+        if self.rank == 0:
+            return columns
+        matrix = columns.reshape(columns.shape[0], -1)
+        count = self.tau.size
+        turned = dormqr(
+            "L",
+            "T" if transpose else "N",
+            self.reflectors[:, :count],
+            self.tau,
+            matrix,
+            64 * max(count, matrix.shape[1]),
+        )
+        return np.asarray(turned[0]).reshape(columns.shape)
+
+    def _reduced(self) -> Matrix:
+        """H = Z'PZ."""
+        half = self._turn(self.P.dense, transpose=True)[self.rank :]
+        whole = self._turn(np.ascontiguousarray(half.T), transpose=True)[self.rank :]
+        return np.asarray(0.5 * (whole + whole.T))
+
+
+class _Symmetric:
+    """A symmetric matrix factorised as cheaply as its inertia allows: Cholesky, LDL', or eigenvectors when singular."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        size = matrix.shape[0]
+        self.size = size
+        self.vectors: Matrix | None = None
+        largest = float(np.abs(matrix).max(initial=0.0))
+        self.cholesky, info = dpotrf(matrix, lower=1, clean=0) if size else (matrix, 0)
+        self.definite = info == 0 and bool(np.all(self.cholesky.diagonal() ** 2 > 1e-11 * largest))
+        if self.definite:
+            self.inertia = Inertia(size, 0, 0)
+            return
+        self.ldl, self.pivots, _ = dsytrf(matrix, lower=1)
+        blocks = _block_eigenvalues(self.ldl, self.pivots)
+        if largest > 0.0 and np.abs(blocks).min() > 1e-11 * np.abs(blocks).max():
+            negative = int(np.sum(blocks < 0.0))
+            self.inertia = Inertia(size - negative, 0, negative, _smallest(matrix) if negative else None)
+            return
+        values, self.vectors = eigh(matrix)
+        zero = np.abs(values) <= 1e-14 * max(size, 100) * np.abs(values).max(initial=0.0)
+        self.kernel: npt.NDArray[np.bool_] = zero
+        self.inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, values))
+        negative = int(np.sum(~zero & (values < 0.0)))
+        self.inertia = Inertia(
+            size - negative - int(zero.sum()), int(zero.sum()), negative, float(values[0]) if negative else None
+        )
+
+    def solve(self, right: Vector) -> Vector:
+        """The solution, the shortest one when the matrix is singular."""
+        if self.size == 0:
+            return right
+        if self.definite:
+            return np.asarray(dpotrs(self.cholesky, right, lower=1)[0])
+        if self.vectors is None:
+            return np.asarray(dsytrs(self.ldl, self.pivots, right, lower=1)[0]).reshape(-1)
+        return np.asarray(self.vectors @ (self.inverse * (self.vectors.T @ right)))
+
+    def leftover(self, right: Vector) -> float:
+        """The largest component of `right` in the null space, which no solution can produce."""
+        if self.vectors is None:
+            return 0.0
+        return float(np.abs((self.vectors.T @ right)[self.kernel]).max(initial=0.0))
+
+
+def _block_eigenvalues(ldl: Matrix, pivots: npt.NDArray[np.intp]) -> Vector:
+    """Eigenvalues of the block-diagonal D of LDL'; by Sylvester their signs are the matrix's."""
+    values: list[float] = []
+    k = 0
+    while k < pivots.size:
+        if pivots[k] < 0:
+            block = np.array([[ldl[k, k], ldl[k + 1, k]], [ldl[k + 1, k], ldl[k + 1, k + 1]]])
+            values.extend(np.linalg.eigvalsh(block))
+            k += 2
+        else:
+            values.append(ldl[k, k])
+            k += 1
+    return np.array(values)
+
+
+def _smallest(matrix: Matrix) -> float:
+    """The smallest eigenvalue; by Lanczos where reducing the whole matrix would cost more than solving did."""
+    if matrix.shape[0] <= 1000:
+        return float(eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))[0])
+    return float(eigsh(matrix, k=1, which="SA", return_eigenvectors=False, tol=1e-8)[0])

@@ -1,0 +1,228 @@
+"""Box QPs: against enumeration of active sets, another solver, and the optimality conditions themselves."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.errors import ConvexityError
+from milopt.outcome.status import Termination
+from milopt.solvers.box_qp import BoxAnswer, solve_box_qp
+from milopt.solvers.box_qp_newton import projected_gradient
+from milopt.solvers.box_qp_split import prove_convex, split
+from milopt.solvers.box_qp_sweeps import compiled, reference_sweeps, sweeps
+
+
+def dense(P: np.ndarray) -> Quadratic:
+    return Quadratic(P.shape[0], (Piece(sp.csr_array(sp.eye_array(P.shape[0])), P),))
+
+
+def odm_dual(Q: np.ndarray, c: float, mu: float) -> Quadratic:
+    """[[Q + cI, -Q], [-Q, Q + (c/mu)I]], in the pieces [I, -I]'Q[I, -I] and a diagonal."""
+    n = Q.shape[0]
+    rows = sp.csr_array(sp.hstack([sp.eye_array(n), -sp.eye_array(n)]))
+    own = np.concatenate([np.full(n, c), np.full(n, c / mu)])
+    return Quadratic(2 * n, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(2 * n)), own)))
+
+
+def spectrum(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
+    basis = np.linalg.qr(rng.normal(size=(values.size, values.size)))[0]
+    P = (basis * values) @ basis.T
+    return 0.5 * (P + P.T)
+
+
+def solve(P: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> BoxAnswer:
+    return solve_box_qp(split(dense(P)), q, lower, upper)
+
+
+def enumerated(P: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """The minimum, by trying every assignment of columns to lower bound, upper bound and neither."""
+    best = np.inf
+    for places in itertools.product((-1, 0, 1), repeat=q.size):
+        place = np.array(places)
+        x = np.where(place < 0, lower, np.where(place > 0, upper, 0.0))
+        free = place == 0
+        if not np.isfinite(x).all():
+            continue
+        if free.any():
+            x[free] = np.linalg.lstsq(P[np.ix_(free, free)], -(q + P @ x)[free], rcond=None)[0]
+        if np.all(x >= lower - 1e-9) and np.all(x <= upper + 1e-9):
+            best = min(best, 0.5 * x @ P @ x + q @ x)
+    return best
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 5), rank=st.integers(0, 5), half_open=st.booleans())
+def test_minimum_is_the_best_of_all_active_sets(seed: int, n: int, rank: int, half_open: bool) -> None:
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(min(rank, n), n))
+    P, q = factor.T @ factor, rng.normal(size=n)
+    lower, upper = -rng.random(n), rng.random(n)
+    if half_open:
+        P, upper = P + 0.1 * np.eye(n), np.where(rng.random(n) < 0.5, np.inf, upper)
+    found = solve(P, q, lower, upper)
+    assert found.termination is Termination.OPTIMAL
+    assert found.x is not None
+    assert np.all((lower <= found.x) & (found.x <= upper))
+    value = 0.5 * found.x @ P @ found.x + q @ found.x
+    assert value == pytest.approx(enumerated(P, q, lower, upper), abs=1e-9)
+
+
+@pytest.mark.parametrize("condition", [1e1, 1e4, 1e8, 1e12])
+@pytest.mark.parametrize("open_above", [False, True])
+def test_conditions_hold_whatever_the_conditioning(condition: float, open_above: bool) -> None:
+    rng = np.random.default_rng(3)
+    n = 120
+    P, q = spectrum(rng, np.logspace(0, -np.log10(condition), n)), rng.normal(size=n)
+    lower, upper = (np.zeros(n), np.full(n, np.inf)) if open_above else (-np.ones(n), np.ones(n))
+    found = solve(P, q, lower, upper)
+    assert found.termination is Termination.OPTIMAL
+    assert found.x is not None
+    gradient = P @ found.x + q
+    # Rounding in the check itself grows with the size of x.
+    floor = 1e-15 * n * np.abs(found.x).max()
+    assert projected_gradient(found.x, gradient, lower, upper) <= 1e-10 + floor
+
+
+def test_agrees_with_a_conic_solver() -> None:
+    rng = np.random.default_rng(5)
+    n = 40
+    P, q, lower, upper = spectrum(rng, np.logspace(0, -3, n)), rng.normal(size=n), -np.ones(n), np.full(n, 2.0)
+    x = cp.Variable(n)
+    problem = cp.Problem(cp.Minimize(0.5 * cp.quad_form(x, cp.psd_wrap(P)) + q @ x), [x >= lower, x <= upper])
+    value = problem.solve(solver=cp.CLARABEL)
+    found = solve(P, q, lower, upper)
+    assert found.x is not None
+    assert 0.5 * found.x @ P @ found.x + q @ found.x == pytest.approx(value, rel=1e-7)
+
+
+def test_degenerate_and_singular_problems_end() -> None:
+    rng = np.random.default_rng(6)
+    factor = rng.normal(size=(30, 120))
+    P = factor.T @ factor
+    vertex = np.maximum(rng.normal(size=120), 0.0)
+    # The gradient vanishes at this point, on its bounds too: no active set is the right one.
+    found = solve(P, -P @ vertex, np.zeros(120), np.full(120, np.inf))
+    assert found.termination is Termination.OPTIMAL
+    assert found.residual <= 1e-8
+
+
+def test_descent_without_end_is_called_unbounded() -> None:
+    rng = np.random.default_rng(7)
+    factor = rng.normal(size=(10, 30))
+    bounded = solve(factor.T @ factor, np.abs(rng.normal(size=30)), np.zeros(30), np.full(30, np.inf))
+    assert bounded.termination is Termination.OPTIMAL
+    null = np.linalg.svd(factor)[2][-1]
+    found = solve(factor.T @ factor, -null, np.full(30, -np.inf), np.full(30, np.inf))
+    assert found.termination is Termination.UNBOUNDED
+    assert "P d = 0" in found.reason
+
+
+def test_far_optimum_of_a_nearly_flat_direction_is_not_called_unbounded() -> None:
+    found = solve(np.diag([1.0, 1e-7]) + 0.0, np.array([0.0, -1.0]), np.full(2, -np.inf), np.full(2, np.inf))
+    assert found.termination is Termination.OPTIMAL
+    assert found.x is not None
+    assert found.x == pytest.approx([0.0, 1e7])
+
+
+def test_columns_on_their_own_are_clipped() -> None:
+    P = Quadratic(3, (Piece(sp.csr_array(sp.eye_array(3)), np.array([2.0, 0.0, 1.0])),))
+    q, lower, upper = np.array([-8.0, 1.0, 5.0]), np.array([0.0, -3.0, 1.0]), np.array([1.0, 2.0, 1.0])
+    found = solve_box_qp(split(P), q, lower, upper)
+    assert found.x is not None
+    assert found.x.tolist() == [1.0, -3.0, 1.0]
+    endless = solve_box_qp(split(P), q, np.full(3, -np.inf), upper)
+    assert endless.termination is Termination.UNBOUNDED
+    assert "column 1" in endless.reason
+
+
+def test_empty_box_names_the_column() -> None:
+    found = solve(np.eye(2), np.zeros(2), np.array([0.0, 1.0]), np.array([1.0, 0.5]))
+    assert found.termination is Termination.INFEASIBLE
+    assert "column 1 has lower bound 1 above its upper bound 0.5" in found.reason
+
+
+def test_negative_curvature_is_an_error_that_gives_the_eigenvalue() -> None:
+    P = spectrum(np.random.default_rng(8), np.array([1.0, 0.5, -0.25]))
+    with pytest.raises(ConvexityError, match=r"smallest eigenvalue of P .* is -0\.25"):
+        prove_convex(split(dense(P)), np.arange(3), "toy")
+
+
+def test_negative_curvature_on_fixed_columns_does_no_harm() -> None:
+    prove_convex(split(dense(np.array([[1.0, 2.0], [2.0, 1.0]]))), np.array([0]), "toy")
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_compiled_sweeps_are_the_reference(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(6, 6))
+    parts = split(odm_dual(factor @ factor.T, 0.3, 0.5))
+    q, lower = rng.normal(size=12), np.where(rng.random(12) < 0.3, -np.inf, 0.0)
+    upper = np.where(rng.random(12) < 0.5, np.inf, 1.0)
+    start = np.clip(np.zeros(12), lower, upper)
+    arguments = (parts, q, lower, upper, start, 3)
+    assert sweeps(*arguments) == pytest.approx(reference_sweeps(*arguments), abs=1e-12)
+
+
+def test_sweeps_compile_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    def njit(function: object = None, *, cache: bool = False) -> object:
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return function
+
+    monkeypatch.setattr(numba, "njit", lambda *a, **k: functools.partial(njit, **k) if k else njit(*a))
+    compiled.cache_clear()
+    try:
+        parts = split(dense(np.array([[2.0, 1.0], [1.0, 2.0]])))
+        x = sweeps(parts, -np.ones(2), np.zeros(2), np.ones(2), np.zeros(2), 1)
+        assert x == pytest.approx([0.5, 0.25])
+    finally:
+        compiled.cache_clear()
+
+
+def test_split_is_the_matrix() -> None:
+    rng = np.random.default_rng(9)
+    factor = rng.normal(size=(4, 4))
+    for P in (odm_dual(factor @ factor.T, 0.3, 0.5), dense(factor @ factor.T), Quadratic(4)):
+        parts, x = split(P), rng.normal(size=P.size)
+        assert parts.times(x) == pytest.approx(P.dense @ x)
+        assert parts.curvature == pytest.approx(P.dense.diagonal())
+        index = np.array([0, P.size - 1])
+        if not parts.separable:
+            block = parts.block(index) + np.diag(parts.diagonal[index])
+            assert block == pytest.approx(P.dense[np.ix_(index, index)])
+
+
+def test_ill_conditioned_odm_dual_takes_a_dozen_factorisations() -> None:
+    rng = np.random.default_rng(0)
+    n = 150
+    points, y = rng.normal(size=(n, 5)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    gram = np.exp(-((points[:, None] - points[None]) ** 2).sum(-1) / 5)
+    Q = gram * np.outer(y, y)
+    P = odm_dual(Q, 2 * np.linalg.eigvalsh(Q)[-1] / 6e5, 0.5)
+    q = np.concatenate([np.full(n, -0.5), np.full(n, 1.5)])
+    found = solve_box_qp(split(P), q, np.zeros(2 * n), np.full(2 * n, np.inf))
+    assert found.residual <= 1e-10
+    assert found.factorisations <= 12
+    assert found.x is not None
+    assert np.all(found.x[:n] * found.x[n:] == 0.0)
+
+
+def test_time_limit_keeps_a_point_of_the_box() -> None:
+    rng = np.random.default_rng(1)
+    P = spectrum(rng, np.logspace(0, -6, 50))
+    found = solve_box_qp(split(dense(P)), rng.normal(size=50), np.zeros(50), np.full(50, np.inf), time_limit=1e-9)
+    assert found.termination is Termination.LIMIT
+    assert found.x is not None
+    assert np.all(found.x >= 0.0)

@@ -1,0 +1,220 @@
+"""The native solver: what it takes, what it refuses, and closed forms with their inertia."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import null_space
+
+from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.errors import ConvexityError, UnsupportedError
+from milopt.outcome.status import Termination
+from milopt.solvers.closed_form import ClosedForm
+from milopt.solvers.native import Native
+from milopt.solving.engine import Answer, Change, What
+from milopt.solving.options import Options
+
+
+def form(
+    P: Quadratic | np.ndarray,
+    q: np.ndarray,
+    F: np.ndarray | None = None,
+    g: np.ndarray | None = None,
+    lower: float | np.ndarray = -np.inf,
+    upper: float | np.ndarray = np.inf,
+    cone: Cone = Cone.ZERO,
+) -> StandardForm:
+    n = q.size
+    rows = np.zeros((0, n)) if F is None else F
+    if isinstance(P, np.ndarray):
+        P = Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), P),))
+    return StandardForm(
+        name="toy",
+        P=P,
+        q=q,
+        constant=0.0,
+        F=sp.csr_array(rows),
+        g=np.zeros(0) if g is None else g,
+        lower=np.broadcast_to(np.asarray(lower, dtype=float), n).copy(),
+        upper=np.broadcast_to(np.asarray(upper, dtype=float), n).copy(),
+        integer=np.zeros(n, dtype=bool),
+        columns=(ColumnBlock("x", 0, n),),
+        rows=(RowBlock("rows", cone, 0, rows.shape[0]),) if rows.shape[0] else (),
+    )
+
+
+def solve(program: StandardForm) -> Answer:
+    return Native().engine(program, Options()).solve(None)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 8), m=st.integers(0, 4), negative=st.integers(0, 8))
+def test_stationary_point_and_inertia(seed: int, n: int, m: int, negative: int) -> None:
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    values = np.where(np.arange(n) < negative, -1.0, 1.0) * rng.uniform(0.5, 2.0, n)
+    P, q = (basis * values) @ basis.T, rng.normal(size=n)
+    P = 0.5 * (P + P.T)
+    F = rng.normal(size=(min(m, n), n))
+    g = rng.normal(size=F.shape[0])
+    answer = solve(form(P, q, F, g))
+    kernel = null_space(F) if F.size else np.eye(n)
+    spectrum = np.linalg.eigvalsh(kernel.T @ P @ kernel) if kernel.size else np.zeros(0)
+    if np.abs(spectrum).min(initial=1.0) < 1e-3:
+        return
+    assert answer.x is not None
+    assert answer.z is not None
+    size = 1.0 + np.abs(answer.x).max() + np.abs(answer.z).max(initial=0.0)
+    assert np.abs(F @ answer.x + g).max(initial=0.0) <= 1e-12 * size
+    assert np.abs(P @ answer.x + q - F.T @ answer.z).max() <= 1e-12 * size
+    below = int(np.sum(spectrum < 0))
+    assert answer.termination is (Termination.STATIONARY if below else Termination.OPTIMAL)
+    inertia = ClosedForm(form(P, q).P, sp.csr_array(F)).inertia
+    assert (inertia.positive, inertia.zero, inertia.negative) == (spectrum.size - below, 0, below)
+    if below:
+        assert inertia.smallest == pytest.approx(spectrum[0])
+
+
+def test_saddle_says_how_many_directions_and_how_steep() -> None:
+    answer = solve(form(np.diag([1.0, -2.0, -3.0]), np.ones(3)))
+    assert answer.termination is Termination.STATIONARY
+    assert answer.raw_status == "saddle: 2 negative directions, smallest eigenvalue -3"
+    assert answer.x == pytest.approx([-1.0, 0.5, 1 / 3])
+
+
+def test_indefinite_matrix_may_be_convex_on_its_rows() -> None:
+    answer = solve(form(np.diag([1.0, -1.0]), np.array([1.0, 5.0]), np.array([[0.0, 1.0]]), np.array([-2.0])))
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.x == pytest.approx([-1.0, 2.0])
+    assert answer.z == pytest.approx([3.0])
+
+
+def test_redundant_rows_are_taken_and_contradictions_found() -> None:
+    F = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 0.0]])
+    good = solve(form(np.eye(3), np.zeros(3), F, np.array([-1.0, -2.0, 0.0])))
+    assert good.termination is Termination.OPTIMAL
+    assert good.x == pytest.approx([0.5, 0.5, 0.0])
+    assert good.z is not None
+    assert F.T @ good.z == pytest.approx([0.5, 0.5, 0.0])
+    assert solve(form(np.eye(3), np.zeros(3), F, np.array([-1.0, -3.0, 0.0]))).termination is Termination.INFEASIBLE
+    empty_row = solve(form(np.eye(3), np.zeros(3), F, np.array([-1.0, -2.0, 1.0])))
+    assert empty_row.termination is Termination.INFEASIBLE
+    assert "row 2" in empty_row.raw_status
+
+
+def test_singular_hessian_is_a_minimum_or_a_fall_without_end() -> None:
+    flat = np.diag([1.0, 0.0])
+    good = solve(form(flat, np.array([1.0, 0.0])))
+    assert good.termination is Termination.OPTIMAL
+    assert good.x == pytest.approx([-1.0, 0.0])
+    assert "1 zero" in good.raw_status
+    assert solve(form(flat, np.array([1.0, 1.0]))).termination is Termination.UNBOUNDED
+    assert solve(form(Quadratic(2), np.array([1.0, 0.0]))).termination is Termination.UNBOUNDED
+    pinned = form(Quadratic(2), np.array([1.0, 2.0]), np.eye(2), np.array([-3.0, 4.0]))
+    assert solve(pinned).x == pytest.approx([3.0, -4.0])
+    assert solve(pinned).z == pytest.approx([1.0, 2.0])
+
+
+def test_odm_on_the_bag_means_of_the_golden_fixture() -> None:
+    """FORMULATIONS 15: lambda = 16, theta = mu = .5, Gaussian kernel s = .5 on bag means."""
+    bags = [
+        [(0, 0), (2, 2)],
+        [(0, 1), (1, 0)],
+        [(2, 1), (-1, 0)],
+        [(0, 0), (-1, -1), (1, -1)],
+        [(3, 2)],
+        [(-1, 1), (0, -1)],
+    ]
+    means = np.array([np.mean(bag, axis=0) for bag in bags])
+    y = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    Q = np.outer(y, y) * np.exp(-0.5 * ((means[:, None] - means[None]) ** 2).sum(-1))
+    c = 6 * 0.5**2 / (2 * 16)
+    rows = sp.csr_array(sp.hstack([sp.eye_array(6), -sp.eye_array(6)]))
+    own = np.concatenate([np.full(6, c), np.full(6, 2 * c)])
+    P = Quadratic(12, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(12)), own)))
+    program = form(P, np.concatenate([np.full(6, -0.5), np.full(6, 1.5)]), lower=0.0)
+    answer = solve(program)
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.x is not None
+    assert -program.value(answer.x) == pytest.approx(5.770615, abs=1e-6)
+    golden = [0.803559, 10.848897, 10.484436, 0.256361, 0.419725, 0.269484]
+    assert answer.x[:6] == pytest.approx(golden, abs=1e-5)
+    assert np.all(answer.x[6:] == 0.0)
+    assert answer.z is not None
+    assert answer.z.size == 0
+
+
+def test_engine_keeps_its_point_and_factors_while_the_matrix_stays() -> None:
+    rng = np.random.default_rng(2)
+    factor = rng.normal(size=(20, 20))
+    P, q = factor @ factor.T, rng.normal(size=20)
+    engine = Native().engine(form(P, q, lower=0.0), Options())
+    first = engine.solve(None)
+    again = engine.solve(None)
+    assert again.iterations == 0
+    assert first.x == pytest.approx(again.x)
+    engine.update(form(P, 2 * q, lower=0.0), Change(What.LINEAR))
+    assert engine.solve(None).x == pytest.approx(2 * np.asarray(first.x))
+    engine.update(form(P, 2 * q, lower=0.0, upper=0.1), Change(What.BOUNDS))
+    assert engine.rebuilds == 0
+    assert np.max(np.asarray(engine.solve(None).x)) <= 0.1
+    engine.update(form(2 * P, 2 * q, lower=0.0), Change(What.EVERYTHING))
+    assert engine.rebuilds == 1
+    assert engine.solve(None).x == pytest.approx(first.x)
+
+
+def test_box_that_opens_on_negative_curvature_is_refused_then() -> None:
+    P = np.array([[1.0, 0.0], [0.0, -1.0]])
+    engine = Native().engine(form(P, np.ones(2), lower=np.array([-1.0, 0.5]), upper=np.array([1.0, 0.5])), Options())
+    assert engine.solve(None).x == pytest.approx([-1.0, 0.5])
+    engine.update(form(P, np.ones(2), lower=-1.0, upper=1.0), Change(What.BOUNDS))
+    with pytest.raises(ConvexityError, match="-1"):
+        engine.solve(None)
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), cone=Cone.NONNEGATIVE), "2 inequality rows"),
+        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), cone=Cone.SECOND_ORDER), "1 second-order cone"),
+        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), lower=0.0), "2 equality rows together with 2 bounded"),
+    ],
+)
+def test_refusal_names_what_it_found(program: StandardForm, words: str) -> None:
+    sentence = Native().refusal(program)
+    assert sentence is not None
+    assert sentence.startswith("native solves equality-constrained quadratics and box-constrained QPs")
+    assert words in sentence
+    with pytest.raises(UnsupportedError, match=words):
+        solve(program)
+
+
+def test_programs_without_columns_have_their_answer() -> None:
+    answer = solve(form(Quadratic(0), np.zeros(0)))
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.x is not None
+    assert answer.x.size == 0
+
+
+def test_numba_is_not_loaded_before_it_is_used() -> None:
+    code = """
+import sys
+import numpy as np
+import scipy.sparse as sp
+from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.solvers.box_qp import solve_box_qp
+from milopt.solvers.box_qp_split import split
+import milopt.solvers.native
+
+P = Quadratic(2, (Piece(sp.csr_array(sp.eye_array(2)), np.array([[2.0, 1.0], [1.0, 2.0]])),))
+solve_box_qp(split(P), -np.ones(2), np.zeros(2), np.ones(2))
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
