@@ -2,8 +2,8 @@
 
 The MIORDM dual  P = [[Q + cI, -Q], [-Q, Q + (c/mu)I]],  delta >= 0  (FORMULATIONS 7.2), and generic box QPs. Times are
 medians of processor time over whole solves from a flat program, each on a new engine: splitting P and proving it convex
-is counted for native, building its own model for Clarabel. KKT is the largest entry of x - clip(x - gradient). One thread
-each: run it as `OMP_NUM_THREADS=1 python benchmarks/box_qp.py`.
+is counted for native, building its own model for Clarabel. KKT is the largest entry of x - clip(x - gradient). One
+thread each: run it as `OMP_NUM_THREADS=1 python benchmarks/box_qp.py`.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def odm_dual(n: int, condition: float) -> StandardForm:
     rows = sp.csr_array(sp.hstack([sp.eye_array(n), -sp.eye_array(n)]))
     own = np.concatenate([np.full(n, c), np.full(n, c / mu)])
     P = Quadratic(2 * n, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(2 * n)), own)))
-    q: Vector = np.concatenate([np.full(n, theta - 1), np.full(n, theta + 1)])
+    q = np.concatenate([np.full(n, theta - 1), np.full(n, theta + 1)])
     return flat(f"MIORDM {n} bags, cond {condition:.0e}", P, q, np.zeros(2 * n), np.full(2 * n, np.inf))
 
 
 def generic(name: str, P: Matrix, width: float) -> StandardForm:
     """A dense P over [-width, width]^n, or over the non-negative orthant when the width is infinite."""
     n = P.shape[0]
-    q = np.random.default_rng(1).normal(size=n)
+    q = np.asarray(np.random.default_rng(1).normal(size=n))
     lower = np.zeros(n) if np.isinf(width) else np.full(n, -width)
     return flat(name, Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), P),)), q, lower, np.full(n, width))
 

@@ -25,6 +25,7 @@ class Piece:
     weight: Vector | Matrix
 
     def times(self, x: Vector) -> Vector:
+        """R'WR x."""
         inner = self.rows @ x
         weighted = self.weight * inner if self.weight.ndim == 1 else self.weight @ inner
         return np.asarray(self.rows.T @ weighted)
@@ -39,6 +40,7 @@ class Quadratic:
 
     @property
     def is_zero(self) -> bool:
+        """No pieces: the objective is linear."""
         return not self.pieces
 
     def times(self, x: Vector) -> Vector:
@@ -92,14 +94,21 @@ class Quadratic:
 
 
 def _dense_piece(piece: Piece) -> Matrix:
-    """R'WR, through the selection when every row of R has at most one entry and every column too."""
+    """R'WR: by gathering entries of W when R is a scaled selection, every column with at most one entry."""
     rows, weight = piece.rows, piece.weight
     if weight.ndim == 1:
+        counts = np.diff(rows.indptr)
+        if counts.max(initial=0) <= 1:
+            weights = np.repeat(weight, counts) * rows.data**2
+            return np.diag(np.bincount(rows.indices, weights=weights, minlength=rows.shape[1]))
         return np.asarray((rows.T @ sp.diags_array(weight) @ rows).toarray())
-    used = np.flatnonzero(np.diff(rows.indptr))
     columns = rows.indices
-    if used.size == columns.size == np.unique(columns).size:
-        block = np.zeros((rows.shape[1], rows.shape[1]))
-        block[np.ix_(columns, columns)] = weight[np.ix_(used, used)] * np.outer(rows.data, rows.data)
+    if np.bincount(columns, minlength=1).max() <= 1:
+        chosen = np.zeros(rows.shape[1], dtype=np.intp)
+        entry = np.zeros(rows.shape[1])
+        chosen[columns], entry[columns] = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows.data
+        block = weight.take(chosen, axis=0).take(chosen, axis=1) if weight.size else np.zeros((entry.size, entry.size))
+        block *= entry[:, None]
+        block *= entry
         return block
     return np.asarray(rows.T @ np.asarray((rows.T @ weight.T).T))

@@ -36,7 +36,7 @@ def odm_dual(Q: np.ndarray, c: float, mu: float) -> Quadratic:
 def spectrum(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
     basis = np.linalg.qr(rng.normal(size=(values.size, values.size)))[0]
     P = (basis * values) @ basis.T
-    return 0.5 * (P + P.T)
+    return np.asarray(0.5 * (P + P.T))
 
 
 def solve(P: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> BoxAnswer:
