@@ -21,9 +21,10 @@ CHECKS = {
     "lint": ["ruff", "check", "."],
     "format": ["ruff", "format", "--check", "."],
     "types": ["mypy", "-p", "milopt"],
-    "types of the examples": ["mypy", *EXAMPLES],
     "import contracts": ["lint-imports", "--no-cache"],
 }
+if EXAMPLES:
+    CHECKS["types of the examples"] = ["mypy", *EXAMPLES]
 TESTS = ["pytest", "-n", "2", "--cov", "--cov-report=term", "--cov-fail-under=85"]
 
 ENVIRONMENT = os.environ | {

@@ -31,6 +31,8 @@ toy-absent = "toy_milopt:Absent"
 toy-family = "toy_milopt:Several"
 toy-broken = "toy_milopt_broken:Anything"
 toy-abstract = "toy_milopt:Abstract"
+toy-function = "toy_milopt:function"
+toy-far = "toy_milopt:Far"
 toy-stranger = "toy_milopt:NearestBag"
 highs = "toy_milopt:Toy"
 
@@ -73,7 +75,15 @@ class Several(Toy):
         return ["ONE", "TWO"]
 
 
+class Far(Several):
+    package = "toy-milopt-absent"
+
+
 class NearestBag:
+    pass
+
+
+def function():
     pass
 """
 
@@ -146,6 +156,10 @@ def test_a_name_near_nothing_lists_what_there_is() -> None:
 
 @pytest.mark.usefixtures("toy")
 class TestWithAStrangersPackage:
+    def test_its_solver_and_model_are_found(self) -> None:
+        assert registry.require("toy").name == "toy"
+        assert registry.model("nearest-bag").__name__ == "NearestBag"
+
     def test_a_family_takes_a_variant(self) -> None:
         assert registry.get("toy-family:ONE").name == "toy-family:ONE"
         assert registry.variants("toy-family") == ["toy-family:ONE", "toy-family:TWO"]
@@ -176,10 +190,12 @@ class TestWithAStrangersPackage:
         found = registry.available()
         assert found["toy"].installed
         assert found["toy-family:NAME"].version == "3.2.1"
+        assert found["toy-far:NAME"].install == "pip install toy-milopt-absent"
         assert found["toy-absent"].install == "pip install toy-milopt-absent"
         assert not found["toy-broken"].installed
         assert found["toy-broken"].reason == "RuntimeError: no licence file"
         assert "abstract" in (found["toy-abstract"].reason or "")
+        assert "not a class" in (found["toy-function"].reason or "")
         assert "not a subclass" in (found["toy-stranger"].reason or "")
         assert list(found) == registry.names() == sorted(found)
 
@@ -209,7 +225,7 @@ class TestAPersonsOwnFile:
     def test_an_edit_is_seen(self, file: Path) -> None:
         registry.model(f"{file}:Mine")
         file.write_text("class Mine:\n    edited = True\n")
-        assert registry.model(f"{file}:Mine").edited
+        assert vars(registry.model(f"{file}:Mine"))["edited"]
 
     def test_a_wrong_class_names_the_near_ones(self, file: Path) -> None:
         with pytest.raises(UnknownNameError, match=r'No class is called "Mien" in .*; did you mean "Mine"\?'):
