@@ -92,16 +92,17 @@ def _minimise(parts: Split, q: Vector, lower: Vector, upper: Vector, x: Vector, 
     problem = Strict(parts, parts.diagonal, q, lower, upper)
     first = problem.land(x, parts.inner(x), TOLERANCE)
     if first.finished:
-        return _judge(first, progress)
+        return _judge(parts, first, progress)
     if _strict(parts, lower, upper):
-        return _judge(newton(problem, x, TOLERANCE, progress), progress)
+        return _judge(parts, newton(problem, x, TOLERANCE, progress), progress)
     return _proximal(parts, q, lower, upper, first, progress)
 
 
-def _judge(point: Point, progress: Progress) -> BoxAnswer:
+def _judge(parts: Split, point: Point, progress: Progress) -> BoxAnswer:
     count = progress.factor.count
     reason = f"projected gradient {point.residual:.1e} after {count} factorisations"
-    if point.residual <= ACCEPTED * point.scale:
+    # No point is known to be better than what rounding leaves in its own gradient.
+    if point.residual <= ACCEPTED * point.scale or point.residual <= parts.rounding(point.x):
         termination = Termination.OPTIMAL
     elif progress.expired:
         termination, reason = Termination.LIMIT, f"time limit; {reason}"
@@ -140,7 +141,7 @@ def _proximal(
             best = point
         if point.finished or progress.expired or (stale >= 4 and outer >= len(LENT) + 4):
             break
-    return _judge(best, progress)
+    return _judge(parts, best, progress)
 
 
 def descends_forever(parts: Split, q: Vector, lower: Vector, upper: Vector, change: Vector, largest: float) -> bool:

@@ -52,6 +52,13 @@ class Split:
         """P x."""
         return self.inner(x) + self.diagonal * x
 
+    def rounding(self, x: Vector) -> float:
+        """The error that one rounding of each term leaves in the largest entry of P x: eps max_i sum_j |P_ij| |x_j|."""
+        size = np.abs(x)
+        selected = np.bincount(self.row, weights=np.abs(self.entry) * size, minlength=self.weight.shape[0])
+        sums = np.abs(self.entry) * (np.abs(self.weight) @ selected)[self.row] + self.diagonal * size
+        return float(np.finfo(np.float64).eps * sums.max(initial=0.0))
+
     def block(self, index: Index) -> Matrix:
         """S'WS restricted to the rows and columns in `index`, in memory of its own."""
         rows, entries = self.row[index], self.entry[index]

@@ -133,6 +133,15 @@ def test_far_optimum_of_a_nearly_flat_direction_is_not_called_unbounded() -> Non
     assert found.x == pytest.approx([0.0, 1e7])
 
 
+def test_residual_below_rounding_is_optimal() -> None:
+    rng = np.random.default_rng(10)
+    factor = 3e3 * rng.normal(size=(9, 29))
+    q, lower, upper = 1e-3 * rng.normal(size=29), -rng.random(29), rng.random(29)
+    found = solve(factor.T @ factor, q, lower, upper)
+    assert found.termination is Termination.OPTIMAL
+    assert found.residual <= 1e-7
+
+
 def test_columns_on_their_own_are_clipped() -> None:
     P = Quadratic(3, (Piece(sp.csr_array(sp.eye_array(3)), np.array([2.0, 0.0, 1.0])),))
     q, lower, upper = np.array([-8.0, 1.0, 5.0]), np.array([0.0, -3.0, 1.0]), np.array([1.0, 2.0, 1.0])
