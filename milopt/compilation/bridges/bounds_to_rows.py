@@ -1,0 +1,59 @@
+"""Bounds to rows: for solvers whose columns are all free.
+
+    lower_j = upper_j     becomes   x_j - lower_j  = 0
+    x_j >= lower_j        becomes   x_j - lower_j >= 0
+    x_j <= upper_j        becomes   upper_j - x_j >= 0
+
+appended after the rows of the form, finite bounds only. The multipliers of the new rows are the reduced costs (with a
+minus for upper bounds), which milopt recomputes, so `invert` drops them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+from milopt.solving.engine import Answer
+
+
+def apply(form: StandardForm) -> StandardForm:
+    """The same program with free columns."""
+    fixed = np.flatnonzero(form.lower == form.upper)
+    lower = np.flatnonzero(np.isfinite(form.lower) & (form.lower != form.upper))
+    upper = np.flatnonzero(np.isfinite(form.upper) & (form.lower != form.upper))
+    added = fixed.size + lower.size + upper.size
+    if not added:
+        return form
+
+    sign = np.ones(added)
+    sign[fixed.size + lower.size :] = -1.0
+    column = np.concatenate([fixed, lower, upper])
+    rows = sp.csr_array((sign, (np.arange(added), column)), shape=(added, form.n))
+    offset = np.concatenate([-form.lower[fixed], -form.lower[lower], form.upper[upper]])
+
+    blocks = list(form.rows)
+    start = form.m
+    for name, cone, index in (
+        ("fixed", Cone.ZERO, fixed),
+        ("lower bound", Cone.NONNEGATIVE, lower),
+        ("upper bound", Cone.NONNEGATIVE, upper),
+    ):
+        if index.size:
+            blocks.append(RowBlock(name, cone, start, start + index.size))
+            start += index.size
+    return replace(
+        form,
+        F=sp.csr_array(sp.vstack([form.F, rows], format="csr")),
+        g=np.concatenate([form.g, offset]),
+        lower=np.full(form.n, -np.inf),
+        upper=np.full(form.n, np.inf),
+        rows=tuple(blocks),
+    )
+
+
+def invert(form: StandardForm, answer: Answer) -> Answer:
+    """The answer for `form` from the answer for `apply(form)`: the multipliers of its own rows."""
+    return answer if answer.z is None else replace(answer, z=answer.z[: form.m])

@@ -1,0 +1,73 @@
+"""Ctrl-C while compiled code runs: Python sees the signal only between its own instructions.
+
+Two ways to let it through: `run_interruptible` sends the call to a thread and waits (any call, at 0.5 ms or so), and
+`noted_interrupt` notes the signal without raising (free, for calls that come back to Python now and then to ask).
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+
+
+class Ended(Enum):
+    """How an interruptible call ended."""
+
+    FINISHED = "it returned"
+    STOPPED = "it returned early, asked by Ctrl-C"
+    ABANDONED = "it did not react to Ctrl-C: its thread goes on, and whatever it works on must not be touched again"
+
+
+def run_interruptible(call: Callable[[], object], stop: Callable[[], None], patience: float = 1.0) -> Ended:
+    """Run `call`; at Ctrl-C ask it to `stop`, and leave it behind if it has not after `patience` seconds.
+
+    Outside the main thread, where Python delivers no Ctrl-C, it is just the call.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        call()
+        return Ended.FINISHED
+
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            call()
+        except BaseException as failure:  # handed to the caller's thread, which raises it
+            failures.append(failure)
+        finally:
+            done.set()
+
+    ended = Ended.FINISHED
+    try:
+        threading.Thread(target=work, daemon=True).start()
+        # Not Thread.join: interrupted, it takes a running thread for a finished one (Python 3.11).
+        done.wait()
+    except KeyboardInterrupt:
+        ended = Ended.STOPPED
+        stop()
+        if not done.wait(patience):
+            return Ended.ABANDONED
+    if failures:
+        raise failures[0]
+    return ended
+
+
+@contextmanager
+def noted_interrupt(note: Callable[[], None]) -> Iterator[None]:
+    """While inside, Ctrl-C calls `note` instead of raising; in the main thread, and with Python's own handler, only."""
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not ours:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: note())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

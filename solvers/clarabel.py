@@ -1,0 +1,155 @@
+"""Clarabel (Goulart, Chen; Apache-2.0): an interior-point method for linear, quadratic and second-order cone programs.
+
+It takes  min 1/2 x'Px + q'x  s.t.  A x + s = b,  s in K,  so  A = -F  and  b = g;  its z is milopt's. It never starts
+warm; new q and g are written into the factorised model where its presolve dropped no rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.bridges import bounds_to_rows
+from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.errors import ParameterError
+from milopt.outcome.status import Termination
+from milopt.solving.capture import captured
+from milopt.solving.columnless import answer_without_columns
+from milopt.solving.engine import Answer, Change, Engine, What
+from milopt.solving.interrupt import Ended, run_interruptible
+from milopt.solving.options import Options
+from milopt.solving.solver import Feature, Solver
+
+STATUS_MAP = {
+    "Solved": Termination.OPTIMAL,
+    "AlmostSolved": Termination.STALLED,
+    "PrimalInfeasible": Termination.INFEASIBLE,
+    "AlmostPrimalInfeasible": Termination.STALLED,
+    "DualInfeasible": Termination.UNBOUNDED,
+    "AlmostDualInfeasible": Termination.STALLED,
+    "MaxIterations": Termination.LIMIT,
+    "MaxTime": Termination.LIMIT,
+    "CallbackTerminated": Termination.LIMIT,
+    "InsufficientProgress": Termination.STALLED,
+    "NumericalError": Termination.STALLED,
+    "Unsolved": Termination.ERROR,
+}
+
+
+class Clarabel(Solver):
+    """The `clarabel` solver."""
+
+    name = "clarabel"
+    features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
+    package = "clarabel"
+    licence = "Apache-2.0"
+
+    def engine(self, form: StandardForm, options: Options) -> Engine:
+        """Clarabel's own model of the form."""
+        return ClarabelEngine(form, options)
+
+
+class ClarabelEngine(Engine):
+    """Builds afresh on every change but those of q and g alone."""
+
+    def __init__(self, form: StandardForm, options: Options) -> None:
+        super().__init__(form, options)
+        self._settings = _settings(options)
+        self._solver: Any = None
+        self._stop = False
+
+    def update(self, form: StandardForm, change: Change) -> None:
+        """Write q or g in place where Clarabel allows it; otherwise the next solve builds afresh."""
+        self.form = form
+        if change.what is What.LINEAR and self._editable():
+            self._solver.update(q=form.q)
+        elif change.what is What.OFFSET and self._editable():
+            self._solver.update(b=bounds_to_rows.apply(form).g)
+        else:
+            self._solver = None
+            self.rebuilds += 1
+
+    def solve(self, time_limit: float | None) -> Answer:
+        """Solve from a cold start."""
+        form = self.form
+        if form.n == 0:
+            return answer_without_columns(form, self.options.tolerance)
+        self._settings.time_limit = np.inf if time_limit is None else time_limit
+        self._stop = False
+        found: list[Any] = []
+
+        def run() -> Ended:
+            return run_interruptible(lambda: found.append(self._ready().solve()), self._request_stop)
+
+        ended, log = captured(run) if self.options.verbose else (run(), "")
+        if ended is Ended.ABANDONED:
+            self._solver = None
+            return Answer(Termination.LIMIT, "left behind at Ctrl-C", log=log)
+
+        solution = found[0]
+        status = str(solution.status)
+        termination = STATUS_MAP.get(status, Termination.ERROR)
+        answer = Answer(termination, status, iterations=int(solution.iterations), log=log)
+        x, z = np.array(solution.x), np.array(solution.z)
+        no_point = termination in (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.ERROR)
+        if no_point or (status.startswith("Almost") and status.endswith("Infeasible")):
+            return answer  # x and z are then rays
+        if not (np.isfinite(x).all() and np.isfinite(z).all()):
+            return answer
+        return bounds_to_rows.invert(form, replace(answer, x=x, z=z))
+
+    def _ready(self) -> Any:
+        """The living solver with the current settings, built if there is none."""
+        if self._editable():
+            self._solver.update(settings=self._settings)
+            return self._solver
+        import clarabel
+
+        cones = {
+            Cone.ZERO: clarabel.ZeroConeT,
+            Cone.NONNEGATIVE: clarabel.NonnegativeConeT,
+            Cone.SECOND_ORDER: clarabel.SecondOrderConeT,
+        }
+        form = bounds_to_rows.apply(self.form)
+        self._solver = clarabel.DefaultSolver(
+            sp.csc_matrix(sp.triu(form.P.sparse)),
+            form.q,
+            sp.csc_matrix(-form.F),
+            form.g,
+            [cones[block.cone](block.size) for block in form.rows if block.size],
+            self._settings,
+        )
+        if hasattr(self._solver, "set_termination_callback"):
+            self._solver.set_termination_callback(lambda info: self._stop)
+        return self._solver
+
+    def _editable(self) -> bool:
+        """Whether there is a solver that can be changed: not before version 0.11, nor where presolve dropped rows."""
+        allowed = getattr(self._solver, "is_data_update_allowed", None)
+        return allowed is not None and bool(allowed())
+
+    def _request_stop(self) -> None:
+        self._stop = True
+
+
+def _settings(options: Options) -> Any:
+    """Clarabel's settings: four digits more than the certificate asks for, where they can be had."""
+    import clarabel
+
+    settings = clarabel.DefaultSettings()
+    accuracy = max(1e-4 * options.tolerance, 1e-12)
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
+    settings.verbose = options.verbose
+    if hasattr(settings, "max_threads"):
+        settings.max_threads = int(options.threads)
+    for name, value in options.extra.items():
+        if not hasattr(settings, name) or callable(getattr(settings, name)):
+            raise ParameterError(f"Clarabel has no setting named {name!r}; see clarabel.DefaultSettings for `extra`.")
+        try:
+            setattr(settings, name, value)
+        except (TypeError, ValueError, OverflowError) as problem:
+            raise ParameterError(f"Clarabel does not take {value!r} for its setting {name!r}: {problem}.") from None
+    return settings

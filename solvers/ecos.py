@@ -1,0 +1,146 @@
+"""ECOS (Domahidi, Chu, Boyd; GPL-3.0): an interior-point method for linear and second-order cone programs.
+
+It takes  min c'x  s.t.  A x = b,  h - G x in K,  so the zero-cone rows are  A = -F, b = g  and the others
+G = -F, h = g;  its y and z are milopt's z. Quadratic objectives go through the quadratic-to-cone bridge. It never
+starts warm and knows no time limit: with one, it runs in a process of its own, which is ended when the time is up,
+without a point. The limit counts from when that process is ready, about half a second after the call.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone
+from milopt.compilation.recession import falls, feasibility_form, recession_form
+from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.errors import ParameterError
+from milopt.outcome.status import Termination
+from milopt.solvers.ecos_process import ConeProgram, Reply, solve_here, solve_within
+from milopt.solving.columnless import answer_without_columns
+from milopt.solving.engine import Answer, Engine
+from milopt.solving.options import Options
+from milopt.solving.solver import Feature, Solver
+
+Index = npt.NDArray[np.intp]
+
+STATUS_MAP = {
+    0: Termination.OPTIMAL,
+    1: Termination.INFEASIBLE,
+    2: Termination.UNBOUNDED,
+    10: Termination.STALLED,  # close to optimal
+    11: Termination.STALLED,  # close to primal infeasible
+    12: Termination.STALLED,  # close to dual infeasible
+    -1: Termination.LIMIT,  # iterations
+    -2: Termination.STALLED,  # numerics
+    -3: Termination.STALLED,  # left the cone
+    -4: Termination.LIMIT,  # Ctrl-C
+}
+"""Exit flags; any other is an error."""
+WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
+
+
+class ECOS(Solver):
+    """The `ecos` solver."""
+
+    name = "ecos"
+    features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
+    package = "ecos"
+    licence = "GPL-3.0"
+
+    def engine(self, form: StandardForm, options: Options) -> Engine:
+        """An engine that calls ECOS afresh for every solve."""
+        return EcosEngine(form, options)
+
+
+class EcosEngine(Engine):
+    """Hands the whole program to ECOS at every solve."""
+
+    def __init__(self, form: StandardForm, options: Options) -> None:
+        super().__init__(form, options)
+        self._settings = _settings(options)
+
+    def solve(self, time_limit: float | None) -> Answer:
+        """Solve from a cold start; where a quadratic program stalls, see whether it is unbounded."""
+        form = self.form
+        if form.n == 0:
+            return answer_without_columns(form, self.options.tolerance)
+        deadline = None if time_limit is None else time.perf_counter() + time_limit
+        answer = self._solve(form, time_limit)
+        if form.P.is_zero or answer.termination is not Termination.STALLED:
+            return answer
+        left = None if deadline is None else max(deadline - time.perf_counter(), 0.0)
+        direction = self._solve(recession_form(form), left)
+        if direction.termination is not Termination.OPTIMAL or direction.x is None or not falls(form, direction.x):
+            return answer
+        left = None if deadline is None else max(deadline - time.perf_counter(), 0.0)
+        if self._solve(feasibility_form(form), left).termination is not Termination.OPTIMAL:
+            return answer
+        return replace(answer, termination=Termination.UNBOUNDED, x=None, z=None)
+
+    def _solve(self, form: StandardForm, time_limit: float | None) -> Answer:
+        linear = quadratic_to_cone.apply(form)
+        free = bounds_to_rows.apply(linear)
+        equal, inner = _split(free)
+        program = _cone_program(free, equal, inner)
+        if time_limit is None:
+            reply: Reply | None = solve_here(program, self._settings)
+        else:
+            reply = solve_within(program, self._settings, time_limit)
+        if reply is None:
+            return Answer(Termination.LIMIT, "its process was ended at the time limit or Ctrl-C")
+
+        termination = STATUS_MAP.get(reply.flag, Termination.ERROR)
+        answer = Answer(termination, reply.text, iterations=reply.iterations, log=reply.log)
+        if reply.flag not in WITH_POINT or not _finite(reply):
+            return answer
+        z = np.zeros(free.m)
+        z[equal], z[inner] = reply.y, reply.z
+        answer = replace(answer, x=reply.x, z=z)
+        return quadratic_to_cone.invert(form, bounds_to_rows.invert(linear, answer))
+
+
+def _split(form: StandardForm) -> tuple[Index, Index]:
+    """The rows of A, and the rows of G in ECOS's order: the linear ones first."""
+    cones = [np.arange(block.start, block.stop) for block in form.second_order]
+    return form.rows_in(Cone.ZERO), np.concatenate([form.rows_in(Cone.NONNEGATIVE), *cones]).astype(np.intp)
+
+
+def _cone_program(form: StandardForm, equal: Index, inner: Index) -> ConeProgram:
+    return ConeProgram(
+        c=form.q,
+        G=sp.csc_matrix(-form.F[inner]),
+        h=form.g[inner],
+        A=sp.csc_matrix(-form.F[equal]),
+        b=form.g[equal],
+        linear=form.rows_in(Cone.NONNEGATIVE).size,
+        cones=np.array([block.size for block in form.second_order], dtype=np.int64),
+    )
+
+
+def _finite(reply: Reply) -> bool:
+    return bool(np.isfinite(reply.x).all() and np.isfinite(reply.y).all() and np.isfinite(reply.z).all())
+
+
+def _settings(options: Options) -> dict[str, object]:
+    """ECOS's settings: four digits more than the certificate asks for, where they can be had."""
+    accuracy = max(1e-4 * options.tolerance, 1e-12)
+    settings: dict[str, object] = {
+        "abstol": accuracy,
+        "reltol": accuracy,
+        "feastol": accuracy,
+        "max_iters": 200,
+        "verbose": options.verbose,
+    }
+    one = sp.csc_matrix(-np.eye(1))
+    smallest = ConeProgram(np.ones(1), one, np.zeros(1), one[:0], np.zeros(0), 1, np.zeros(0, dtype=np.int64))
+    for name, value in options.extra.items():
+        try:
+            solve_here(smallest, {"verbose": False, name: value})
+        except (TypeError, ValueError) as problem:
+            raise ParameterError(f"ECOS does not take {value!r} for its setting {name!r}: {problem}.") from None
+    return settings | dict(options.extra)

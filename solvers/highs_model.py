@@ -1,0 +1,289 @@
+"""A live HiGHS model of a flat program: built once, then edited in place, so that its simplex basis survives.
+
+Rows go in as  -g <= F x <= -g  (zero cone) or  -g <= F x  (non-negative), so `row_dual` is milopt's z as it stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.errors import MiloptError, ParameterError
+from milopt.solving.engine import Change, What
+from milopt.solving.interrupt import Ended, noted_interrupt, run_interruptible
+from milopt.solving.options import Options
+
+Index = npt.NDArray[np.intp]
+
+FEW_COEFFICIENTS = 2000
+"""Up to so many are changed one by one; more are cheaper to pass anew with the whole model."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run left: HiGHS's own status name, the point and row duals where valid, and counts."""
+
+    status: str
+    x: Vector | None = None
+    z: Vector | None = None
+    bound: float = -np.inf
+    iterations: int = 0
+
+
+class HighsModel:
+    """One `Highs` object and the edits that milopt makes to it."""
+
+    def __init__(self, form: StandardForm, options: Options) -> None:
+        self.options = options
+        self.log: list[str] = []
+        self._stop = False
+        self._build(form)
+
+    # -- edits ---------------------------------------------------------------------------------------------------
+
+    def apply(self, form: StandardForm, change: Change) -> bool:
+        """Become a model of `form`, of which `change` says what is new; False when it had to be built again.
+
+        An edit returns False where it cannot be made in place.
+        """
+        edit = {
+            What.LINEAR: self._linear,
+            What.OFFSET: self._offset,
+            What.BOUNDS: self._bounds,
+            What.ROWS_ADDED: self._add_rows,
+            What.ROWS_REPLACED: self._replace_rows,
+            What.ROWS_DELETED: self._delete_rows,
+            What.COLUMNS_ADDED: self._add_columns,
+            What.COLUMNS_DELETED: self._delete_columns,
+        }.get(change.what)
+        index = np.zeros(0, dtype=np.intp) if change.index is None else change.index
+        if edit is not None and edit(form, index):
+            self.form = form
+            return True
+        same_size = (form.n, form.m) == (self.form.n, self.form.m)
+        basis = self._highs.getBasis()
+        self._build(form)
+        if same_size and basis.valid:
+            self._set_basis(basis.col_status, basis.row_status)
+        return False
+
+    def set_costs(self, q: Vector) -> None:
+        """Give the columns these linear costs."""
+        self._check(self._highs.changeColsCost(q.size, _first(q.size), q), "costs")
+
+    def _linear(self, form: StandardForm, index: Index) -> bool:
+        self.set_costs(form.q)
+        return True
+
+    def _offset(self, form: StandardForm, index: Index) -> bool:
+        lower, upper = _row_bounds(form, 0)
+        self._check(self._highs.changeRowsBounds(form.m, _first(form.m), lower, upper), "row bounds")
+        return True
+
+    def _bounds(self, form: StandardForm, index: Index) -> bool:
+        self._check(self._highs.changeColsBounds(form.n, _first(form.n), form.lower, form.upper), "column bounds")
+        return True
+
+    def _add_rows(self, form: StandardForm, index: Index) -> bool:
+        start, F = self.form.m, form.F
+        lower, upper = _row_bounds(form, start)
+        first = F.indptr[start]
+        starts, columns, values = F.indptr[start:-1] - first, F.indices[first:], F.data[first:]
+        self._check(self._highs.addRows(lower.size, lower, upper, values.size, starts, columns, values), "rows")
+        return True
+
+    def _replace_rows(self, form: StandardForm, index: Index) -> bool:
+        new = sp.csr_array(form.F[index])
+        differs = sp.coo_array(new - self.form.F[index])
+        if differs.nnz > FEW_COEFFICIENTS:
+            return False
+        row, column = differs.coords
+        for i, j, value in zip(index[row].tolist(), column.tolist(), new[row, column].tolist(), strict=True):
+            self._check(self._highs.changeCoeff(i, j, value), "coefficients")
+        lower, upper = _row_bounds(form, 0)
+        i32 = index.astype(np.int32)
+        self._check(self._highs.changeRowsBounds(i32.size, i32, lower[index], upper[index]), "row bounds")
+        return True
+
+    def _delete_rows(self, form: StandardForm, index: Index) -> bool:
+        basis = self._highs.getBasis()
+        self._check(self._highs.deleteRows(index.size, np.sort(index).astype(np.int32)), "rows")
+        if basis.valid:
+            self._set_basis(basis.col_status, _without(basis.row_status, index))
+        return True
+
+    def _add_columns(self, form: StandardForm, index: Index) -> bool:
+        start = self.form.n
+        if start == 0 or not form.P.is_zero:
+            return False
+        added = sp.csc_array(form.F[:, start:])
+        k = form.n - start
+        status = self._highs.addCols(
+            k,
+            form.q[start:],
+            form.lower[start:],
+            form.upper[start:],
+            added.nnz,
+            added.indptr[:-1],
+            added.indices,
+            added.data,
+        )
+        self._check(status, "columns")
+        self._set_integrality(form, start)
+        return True
+
+    def _delete_columns(self, form: StandardForm, index: Index) -> bool:
+        if form.n == 0 or not self.form.P.is_zero:
+            return False
+        basis = self._highs.getBasis()
+        self._check(self._highs.deleteCols(index.size, np.sort(index).astype(np.int32)), "columns")
+        if basis.valid:
+            self._set_basis(_without(basis.col_status, index), basis.row_status)
+        return True
+
+    def _set_basis(self, columns: list[Any], rows: list[Any]) -> None:
+        """Start the next run here. Deletions may leave too many or too few basic: HiGHS repairs an alien basis."""
+        import highspy
+
+        basis = highspy.HighsBasis()
+        basis.valid = basis.alien = True
+        basis.col_status, basis.row_status = columns, rows
+        self._warm = self._linear_program and self._highs.setBasis(basis) != highspy.HighsStatus.kError
+
+    # -- building ------------------------------------------------------------------------------------------------
+
+    def _build(self, form: StandardForm) -> None:
+        import highspy
+
+        self.form = form
+        self._highs: Any = highspy.Highs()
+        self._linear_program = form.P.is_zero and not form.integer.any()
+        self._warm = False
+        self._set_options()
+        n = form.n
+        no_entries = np.zeros(n, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
+        self._check(self._highs.addCols(n, form.q, form.lower, form.upper, 0, *no_entries), "columns")
+        self._set_integrality(form, 0)
+        lower, upper = _row_bounds(form, 0)
+        F = form.F
+        self._check(self._highs.addRows(form.m, lower, upper, F.nnz, F.indptr[:-1], F.indices, F.data), "rows")
+        if not form.P.is_zero:
+            triangle = sp.csc_array(sp.tril(form.P.sparse, format="csc"))
+            triangle.sort_indices()
+            kind = int(highspy.HessianFormat.kTriangular)
+            status = self._highs.passHessian(n, triangle.nnz, kind, triangle.indptr, triangle.indices, triangle.data)
+            self._check(status, "quadratic objective")
+
+    def _set_integrality(self, form: StandardForm, start: int) -> None:
+        integer = start + np.flatnonzero(form.integer[start:]).astype(np.int32)
+        if integer.size:
+            kinds = np.ones(integer.size, dtype=np.uint8)
+            self._check(self._highs.changeColsIntegrality(integer.size, integer, kinds), "integer columns")
+
+    def _set_options(self) -> None:
+        options, highs = self.options, self._highs
+        feasibility = float(np.clip(1e-3 * options.tolerance, 1e-10, 1e-7))
+        for name, value in {
+            "output_flag": options.verbose,
+            "log_to_console": False,
+            "threads": int(options.threads),
+            "primal_feasibility_tolerance": feasibility,
+            "dual_feasibility_tolerance": feasibility,
+            "mip_feasibility_tolerance": 10 * feasibility,
+            "mip_rel_gap": 0.1 * options.tolerance,
+            "mip_abs_gap": 0.1 * options.tolerance,
+            # Coefficients below it are dropped, and the program solved is then another one.
+            "small_matrix_value": 1e-12,
+            **options.extra,
+        }.items():
+            self._set(name, value)
+        for event in (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt):
+            event.subscribe(self._asked)
+        if options.verbose:
+            highs.cbLogging.subscribe(lambda event: self.log.append(event.message))
+
+    def _set(self, name: str, value: object) -> None:
+        """Set an option; `setOptionValue` returns an error rather than raise it."""
+        import highspy
+
+        if self._highs.getOptionType(name)[0] == highspy.HighsStatus.kError:
+            raise ParameterError(f"HiGHS has no option named {name!r}; see its list of options for `extra`.")
+        try:
+            status = self._highs.setOptionValue(name, value)
+        except TypeError:
+            status = highspy.HighsStatus.kError
+        if status == highspy.HighsStatus.kError:
+            raise ParameterError(f"HiGHS does not take {value!r} for its option {name!r}.")
+
+    def _check(self, status: Any, what: str) -> None:
+        if status.name == "kError":
+            raise MiloptError(f"HiGHS did not take the {what} of {self.form.name!r}; look for NaN or huge numbers.")
+
+    # -- running -------------------------------------------------------------------------------------------------
+
+    def run(self, time_limit: float | None) -> Run:
+        """Solve within so many seconds; Ctrl-C ends it with the status `kInterrupt`."""
+        highs = self._highs
+        # HiGHS's clock runs on from solve to solve.
+        self._set("time_limit", np.inf if time_limit is None else highs.getRunTime() + max(time_limit, 0.0))
+        if self._linear_program and "presolve" not in self.options.extra:
+            self._set("presolve", "off" if self._warm else "choose")
+        self._stop = False
+        # A warm simplex asks back at every iteration; anything else may be out for long.
+        if self._warm:
+            with noted_interrupt(self._request_stop):
+                self._run()
+        elif run_interruptible(self._run, self._request_stop) is Ended.ABANDONED:
+            self._build(self.form)
+            return Run("kInterrupt")
+        info, solution = highs.getInfo(), highs.getSolution()
+        self._warm = self._linear_program and info.basis_validity == 1
+        counts = info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count
+        return Run(
+            status=highs.getModelStatus().name,
+            x=np.array(solution.col_value) if solution.value_valid else None,
+            z=np.array(solution.row_dual) if solution.dual_valid else None,
+            bound=info.mip_dual_bound,
+            iterations=sum(max(0, count) for count in counts),
+        )
+
+    def _run(self) -> None:
+        import highspy
+
+        # HiGHS keeps one team of threads a Python thread, and fails when asked for a team of another size.
+        if self._highs.run() == highspy.HighsStatus.kError:
+            highspy.Highs.resetGlobalScheduler(True)
+            self._highs.run()
+
+    def _request_stop(self) -> None:
+        self._stop = True
+
+    def _asked(self, event: Any) -> None:
+        if self._stop:
+            event.interrupt()
+
+
+def _first(count: int) -> npt.NDArray[np.int32]:
+    return np.arange(count, dtype=np.int32)
+
+
+def _without(statuses: list[Any], index: Index) -> list[Any]:
+    gone = set(index.tolist())
+    return [status for i, status in enumerate(statuses) if i not in gone]
+
+
+def _row_bounds(form: StandardForm, start: int) -> tuple[Vector, Vector]:
+    """Lower and upper bounds of F x, from row `start` on."""
+    lower = -form.g[start:]
+    upper = np.full(lower.size, np.inf)
+    for block in form.rows:
+        if block.cone is Cone.ZERO and block.stop > start:
+            part = slice(max(block.start - start, 0), block.stop - start)
+            upper[part] = lower[part]
+    return lower, upper

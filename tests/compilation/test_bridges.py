@@ -1,0 +1,126 @@
+"""Bridges: the rewritten program has the same optimum, and its answer maps back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone
+from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.errors import ConvexityError
+from milopt.outcome.status import Termination
+from milopt.solving.engine import Answer
+
+
+def form_with(P: Quadratic, lower, upper) -> StandardForm:
+    n = P.size
+    return StandardForm(
+        name="test",
+        P=P,
+        q=np.arange(1.0, n + 1),
+        constant=2.5,
+        F=sp.csr_array(np.ones((1, n))),
+        g=np.array([-1.0]),
+        lower=np.array(lower, dtype=float),
+        upper=np.array(upper, dtype=float),
+        integer=np.zeros(n, dtype=bool),
+        columns=(ColumnBlock("x", 0, n),),
+        rows=(RowBlock("sum", Cone.ZERO, 0, 1),),
+    )
+
+
+def test_finite_bounds_become_rows_in_order_fixed_lower_upper():
+    form = form_with(Quadratic(4), [0, -np.inf, 3, -1], [np.inf, 5, 3, 1])
+    free = bounds_to_rows.apply(form)
+    assert [(block.name, block.cone, block.start, block.stop) for block in free.rows[1:]] == [
+        ("fixed", Cone.ZERO, 1, 2),
+        ("lower bound", Cone.NONNEGATIVE, 2, 4),
+        ("upper bound", Cone.NONNEGATIVE, 4, 6),
+    ]
+    x = np.array([0.5, 4.0, 3.5, 0.25])
+    assert (free.F @ x + free.g)[1:] == pytest.approx([0.5, 0.5, 1.25, 1.0, 0.75])
+    assert not np.isfinite(free.lower).any()
+    assert not np.isfinite(free.upper).any()
+    assert free.value(x) == form.value(x)
+
+
+def test_a_form_without_bounds_is_left_alone():
+    form = form_with(Quadratic(2), [-np.inf] * 2, [np.inf] * 2)
+    assert bounds_to_rows.apply(form) is form
+
+
+def test_multipliers_of_bound_rows_are_the_reduced_costs():
+    # min x1 + 2 x2  s.t.  x1 + x2 = 1, x >= 0  has x = (1, 0), z = 1, reduced costs (0, 1)
+    form = form_with(Quadratic(2), [0, 0], [np.inf] * 2)
+    free = bounds_to_rows.apply(form)
+    z = np.array([1.0, 0.0, 1.0])
+    assert free.F.T @ z == pytest.approx(form.q)
+    answer = bounds_to_rows.invert(form, Answer(Termination.OPTIMAL, "", x=np.array([1.0, 0.0]), z=z))
+    assert answer.z == pytest.approx([1.0])
+    assert answer.x == pytest.approx([1.0, 0.0])
+
+
+pieces = st.lists(st.sampled_from(["diagonal", "dense", "singular"]), min_size=1, max_size=3)
+
+
+@settings(max_examples=30, deadline=None)
+@given(kinds=pieces, seed=st.integers(0, 1000), scale=st.sampled_from([1e-2, 1.0, 30.0]))
+def test_the_cone_holds_exactly_when_t_is_at_least_the_quadratic(kinds, seed, scale):
+    rng = np.random.default_rng(seed)
+    n, made = 5, []
+    for kind in kinds:
+        rows = sp.csr_array(rng.normal(size=(3, n)))
+        root = rng.normal(size=(1 if kind == "singular" else 3, 3))
+        made.append(Piece(rows, rng.uniform(0, 2, 3) if kind == "diagonal" else root.T @ root))
+    form = form_with(Quadratic(n, tuple(made)), [-np.inf] * n, [np.inf] * n)
+    conic = quadratic_to_cone.apply(form, scale)
+    block = conic.rows[-1]
+    assert (conic.P.is_zero, block.cone, conic.n) == (True, Cone.SECOND_ORDER, n + 1)
+    x = rng.normal(size=n)
+    t = form.P.value(x)
+
+    def inside(value):
+        s = (conic.F @ np.append(x, value) + conic.g)[block.start : block.stop]
+        return s[0] - np.linalg.norm(s[1:])
+
+    assert inside(t + 1e-6 * (1 + t)) > 0 > inside(t - 1e-6 * (1 + t))
+    assert conic.value(np.append(x, t)) == pytest.approx(form.value(x))
+    root = quadratic_to_cone.factor(form.P)
+    assert (root.T @ root).toarray() == pytest.approx(form.P.dense, abs=1e-9)
+
+
+def test_the_answer_of_the_conic_program_maps_back():
+    form = form_with(Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.ones(2)),)), [-np.inf] * 2, [np.inf] * 2)
+    # min 1/2 |x|^2 + x1 + 2 x2 on x1 + x2 = 1:  x = (1, 0), z = 2; the cone's multiplier is (u, v, w)
+    conic = quadratic_to_cone.apply(form)
+    x, t = np.array([1.0, 0.0]), 0.5
+    w = -x / np.sqrt(2)
+    multiplier = np.array([(1 + t) / 2, (1 - t) / 2, *w])
+    z = np.append(2.0, multiplier)
+    assert conic.F.T @ z == pytest.approx(conic.q)
+    assert multiplier[0] >= np.linalg.norm(multiplier[1:]) - 1e-12
+    answer = quadratic_to_cone.invert(form, Answer(Termination.OPTIMAL, "", x=np.append(x, t), z=z))
+    assert answer.x == pytest.approx(x)
+    assert answer.z == pytest.approx([2.0])
+
+
+def test_a_linear_objective_is_left_alone():
+    form = form_with(Quadratic(2), [0, 0], [1, 1])
+    assert quadratic_to_cone.apply(form) is form
+
+
+def test_a_negative_piece_is_fine_where_the_sum_is_convex():
+    eye = sp.csr_array(np.eye(2))
+    P = Quadratic(2, (Piece(eye, np.array([3.0, 1.0])), Piece(eye, np.array([-1.0, 0.0]))))
+    root = quadratic_to_cone.factor(P)
+    assert (root.T @ root).toarray() == pytest.approx(np.diag([2.0, 1.0]))
+
+
+def test_a_quadratic_that_is_not_convex_is_refused_in_words():
+    P = Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.array([[0.0, 1.0], [1.0, 0.0]])),))
+    with pytest.raises(ConvexityError, match="negative eigenvalue"):
+        quadratic_to_cone.apply(form_with(P, [0, 0], [1, 1]))

@@ -1,0 +1,161 @@
+"""Clarabel: the same optima and multipliers as the others, cones included."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+
+import cvxpy
+import numpy as np
+import pytest
+
+from milopt.compilation.standard_form import Cone
+from milopt.errors import ParameterError
+from milopt.outcome.status import Termination
+from milopt.solvers.clarabel import Clarabel
+from milopt.solvers.highs import HiGHS
+from milopt.solving.engine import Change, What
+from milopt.solving.options import Options
+
+FAMILIES = [
+    "one row",
+    "no rows",
+    "no rows, quadratic",
+    "degenerate",
+    "badly scaled",
+    "random linear",
+    "singular quadratic",
+    "definite quadratic",
+    "second-order",
+]
+
+
+def solve(form, time_limit=None, **options):
+    return Clarabel().engine(form, Options(**options)).solve(time_limit)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_optimum_satisfies_the_kkt_conditions(family, program, kkt_residuals):
+    form = program(family)
+    answer = solve(form)
+    assert answer.termination is Termination.OPTIMAL
+    assert kkt_residuals(form, answer.x, answer.z).worst < 1e-8
+
+
+@pytest.mark.parametrize("family", FAMILIES[:-1])
+def test_objectives_agree_with_highs(family, program):
+    form = program(family)
+    ours, other = solve(form), HiGHS().engine(form, Options()).solve(None)
+    assert form.value(ours.x) == pytest.approx(form.value(other.x), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", ["one row", "random linear", "definite quadratic"])
+def test_unique_multipliers_agree_with_highs_in_sign_and_size(family, program):
+    form = program(family)
+    other = HiGHS().engine(form, Options()).solve(None)
+    assert np.abs(other.z).max() > 1e-3
+    assert solve(form).z == pytest.approx(other.z, abs=1e-6)
+
+
+def test_a_cone_program_agrees_with_cvxpy(program):
+    form = program("second-order")
+    x = cvxpy.Variable(6)
+    constraints = [cvxpy.norm(x) <= 2, cvxpy.sum(x) >= 1, x <= 1]
+    reference = cvxpy.Problem(cvxpy.Minimize(form.q @ x), constraints).solve(solver="SCS", eps=1e-9)
+    assert form.value(solve(form).x) == pytest.approx(reference, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("family", "termination"),
+    [
+        ("infeasible", Termination.INFEASIBLE),
+        ("infeasible quadratic", Termination.INFEASIBLE),
+        ("unbounded", Termination.UNBOUNDED),
+        ("unbounded quadratic", Termination.UNBOUNDED),
+    ],
+)
+def test_infeasible_and_unbounded_leave_no_point(family, termination, program):
+    answer = solve(program(family))
+    assert (answer.termination, answer.x, answer.z) == (termination, None, None)
+
+
+def test_programs_without_columns_or_without_anything_binding(build_form):
+    assert solve(build_form([])).termination is Termination.OPTIMAL
+    fails = build_form([], [(Cone.SECOND_ORDER, np.zeros((2, 0)), [1.0, 2.0])])
+    assert solve(fails).termination is Termination.INFEASIBLE
+    assert solve(build_form([1.0, 0.0])).termination is Termination.UNBOUNDED
+    assert solve(build_form([0.0, 0.0])).termination is Termination.OPTIMAL
+
+
+@pytest.mark.parametrize("what", [What.LINEAR, What.OFFSET])
+def test_new_costs_and_offsets_are_written_in_place(what, program, kkt_residuals):
+    form = program("definite quadratic")
+    engine = Clarabel().engine(form, Options())
+    engine.solve(None)
+    new = replace(form, q=-2 * form.q) if what is What.LINEAR else replace(form, g=form.g * 1.1)
+    engine.update(new, Change(what))
+    answer = engine.solve(10.0)
+    assert engine.rebuilds == 0
+    assert kkt_residuals(new, answer.x, answer.z).worst < 1e-8
+
+
+def test_other_changes_rebuild_and_are_counted(program, kkt_residuals):
+    engine = Clarabel().engine(program("one row"), Options())
+    engine.solve(None)
+    new = program("second-order")
+    engine.update(new, Change(What.EVERYTHING))
+    answer = engine.solve(None)
+    assert engine.rebuilds == 1
+    assert kkt_residuals(new, answer.x, answer.z).worst < 1e-8
+
+
+def test_limits_keep_the_point_that_was_reached(program):
+    form = program("second-order")
+    few = solve(form, extra={"max_iter": 3})
+    assert few.termination is Termination.LIMIT
+    assert few.x.shape == (form.n,)
+    assert few.z.shape == (form.m,)
+    assert solve(form, time_limit=1e-9).termination is Termination.LIMIT
+
+
+def test_the_log_is_kept_when_asked_for_and_nothing_is_printed(program, capfd):
+    assert "Clarabel" in solve(program("one row"), verbose=True).log
+    assert solve(program("one row")).log == ""
+    assert "Clarabel" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("extra", [{"tol_feasible": 1e-3}, {"max_iter": "ten"}, {"default": 1}])
+def test_a_wrong_extra_setting_is_named(extra, program):
+    with pytest.raises(ParameterError, match=next(iter(extra))):
+        solve(program("one row"), extra=extra)
+
+
+INTERRUPTED = """
+    import os, signal, threading, time
+    import numpy as np, scipy.sparse as sp
+    from milopt.compilation.quadratic import Quadratic
+    from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+    from milopt.solvers.clarabel import Clarabel
+    from milopt.solving.options import Options
+
+    rng = np.random.default_rng(0)
+    n = 700
+    form = StandardForm(
+        "long", Quadratic(n), rng.uniform(size=n), 0.0, sp.csr_array(rng.uniform(size=(900, n))), -np.ones(900),
+        np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool), (ColumnBlock("x", 0, n),),
+        (RowBlock("r", Cone.NONNEGATIVE, 0, 900),),
+    )
+    engine = Clarabel().engine(form, Options())
+    threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+    answer = engine.solve(None)
+    print(answer.termination, answer.raw_status)
+"""
+
+
+def test_ctrl_c_ends_a_solve():
+    code = textwrap.dedent(INTERRUPTED)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("limit")

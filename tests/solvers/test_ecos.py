@@ -1,0 +1,125 @@
+"""ECOS: the same optima as the others, quadratics through the cone bridge, a time limit by a process of its own."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from milopt.compilation.standard_form import Cone
+from milopt.errors import ParameterError
+from milopt.outcome.status import Termination
+from milopt.solvers.clarabel import Clarabel
+from milopt.solvers.ecos import ECOS
+from milopt.solving.engine import Change, What
+from milopt.solving.options import Options
+
+pytest.importorskip("ecos", reason="ECOS has no wheels for Python 3.13 and later")
+
+LINEAR = ["one row", "no rows", "degenerate", "badly scaled", "random linear", "second-order"]
+QUADRATIC = ["no rows, quadratic", "singular quadratic", "definite quadratic"]
+
+
+def solve(form, time_limit=None, **options):
+    return ECOS().engine(form, Options(**options)).solve(time_limit)
+
+
+@pytest.mark.parametrize("family", LINEAR)
+def test_the_optimum_satisfies_the_kkt_conditions(family, program, kkt_residuals):
+    form = program(family)
+    answer = solve(form)
+    assert answer.termination is Termination.OPTIMAL
+    assert kkt_residuals(form, answer.x, answer.z).worst < 1e-8
+
+
+@pytest.mark.parametrize("family", QUADRATIC)
+def test_quadratics_are_solved_as_far_as_the_cone_form_goes(family, program, kkt_residuals):
+    form = program(family)
+    answer = solve(form)
+    assert answer.termination is Termination.OPTIMAL
+    # an objective gap of e leaves an error of sqrt(e) in Px
+    assert kkt_residuals(form, answer.x, answer.z).worst < 1e-5
+
+
+@pytest.mark.parametrize("family", LINEAR + QUADRATIC)
+def test_objectives_agree_with_clarabel(family, program):
+    form = program(family)
+    ours, other = solve(form), Clarabel().engine(form, Options()).solve(None)
+    assert form.value(ours.x) == pytest.approx(form.value(other.x), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", ["one row", "random linear", "second-order", "definite quadratic"])
+def test_unique_multipliers_agree_with_clarabel_in_sign_and_size(family, program):
+    form = program(family)
+    other = Clarabel().engine(form, Options()).solve(None)
+    assert solve(form).z == pytest.approx(other.z, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("family", "termination"),
+    [
+        ("infeasible", Termination.INFEASIBLE),
+        ("infeasible quadratic", Termination.INFEASIBLE),
+        ("unbounded", Termination.UNBOUNDED),
+        ("unbounded quadratic", Termination.UNBOUNDED),
+    ],
+)
+def test_infeasible_and_unbounded_leave_no_point(family, termination, program):
+    answer = solve(program(family))
+    assert (answer.termination, answer.x, answer.z) == (termination, None, None)
+
+
+def test_programs_without_columns_rows_or_entries(build_form):
+    assert solve(build_form([])).termination is Termination.OPTIMAL
+    assert solve(build_form([1.0, 0.0])).termination is Termination.UNBOUNDED
+    empty = build_form([0.0, 0.0], [(Cone.NONNEGATIVE, np.zeros((1, 2)), [1.0])])
+    assert solve(empty).termination is Termination.OPTIMAL
+    equalities = build_form([1.0, 1.0], [(Cone.ZERO, np.eye(2), [-1.0, -2.0])])
+    assert solve(equalities).x == pytest.approx([1.0, 2.0])
+
+
+def test_every_change_rebuilds_and_is_counted(program):
+    engine = ECOS().engine(program("one row"), Options())
+    engine.solve(None)
+    engine.update(program("second-order"), Change(What.EVERYTHING))
+    assert engine.solve(None).termination is Termination.OPTIMAL
+    assert engine.rebuilds == 1
+
+
+def test_a_time_limit_that_suffices_changes_nothing(program):
+    form = program("definite quadratic")
+    limited, free = solve(form, time_limit=20.0, verbose=True), solve(form)
+    assert limited.termination is Termination.OPTIMAL
+    assert limited.x == pytest.approx(free.x, abs=1e-12)
+    assert limited.z == pytest.approx(free.z, abs=1e-12)
+    assert "ECOS" in limited.log
+
+
+def test_a_time_limit_that_does_not_suffice_ends_the_solve(build_form):
+    rng = np.random.default_rng(0)
+    form = build_form(rng.uniform(size=500), [(Cone.NONNEGATIVE, rng.uniform(size=(700, 500)), -np.ones(700))], lower=0)
+    start = time.perf_counter()
+    answer = solve(form, time_limit=0.2)
+    assert time.perf_counter() - start < 10
+    assert (answer.termination, answer.x) == (Termination.LIMIT, None)
+
+
+def test_an_iteration_limit_keeps_the_point_that_was_reached(program):
+    form = program("random linear")
+    answer = solve(form, extra={"max_iters": 3})
+    assert answer.termination is Termination.LIMIT
+    assert answer.x.shape == (form.n,)
+    assert answer.z.shape == (form.m,)
+
+
+def test_the_log_is_kept_when_asked_for_and_nothing_is_printed(program, capfd):
+    assert "ECOS" in solve(program("one row"), verbose=True).log
+    assert solve(program("one row")).log == ""
+    assert "ECOS" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("extra", [{"tolerance": 1e-3}, {"max_iters": "ten"}, {"feastol": -1.0}])
+def test_a_wrong_extra_setting_is_named(extra, program):
+    with pytest.raises(ParameterError, match=next(iter(extra))):
+        solve(program("one row"), extra=extra)
