@@ -28,7 +28,7 @@ WORTHWHILE = 100
 """Columns from which coordinate descent pays for itself."""
 OUTER = 60
 LENT = (1e-2, 1e-4, 1e-7, 1e-9, 1e-11)
-"""sigma, relative to the largest curvature, from the first proximal step on; the last one stays."""
+"""sigma over the largest curvature, from the first proximal step on; one at the level of rounding follows and stays."""
 
 
 @dataclass(frozen=True)
@@ -121,17 +121,21 @@ def _proximal(
 ) -> BoxAnswer:
     """The proximal point method from the point `best`, with Newton's method for each step."""
     x, largest = best.x, float(parts.curvature.max()) or 1.0
+    # The last one is about what rounding may take from the smallest eigenvalue of a singular block.
+    lent = (*LENT, 20 * x.size * float(np.finfo(np.float64).eps))
     stale, sigma, diagonal = 0, 0.0, parts.diagonal
     for outer in range(OUTER):
-        if outer < len(LENT):
-            sigma = LENT[outer] * largest
+        if outer < len(lent):
+            sigma = lent[outer] * largest
             diagonal = parts.diagonal + sigma
         problem = Strict(parts, diagonal, q - sigma * x, lower, upper)
         inner = newton(problem, x, TOLERANCE, progress)
         change = inner.x - x
         gradient = inner.gradient - sigma * change
         residual = projected_gradient(inner.x, gradient, lower, upper)
-        point = Point(inner.x, gradient, residual, inner.scale, residual <= TOLERANCE * inner.scale)
+        # The lent terms are large and do not count: the scale is that of P x and q.
+        scale = float(max(np.abs(q).max(), np.abs(gradient - q).max()))
+        point = Point(inner.x, gradient, residual, scale, residual <= TOLERANCE * scale)
         x = inner.x
         if descends_forever(parts, q, lower, upper, change, largest):
             reason = "P d = 0 and q'd < 0 along a direction d that never leaves the box"
@@ -139,7 +143,9 @@ def _proximal(
         stale = 0 if residual < 0.5 * best.residual else stale + 1
         if residual < best.residual:
             best = point
-        if point.finished or progress.expired or (stale >= 4 and outer >= len(LENT) + 4):
+        # A residual may stand still while x slides along flat directions: only one that is mere rounding has settled.
+        settled = stale >= 4 and outer >= len(lent) and best.residual <= parts.rounding(best.x)
+        if point.finished or progress.expired or settled:
             break
     return _judge(parts, best, progress)
 
