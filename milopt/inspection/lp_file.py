@@ -1,0 +1,120 @@
+"""CPLEX LP text of a flat program: the most readable of the formats, for LP, QP and MILP.
+
+    minimize    obj: q'x + c + [ x'Px ] / 2
+    subject to  row: F x >= -g   (or = -g)
+    bounds, general, binary, end
+
+A square bracket holds twice the quadratic part, so `1/2 x'Px` has coefficients P_ii and 2 P_ij inside `[ ... ] / 2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.inspection.names import OBJECTIVE, legal_columns, legal_rows
+from milopt.inspection.preamble import preamble, refuse_cones
+
+LINE = 240
+"""Characters a line aims for; the format's readers take at least 510."""
+
+_NUMBER = 28
+"""The longest sign and number of a term, with the blanks around it."""
+
+
+def write_lp(form: StandardForm) -> str:
+    """The form as CPLEX LP text; `UnsupportedError` when it has second-order cones."""
+    refuse_cones(form, "LP")
+    names = legal_columns(form)
+    longest = max(map(len, names), default=0)
+    parts = [
+        *preamble(form, "\\"),
+        "minimize",
+        _wrapped(f" {OBJECTIVE}:", list(_objective(form, names)), 2 * longest),
+        "subject to",
+    ]
+    parts.extend(_rows(form, names, longest))
+    parts.append("bounds")
+    binary = form.integer & (form.lower == 0) & (form.upper == 1)
+    parts.extend(_bounds(form, names, binary))
+    parts.extend(_section("general", [names[j] for j in np.flatnonzero(form.integer & ~binary)], longest))
+    parts.extend(_section("binary", [names[j] for j in np.flatnonzero(binary)], longest))
+    parts.append("end\n")
+    return "\n".join(parts)
+
+
+def _objective(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
+    used = np.flatnonzero(form.q).tolist()
+    yield from _terms(form.q[used].tolist(), [names[j] for j in used])
+    if not used:
+        yield from _terms([0.0], list(names[:1]))
+    if form.constant:
+        yield _signed(form.constant)
+    upper = sp.coo_array(sp.triu(form.P.sparse)) if not form.P.is_zero else None
+    if upper is None or upper.nnz == 0:
+        return
+    yield "+ ["
+    for i, j, value in zip(upper.row.tolist(), upper.col.tolist(), upper.data.tolist(), strict=True):
+        if value:
+            product = f"{names[i]} ^ 2" if i == j else f"{names[i]} * {names[j]}"
+            yield f"{_signed(value if i == j else 2 * value)} {product}"
+    yield "] / 2"
+
+
+def _rows(form: StandardForm, names: Sequence[str], longest: int) -> Iterator[str]:
+    labels = legal_rows(form)
+    matrix = sp.csr_array(form.F, copy=True)
+    matrix.sum_duplicates()
+    starts, columns = matrix.indptr.tolist(), matrix.indices.tolist()
+    values, offsets = matrix.data.tolist(), (0.0 - form.g).tolist()
+    for block in form.rows:
+        relation = "=" if block.cone is Cone.ZERO else ">="
+        for i in range(block.start, block.stop):
+            entries = slice(starts[i], starts[i + 1])
+            terms = _terms(values[entries], [names[j] for j in columns[entries]])
+            # Readers want a term in every row, even in one that says 0 >= -g.
+            terms = terms or _terms([0.0], list(names[:1]))
+            terms.append(f"{relation} {offsets[i]!r}")
+            yield _wrapped(f" {labels[i]}:", terms, longest)
+
+
+def _bounds(
+    form: StandardForm, names: Sequence[str], binary: np.ndarray[tuple[int], np.dtype[np.bool_]]
+) -> Iterator[str]:
+    """One line a column, `x >= 0` too though it is the default; a binary column has its bounds from its section."""
+    for name, low, high, is_binary in zip(
+        names, form.lower.tolist(), form.upper.tolist(), binary.tolist(), strict=True
+    ):
+        if is_binary:
+            continue
+        if low == high:
+            yield f" {name} = {low!r}"
+        elif low == -np.inf:
+            yield f" {name} free" if high == np.inf else f" -inf <= {name} <= {high!r}"
+        else:
+            yield f" {name} >= {low!r}" if high == np.inf else f" {low!r} <= {name} <= {high!r}"
+
+
+def _section(title: str, names: list[str], longest: int) -> list[str]:
+    return [title, _wrapped("", names, longest)] if names else []
+
+
+def _terms(values: list[float], names: list[str]) -> list[str]:
+    return [
+        f"- {-value!r} {name}" if value < 0 else f"+ {value!r} {name}"
+        for value, name in zip(values, names, strict=True)
+    ]
+
+
+def _signed(value: float) -> str:
+    return f"- {-value!r}" if value < 0 else f"+ {value!r}"
+
+
+def _wrapped(head: str, terms: list[str], longest: int) -> str:
+    """The head and its terms, so many a line that no line is long."""
+    size = max(1, LINE // (_NUMBER + longest))
+    lines = [" ".join(terms[k : k + size]) for k in range(0, len(terms), size)]
+    return f"{head} " + "\n  ".join(lines)

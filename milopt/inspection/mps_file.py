@@ -1,0 +1,83 @@
+"""Free MPS text of a flat program: what every LP, QP and MILP solver reads.
+
+Rows are `F x >= -g` (G) or `= -g` (E). The right-hand side of the objective row is minus the constant. QUADOBJ has one
+triangle of P in `1/2 x'Px`. Bounds are always written, since readers disagree on the defaults of integer columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.inspection.names import OBJECTIVE, legal_columns, legal_name, legal_rows
+from milopt.inspection.preamble import preamble, refuse_cones
+
+
+def write_mps(form: StandardForm) -> str:
+    """The form as free MPS text; `UnsupportedError` when it has second-order cones."""
+    refuse_cones(form, "MPS")
+    names, labels = legal_columns(form), legal_rows(form)
+    lines = [*preamble(form, "*"), f"NAME {legal_name(form.name)}", "OBJSENSE", " MIN", "ROWS", f" N {OBJECTIVE}"]
+    for block in form.rows:
+        letter = "E" if block.cone is Cone.ZERO else "G"
+        lines.extend(f" {letter} {label}" for label in labels[block.start : block.stop])
+    lines.append("COLUMNS")
+    lines.extend(_columns(form, names, labels))
+    lines.append("RHS")
+    if form.constant:
+        lines.append(f" RHS {OBJECTIVE} {-form.constant!r}")
+    lines.extend(f" RHS {labels[i]} {-float(form.g[i])!r}" for i in np.flatnonzero(form.g))
+    lines.append("BOUNDS")
+    lines.extend(_bounds(form, names))
+    lines.extend(_quadratic(form, names))
+    lines.append("ENDATA\n")
+    return "\n".join(lines)
+
+
+def _columns(form: StandardForm, names: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
+    matrix = sp.csc_array(form.F, copy=True)
+    matrix.sum_duplicates()
+    starts, rows, values = matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist()
+    costs, integer = form.q.tolist(), form.integer.tolist()
+    inside = False
+    markers = 0
+    for j, name in enumerate(names):
+        if integer[j] != inside:
+            inside = integer[j]
+            markers += 1
+            yield f" MARKER{markers} 'MARKER' '{'INTORG' if inside else 'INTEND'}'"
+        first, last = starts[j], starts[j + 1]
+        # An empty column still has to be named once, or readers do not know it.
+        if costs[j] or first == last:
+            yield f" {name} {OBJECTIVE} {costs[j]!r}"
+        for k in range(first, last):
+            yield f" {name} {labels[rows[k]]} {values[k]!r}"
+    if inside:
+        yield f" MARKER{markers + 1} 'MARKER' 'INTEND'"
+
+
+def _bounds(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
+    for name, low, high in zip(names, form.lower.tolist(), form.upper.tolist(), strict=True):
+        if low == high:
+            yield f" FX BND {name} {low!r}"
+        elif low == -np.inf and high == np.inf:
+            yield f" FR BND {name}"
+        else:
+            yield f" MI BND {name}" if low == -np.inf else f" LO BND {name} {low!r}"
+            yield f" PL BND {name}" if high == np.inf else f" UP BND {name} {high!r}"
+
+
+def _quadratic(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
+    if form.P.is_zero:
+        return
+    triangle = sp.coo_array(sp.tril(form.P.sparse))
+    used = triangle.data != 0
+    if not used.any():
+        return
+    yield "QUADOBJ"
+    rows, columns, values = triangle.row[used].tolist(), triangle.col[used].tolist(), triangle.data[used].tolist()
+    for i, j, value in zip(rows, columns, values, strict=True):
+        yield f" {names[j]} {names[i]} {value!r}"

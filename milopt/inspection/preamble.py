@@ -1,0 +1,29 @@
+"""What opens a written file: comments that say which program it is, and the refusal of what a format cannot say."""
+
+from __future__ import annotations
+
+from milopt.compilation.standard_form import StandardForm
+from milopt.errors import UnsupportedError
+
+
+def preamble(form: StandardForm, mark: str) -> list[str]:
+    """Comment lines, each opened by the format's comment `mark`."""
+    name = one_line(form.name) or "program"
+    lines = [f"{mark} {name}: {form.n} columns, {form.m} rows"]
+    if form.maximize:
+        lines.append(f"{mark} declared as a maximisation: this file minimises the negative of its objective")
+    return lines
+
+
+def refuse_cones(form: StandardForm, format_name: str) -> None:
+    """Raise for a form with second-order cones, which LP and MPS files do not have in common."""
+    if form.second_order:
+        block = form.second_order[0].name
+        raise UnsupportedError(
+            f"{format_name} files hold linear rows only and {block!r} is a second-order cone; write a CBF file instead."
+        )
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space made one blank, safe inside a comment line."""
+    return " ".join(text.split())

@@ -1,0 +1,114 @@
+"""A flat program as a Pyomo model that keeps the names of its blocks.
+
+One indexed `Var` a column block, one indexed `Constraint` a row block, the objective `1/2 x'Px + q'x + c`, and a `dual`
+suffix unless some column is integer. Pyomo keeps every term as a Python object: expressions are built as flat lists of
+coefficients, never by summing one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.errors import UnsupportedError
+from milopt.inspection.names import legal_names
+
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
+
+RESERVED = ("objective", "dual")
+
+
+def to_pyomo(form: StandardForm) -> ConcreteModel:
+    """The form as a Pyomo model; `UnsupportedError` when it has second-order cones.
+
+    Components are called by their blocks' names where Pyomo can; a variable and a constraint of one name become
+    `name` and `name_2`. `column_components` and `row_components` find them again, in the form's order.
+    """
+    import pyomo.environ as pyo
+
+    if form.second_order:
+        raise UnsupportedError(
+            f"Pyomo takes LP, QP and MILP and {form.second_order[0].name!r} is a second-order cone; "
+            "use to_cvxpy(), or a CBF file, instead."
+        )
+    model = pyo.ConcreteModel(name=form.name)
+    names = component_names(form)
+    columns: list[Any] = []
+    for block, name in zip(form.columns, names, strict=False):
+        variable = pyo.Var(range(block.size), domain=pyo.Reals)
+        model.add_component(name, variable)
+        columns.extend(variable.values())
+    _set_domains(form, columns)
+    matrix = sp.csr_array(form.F, copy=True)
+    matrix.sum_duplicates()
+    for row, name in zip(form.rows, names[len(form.columns) :], strict=True):
+        constraint = pyo.Constraint(range(row.size))
+        model.add_component(name, constraint)
+        _fill(constraint, matrix[row.start : row.stop], 0.0 - form.g[row.start : row.stop], row.cone, columns)
+    model.add_component("objective", pyo.Objective(expr=_objective(form, columns), sense=pyo.minimize))
+    if not form.integer.any():
+        model.add_component("dual", pyo.Suffix(direction=pyo.Suffix.IMPORT))
+    return model
+
+
+def component_names(form: StandardForm) -> list[str]:
+    """The model's component names: those of the column blocks, then those of the row blocks."""
+    return legal_names([block.name for block in form.columns] + [block.name for block in form.rows], reserved=RESERVED)
+
+
+def column_components(form: StandardForm, model: ConcreteModel) -> list[Any]:
+    """The Pyomo variable of every column."""
+    names = component_names(form)[: len(form.columns)]
+    return [variable for name in names for variable in model.component(name).values()]
+
+
+def row_components(form: StandardForm, model: ConcreteModel) -> list[Any]:
+    """The Pyomo constraint of every row."""
+    names = component_names(form)[len(form.columns) :]
+    return [constraint for name in names for constraint in model.component(name).values()]
+
+
+def _set_domains(form: StandardForm, columns: list[Any]) -> None:
+    import pyomo.environ as pyo
+
+    for variable, low, high, integer in zip(
+        columns, form.lower.tolist(), form.upper.tolist(), form.integer.tolist(), strict=True
+    ):
+        variable.setlb(low if np.isfinite(low) else None)
+        variable.setub(high if np.isfinite(high) else None)
+        if integer:
+            variable.domain = pyo.Integers
+
+
+def _fill(constraint: Any, matrix: sp.csr_array, right: Vector, cone: Cone, columns: list[Any]) -> None:
+    """Add `F_i x >= right_i` (or `=`) for every row."""
+    from pyomo.core.expr.numeric_expr import LinearExpression
+
+    starts, indices, values = matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist()
+    for i, bound in enumerate(right.tolist()):
+        entries = slice(starts[i], starts[i + 1])
+        # Pyomo refuses a constraint without a variable, so a row that says 0 >= right gets one with coefficient 0.
+        coefficients = values[entries] or [0.0]
+        variables = [columns[j] for j in indices[entries]] or columns[:1]
+        body = LinearExpression(linear_coefs=coefficients, linear_vars=variables)
+        constraint.add(i, (bound, body, bound if cone is Cone.ZERO else None))
+
+
+def _objective(form: StandardForm, columns: list[Any]) -> Any:
+    from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression, ProductExpression, SumExpression
+
+    linear = LinearExpression(constant=form.constant, linear_coefs=form.q.tolist(), linear_vars=columns)
+    if form.P.is_zero:
+        return linear
+    upper = sp.coo_array(sp.triu(form.P.sparse))
+    terms = [linear]
+    for i, j, value in zip(upper.row.tolist(), upper.col.tolist(), upper.data.tolist(), strict=True):
+        if value:
+            term = MonomialTermExpression((value * (0.5 if i == j else 1.0), columns[i]))
+            terms.append(ProductExpression((term, columns[j])))
+    return SumExpression(terms)

@@ -1,0 +1,134 @@
+"""CBF files, read back by a reader that shares no line with the writer, and solved by cvxpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.standard_form import StandardForm
+from milopt.errors import ConvexityError
+from milopt.inspection.cbf_file import write_cbf
+from milopt.inspection.cvxpy_model import to_cvxpy
+
+Draw = Callable[..., StandardForm]
+
+
+def read_cbf(text: str) -> cp.Problem:
+    """The problem in a CBF file, by the format's definition: `A x + b in K`, `x in K_x`."""
+    lines: Iterator[str] = iter([line for line in text.splitlines() if line.strip() and not line.startswith("#")])
+    found: dict[str, list[list[str]]] = {}
+    for keyword in lines:
+        head = next(lines).split()
+        body = [head]
+        if keyword in ("VAR", "CON"):
+            body += [next(lines).split() for _ in range(int(head[1]))]
+        elif keyword in ("INT", "OBJACOORD", "ACOORD", "BCOORD"):
+            body += [next(lines).split() for _ in range(int(head[0]))]
+        found[keyword] = body
+    assert found["VER"] == [["1"]]
+    assert found["OBJSENSE"] == [["MIN"]]
+    n = int(found["VAR"][0][0])
+    integer = [int(line[0]) for line in found.get("INT", [[]])[1:]]
+    x = cp.Variable(n)
+    constraints = []
+    if integer:
+        whole = cp.Variable(len(integer), integer=True)
+        constraints.append(x[integer] == whole)
+    constraints += in_cones(x, found["VAR"][1:], n)
+    if "CON" in found:
+        m = int(found["CON"][0][0])
+        A, b = np.zeros((m, n)), np.zeros(m)
+        for i, j, value in found.get("ACOORD", [[]])[1:]:
+            A[int(i), int(j)] += float(value)
+        for i, value in found.get("BCOORD", [[]])[1:]:
+            b[int(i)] += float(value)
+        constraints += in_cones(A @ x + b, found["CON"][1:], m)
+    cost = np.zeros(n)
+    for j, value in found.get("OBJACOORD", [[]])[1:]:
+        cost[int(j)] += float(value)
+    constant = float(found["OBJBCOORD"][0][0]) if "OBJBCOORD" in found else 0.0
+    return cp.Problem(cp.Minimize(cost @ x + constant), constraints)
+
+
+def in_cones(expression: cp.Expression, cones: list[list[str]], total: int) -> list[cp.Constraint]:
+    constraints: list[cp.Constraint] = []
+    start = 0
+    for cone, size in cones:
+        part = expression[start : start + int(size)]
+        start += int(size)
+        if cone == "L=":
+            constraints.append(part == 0)
+        elif cone == "L+":
+            constraints.append(part >= 0)
+        elif cone == "L-":
+            constraints.append(part <= 0)
+        elif cone == "Q":
+            constraints.append(cp.norm(part[1:]) <= part[0] if int(size) > 1 else part >= 0)
+        elif cone == "QR":
+            constraints.append(cp.quad_over_lin(part[2:], part[1]) <= 2 * part[0])
+        else:
+            assert cone == "F"
+    assert start == total
+    return constraints
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [{}, {"quadratic": True}, {"cones": True}, {"cones": True, "quadratic": True}, {"integer": True}],
+    ids=["LP", "QP", "SOCP", "quadratic SOCP", "MILP"],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_optimum_is_the_same(kind: dict[str, bool], seed: int, draw: Draw) -> None:
+    form = draw(seed, **kind)
+    solver = "HIGHS" if form.integer.any() else "CLARABEL"
+    expected = to_cvxpy(form).problem.solve(solver=solver)
+    assert read_cbf(write_cbf(form)).solve(solver=solver) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_comments_carry_the_names_of_the_blocks(draw: Draw) -> None:
+    form = draw(0, cones=True, quadratic=True)
+    text = write_cbf(replace(form, maximize=True))
+    last = form.n
+    for line in (
+        "# declared as a maximisation: this file minimises the negative of its objective",
+        f"# columns {last - 1}..{last - 1}: b",
+        f"# columns {last}..{last}: epigraph of the quadratic objective",
+        "# rows 1..4: margin",
+        "# rows 5..7: ball",
+    ):
+        assert line in text.splitlines()
+
+
+def test_bounds_at_zero_are_cones_of_the_variables(draw: Draw) -> None:
+    form = draw(0)
+    n = form.n
+    form = replace(form, lower=np.zeros(n), upper=np.r_[np.full(n - 1, np.inf), 2.0])
+    text = write_cbf(form)
+    assert f"VAR\n{n} 1\nL+ {n}\n" in text
+    assert "lower bounds" not in text
+    assert "upper bounds" in text
+
+
+def test_a_quadratic_without_a_cone_form_is_refused() -> None:
+    P = Quadratic(2, (Piece(sp.eye_array(2, format="csr"), np.array([1.0, -1.0])),))
+    form = StandardForm(
+        "saddle",
+        P,
+        np.zeros(2),
+        0.0,
+        sp.csr_array((0, 2)),
+        np.zeros(0),
+        -np.ones(2),
+        np.ones(2),
+        np.zeros(2, bool),
+        (),
+        (),
+    )
+    with pytest.raises(ConvexityError, match="negative"):
+        write_cbf(form)
