@@ -1,0 +1,111 @@
+"""What milopt knows of each solver that cvxpy reaches: what it takes, what brings it, and the names of its settings.
+
+Known without importing cvxpy. Settings marked by a factor are `factor * tolerance`: first-order methods stop at what
+they are asked for, so they are asked for more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+
+from milopt.solving.options import Options
+from milopt.solving.solver import Feature
+
+LP = frozenset({Feature.LINEAR})
+QP = LP | {Feature.QUADRATIC}
+SOCP = QP | {Feature.SECOND_ORDER}
+MILP = LP | {Feature.INTEGER}
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One solver behind cvxpy."""
+
+    features: frozenset[Feature]
+    package: str
+    licence: str
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    """Its tolerance settings, each with the factor on milopt's tolerance."""
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    """Settings that never change."""
+    time: str | None = None
+    """Its setting for seconds, if it has one."""
+    threads: str | None = None
+    inside: str | None = None
+    """The one keyword under which cvxpy wants all its settings, as a dictionary."""
+    mixed_integer_quadratic: bool = False
+
+    def settings(self, options: Options, time_limit: float | None) -> dict[str, object]:
+        """The keywords for `problem.solve`; a person's `extra` comes last and wins."""
+        settings: dict[str, object] = {key: factor * options.tolerance for key, factor in self.tolerances.items()}
+        settings.update(self.fixed)
+        if self.time and time_limit is not None:
+            settings[self.time] = time_limit
+        if self.threads:
+            settings[self.threads] = options.threads
+        if not self.inside:
+            return {**settings, **options.extra}
+        extra = dict(options.extra)
+        inner = extra.pop(self.inside, {})
+        return {self.inside: {**settings, **(inner if isinstance(inner, Mapping) else {})}, **extra}
+
+    def version(self) -> str | None:
+        """The installed version of its package, None if it is not there."""
+        try:
+            return version(self.package)
+        except PackageNotFoundError:
+            return None
+
+
+def _same(factor: float, *keys: str) -> dict[str, float]:
+    return dict.fromkeys(keys, factor)
+
+
+_HIGHS = _same(1e-2, "primal_feasibility_tolerance", "dual_feasibility_tolerance")
+_EPS = _same(1e-3, "eps_abs", "eps_rel")
+_ECOS = _same(1e-3, "abstol", "reltol", "feastol")
+
+BACKENDS: dict[str, Backend] = {
+    "CLARABEL": Backend(
+        SOCP, "clarabel", "Apache-2.0", _same(1e-3, "tol_gap_abs", "tol_gap_rel", "tol_feas"), time="time_limit"
+    ),
+    "SCS": Backend(SOCP, "scs", "MIT", _EPS, {"max_iters": 200_000}, time="time_limit_secs"),
+    "OSQP": Backend(QP, "osqp", "Apache-2.0", _EPS, {"max_iter": 200_000, "polishing": True}, time="time_limit"),
+    "ECOS": Backend(SOCP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}),
+    "ECOS_BB": Backend(
+        SOCP | MILP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500, "mi_max_iters": 10_000}, mixed_integer_quadratic=True
+    ),
+    "HIGHS": Backend(QP | MILP, "highspy", "MIT", _HIGHS, time="time_limit", threads="threads"),
+    "SCIPY": Backend(MILP, "scipy", "BSD-3-Clause", time="time_limit", inside="scipy_options"),
+    "PIQP": Backend(QP, "piqp", "BSD-2-Clause", _EPS),
+    "PROXQP": Backend(QP, "proxsuite", "BSD-2-Clause", {"eps_abs": 1e-3}),
+    "DAQP": Backend(QP, "daqp", "MIT", _same(1e-3, "primal_tol", "dual_tol")),
+    "QOCO": Backend(SOCP, "qoco", "BSD-3-Clause", _same(1e-2, "abstol", "reltol")),
+    "CVXOPT": Backend(SOCP, "cvxopt", "GPL-3.0", _ECOS, {"max_iters": 500}),
+    "GLPK": Backend(LP, "cvxopt", "GPL-3.0"),
+    "GLPK_MI": Backend(MILP, "cvxopt", "GPL-3.0"),
+    "SCIP": Backend(
+        SOCP | MILP,
+        "pyscipopt",
+        "MIT (interface), Apache-2.0 (SCIP)",
+        time="limits/time",
+        inside="scip_params",
+        mixed_integer_quadratic=True,
+    ),
+    "GUROBI": Backend(
+        SOCP | MILP,
+        "gurobipy",
+        "commercial",
+        _same(1e-2, "FeasibilityTol", "OptimalityTol", "BarConvTol", "BarQCPConvTol"),
+        time="TimeLimit",
+        threads="Threads",
+        mixed_integer_quadratic=True,
+    ),
+    "MOSEK": Backend(SOCP | MILP, "mosek", "commercial", {"eps": 1e-2}, mixed_integer_quadratic=True),
+    "COPT": Backend(SOCP | MILP, "coptpy", "commercial", time="TimeLimit", mixed_integer_quadratic=True),
+    "CPLEX": Backend(
+        SOCP | MILP, "cplex", "commercial", time="timelimit", inside="cplex_params", mixed_integer_quadratic=True
+    ),
+}

@@ -1,0 +1,207 @@
+"""`pyomo:NAME`: the LP, QP and MILP solvers that Pyomo finds on this machine, reached through `to_pyomo`.
+
+A cross-check, not for loops: Pyomo writes every term as a Python object. It has no interface to Clarabel or ECOS.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from shutil import which
+from typing import Any
+
+import numpy as np
+
+from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.compilation.standard_form import StandardForm
+from milopt.inspection.pyomo_model import column_components, row_components, to_pyomo
+from milopt.outcome.status import Termination
+from milopt.solving.capture import captured
+from milopt.solving.columnless import answer_without_columns
+from milopt.solving.engine import Answer, Engine
+from milopt.solving.names import unknown
+from milopt.solving.options import Options
+from milopt.solving.solver import Availability, Feature, Solver
+
+STATUS_MAP = {
+    "optimal": Termination.OPTIMAL,
+    "locallyOptimal": Termination.OPTIMAL,
+    "globallyOptimal": Termination.OPTIMAL,
+    "infeasible": Termination.INFEASIBLE,
+    "unbounded": Termination.UNBOUNDED,
+    "infeasibleOrUnbounded": Termination.UNBOUNDED,
+    "maxTimeLimit": Termination.LIMIT,
+    "maxIterations": Termination.LIMIT,
+    "maxEvaluations": Termination.LIMIT,
+    "minStepLength": Termination.STALLED,
+    "feasible": Termination.STALLED,
+}
+"""`UNBOUNDED` is what remains to be settled by a search for any feasible point."""
+
+_LP = frozenset({Feature.LINEAR})
+_QP = _LP | {Feature.QUADRATIC}
+_MILP = _LP | {Feature.INTEGER}
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One solver behind Pyomo: a Python package, or an executable on the path."""
+
+    features: frozenset[Feature]
+    licence: str
+    package: str | None = None
+    executable: str | None = None
+    install: str = ""
+    tolerances: tuple[str, ...] = ()
+    """Its tolerance settings, all given a hundredth of milopt's tolerance."""
+    duals: bool = True
+
+    def found(self) -> str | None:
+        """The package's version or the executable's path; None when it is not there."""
+        if self.executable is not None:
+            return which(self.executable)
+        try:
+            return version(self.package or "")
+        except PackageNotFoundError:
+            return None
+
+
+_HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+
+BACKENDS: dict[str, Backend] = {
+    "highs": Backend(_QP | _MILP, "MIT", "highspy", None, "pip install highspy", _HIGHS_TOLERANCES),
+    "appsi_highs": Backend(_MILP, "MIT", "highspy", None, "pip install highspy", _HIGHS_TOLERANCES),
+    "ipopt": Backend(_QP, "EPL-2.0", None, "ipopt", "conda install -c conda-forge ipopt", ("tol",)),
+    "glpk": Backend(_MILP, "GPL-3.0", None, "glpsol", "apt install glpk-utils"),
+    "cbc": Backend(_MILP, "EPL-2.0", None, "cbc", "apt install coinor-cbc"),
+    "scip": Backend(_QP | _MILP, "Apache-2.0", None, "scip", "conda install -c conda-forge scip", (), duals=False),
+    "gurobi_direct": Backend(
+        _QP | _MILP, "commercial", "gurobipy", None, "pip install gurobipy", ("FeasibilityTol", "OptimalityTol")
+    ),
+    "cplex_direct": Backend(_QP | _MILP, "commercial", "cplex", None, "pip install cplex"),
+    "xpress_direct": Backend(_QP | _MILP, "commercial", "xpress", None, "pip install xpress"),
+    "mosek_direct": Backend(_QP | _MILP, "commercial", "mosek", None, "pip install mosek"),
+}
+
+
+class Pyomo(Solver):
+    """One solver behind Pyomo: `Pyomo("highs")` is called `pyomo:highs`."""
+
+    family = True
+    package = "pyomo"
+
+    def __init__(self, variant: str) -> None:
+        name = variant.lower()
+        if name not in BACKENDS:
+            raise unknown("Pyomo solver", variant, list(BACKENDS))
+        self.variant = name
+        self.backend = BACKENDS[name]
+        self.name = f"pyomo:{name}"
+        self.features = self.backend.features
+        self.licence = f"BSD-3-Clause, {self.backend.licence}"
+
+    @classmethod
+    def variants(cls) -> list[str]:
+        """The solvers whose package or executable is here; Pyomo itself is not imported."""
+        return [name for name, backend in BACKENDS.items() if backend.found() is not None]
+
+    def availability(self) -> Availability:
+        """Both Pyomo and the solver must be there."""
+        try:
+            own = version(self.package)
+        except PackageNotFoundError:
+            return Availability(False, None, f"pip install {self.package}")
+        behind = self.backend.found()
+        if behind is None:
+            return Availability(False, None, self.backend.install)
+        return Availability(True, f"{own} ({self.backend.package} {behind})" if self.backend.package else own)
+
+    def refusal(self, form: StandardForm) -> str | None:
+        """HiGHS branches over linear programs only."""
+        if form.integer.any() and not form.P.is_zero and self.variant == "highs":
+            return f"{self.name} takes integer variables in linear programs only, and this one is quadratic."
+        return None
+
+    def engine(self, form: StandardForm, options: Options) -> Engine:
+        """The form as a Pyomo model, built when it is solved."""
+        return PyomoEngine(self, form, options)
+
+
+class PyomoEngine(Engine):
+    """One Pyomo model a form; every change builds it again."""
+
+    def __init__(self, solver: Pyomo, form: StandardForm, options: Options) -> None:
+        super().__init__(form, options)
+        self._solver = solver
+
+    def solve(self, time_limit: float | None) -> Answer:
+        """Build and solve; "infeasible or unbounded" is settled by a search for any feasible point."""
+        answer = self._solve(self.form, time_limit)
+        if answer.termination is not Termination.UNBOUNDED:
+            return answer
+        point = self._solve(replace(self.form, P=Quadratic(self.form.n), q=np.zeros(self.form.n)), time_limit)
+        if point.termination is Termination.OPTIMAL:
+            return answer
+        stopped = Termination.INFEASIBLE if point.termination is Termination.INFEASIBLE else Termination.STALLED
+        return replace(answer, termination=stopped)
+
+    def _solve(self, form: StandardForm, time_limit: float | None) -> Answer:
+        if form.n == 0:
+            return answer_without_columns(form, self.options.tolerance)
+        from pyomo.environ import SolverFactory
+
+        backend = self._solver.backend
+        model = to_pyomo(form)
+        wants_duals = backend.duals and not form.integer.any()
+        if not wants_duals and model.component("dual") is not None:
+            model.del_component("dual")
+        solver = SolverFactory(self._solver.variant)
+        for key in backend.tolerances:
+            solver.options[key] = 1e-2 * self.options.tolerance
+        for key, value in self.options.extra.items():
+            solver.options[key] = value
+        results, log = self._run(solver, model, time_limit)
+        status = str(results.solver.termination_condition)
+        termination = STATUS_MAP.get(status, Termination.ERROR)
+        x = z = None
+        if termination in (Termination.OPTIMAL, Termination.LIMIT, Termination.STALLED) and len(results.solution):
+            model.solutions.load_from(results)
+            x = _point(form, model)
+            z = _multipliers(form, model) if wants_duals else None
+        return Answer(termination, status, x, z, bound=_bound(form, results), log=log)
+
+    def _run(self, solver: Any, model: Any, time_limit: float | None) -> tuple[Any, str]:
+        limit = {} if time_limit is None else {"timelimit": time_limit}
+
+        def call() -> Any:
+            return solver.solve(model, load_solutions=False, tee=self.options.verbose, **limit)
+
+        # Pyomo warns about every status but "optimal"; the answer says it already.
+        logger = logging.getLogger("pyomo.core")
+        level = logger.level
+        logger.setLevel(logging.ERROR)
+        try:
+            return captured(call) if self.options.verbose else (call(), "")
+        finally:
+            logger.setLevel(level)
+
+
+def _point(form: StandardForm, model: Any) -> Vector | None:
+    values = [variable.value for variable in column_components(form, model)]
+    return None if any(value is None for value in values) else np.array(values, dtype=np.float64)
+
+
+def _multipliers(form: StandardForm, model: Any) -> Vector | None:
+    """Pyomo's dual is the objective's derivative by the right-hand side -g, which is the multiplier itself."""
+    rows = row_components(form, model)
+    if not len(model.dual) and rows:
+        return None
+    return np.array([model.dual.get(row, 0.0) for row in rows], dtype=np.float64)
+
+
+def _bound(form: StandardForm, results: Any) -> float | None:
+    if not form.integer.any():
+        return None
+    bound = results.problem.lower_bound
+    return float(bound) if isinstance(bound, int | float) and np.isfinite(bound) else None

@@ -1,0 +1,233 @@
+"""`cvxpy:*` and `pyomo:*`: the optimum, the multipliers in milopt's signs, and what is said when there is none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.errors import UnknownNameError
+from milopt.outcome.status import Termination
+from milopt.solvers.cvxpy import CVXPY
+from milopt.solvers.pyomo import Pyomo
+from milopt.solving.engine import Answer
+from milopt.solving.options import Options
+from milopt.solving.solver import Feature, Solver
+
+SOLVERS: dict[str, Solver] = {
+    solver.name: solver
+    for solver in (*(CVXPY(name) for name in CVXPY.variants()), *(Pyomo(name) for name in Pyomo.variants()))
+}
+CONVEX = {"LP": frozenset({Feature.LINEAR}), "QP": frozenset({Feature.LINEAR, Feature.QUADRATIC})}
+CONVEX["SOCP"] = CONVEX["QP"] | {Feature.SECOND_ORDER}
+PAIRS = [(name, kind) for name, solver in SOLVERS.items() for kind in CONVEX if CONVEX[kind] <= solver.features]
+INTEGER = [name for name, solver in SOLVERS.items() if Feature.INTEGER in solver.features]
+
+
+def program(kind: str) -> StandardForm:
+    """min 1/2 x'Px + q'x + 2 over a box in some columns, an equality, inequalities, and a ball about the origin."""
+    rng = np.random.default_rng(7)
+    n = 6
+    rows = [RowBlock("balance", Cone.ZERO, 0, 1), RowBlock("margin", Cone.NONNEGATIVE, 1, 5)]
+    F = np.round(rng.standard_normal((5, n)), 2)
+    x = np.round(0.3 * rng.standard_normal(n), 2)
+    g = np.r_[0.0, 0.05, 0.0, 0.3, 0.02] - F @ x
+    if kind == "SOCP":
+        rows.append(RowBlock("ball", Cone.SECOND_ORDER, 5, 6 + n))
+        F = np.vstack([F, np.zeros((1, n)), np.eye(n)])
+        g = np.r_[g, 1.1, np.zeros(n)]
+    P = Quadratic(n)
+    if kind != "LP":
+        A = rng.standard_normal((3, 3))
+        dense = Piece(sp.eye_array(3, n, format="csr"), A @ A.T)
+        P = Quadratic(n, (dense, Piece(sp.csr_array(np.eye(n)[2:5]), np.array([0.5, 2.0, 0.0]))))
+    lower, upper = np.full(n, -1.0), np.full(n, 1.0)
+    if kind == "SOCP":
+        lower[3:], upper[2:] = -np.inf, np.inf
+    columns = (ColumnBlock("w", 0, n - 1), ColumnBlock("b", n - 1, n, scalar=True))
+    q = np.round(rng.standard_normal(n), 2)
+    return StandardForm(kind, P, q, 2.0, sp.csr_array(F), g, lower, upper, np.zeros(n, bool), columns, tuple(rows))
+
+
+def solve(name: str, form: StandardForm, options: Options | None = None) -> Answer:
+    chosen = options or Options()
+    return SOLVERS[name].engine(form, chosen).solve(chosen.time_limit)
+
+
+def check_certificate(form: StandardForm, answer: Answer, tolerance: float) -> None:
+    """The point is feasible, z is in K*, P x + q - F'z has the bounds' signs, and the gap is closed."""
+    x, z = answer.x, answer.z
+    assert x is not None
+    assert z is not None
+    s = form.F @ x + form.g
+    for block in form.rows:
+        part, dual = s[block.start : block.stop], z[block.start : block.stop]
+        if block.cone is Cone.ZERO:
+            assert np.abs(part).max() <= tolerance
+        elif block.cone is Cone.NONNEGATIVE:
+            assert min(part.min(), dual.min()) >= -tolerance
+        else:
+            assert np.linalg.norm(part[1:]) <= part[0] + tolerance
+            assert np.linalg.norm(dual[1:]) <= dual[0] + tolerance
+        assert abs(part @ dual) <= 10 * tolerance
+    reduced = form.P.times(x) + form.q - form.F.T @ z
+    at_lower = x <= form.lower + 1e-4
+    at_upper = x >= form.upper - 1e-4
+    assert np.abs(reduced[~at_lower & ~at_upper]).max(initial=0.0) <= tolerance
+    assert reduced[at_lower].min(initial=0.0) >= -tolerance
+    assert reduced[at_upper].max(initial=0.0) <= tolerance
+
+
+@pytest.mark.parametrize(("name", "kind"), PAIRS)
+def test_convex_programs_come_back_with_multipliers_in_the_dual_cone(name: str, kind: str) -> None:
+    form = program(kind)
+    answer = solve(name, form)
+    assert answer.termination is Termination.OPTIMAL
+    # HiGHS regularises its QPs by 1e-7; ECOS gets the quadratic as a cone, whose multiplier it finds less well.
+    check_certificate(form, answer, 5e-5 if "ECOS" in name else 2e-6)
+    assert answer.x is not None
+    reference = solve("cvxpy:CLARABEL", form)
+    assert reference.x is not None
+    assert form.value(answer.x) == pytest.approx(form.value(reference.x), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", INTEGER)
+def test_integer_programs_come_back_without_multipliers(name: str) -> None:
+    form = program("LP")
+    integer = np.array([True, True, False, False, True, False])
+    form = replace(form, integer=integer, lower=np.full(6, -3.0), upper=np.full(6, 3.0))
+    answer = solve(name, form)
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.z is None
+    assert answer.x is not None
+    np.testing.assert_allclose(answer.x[integer], np.round(answer.x[integer]), atol=1e-6)
+    reference = solve("pyomo:highs", form)
+    assert reference.x is not None
+    assert form.value(answer.x) == pytest.approx(form.value(reference.x), abs=1e-5)
+    if answer.bound is not None:
+        assert answer.bound == pytest.approx(form.value(answer.x), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["cvxpy:HIGHS", "cvxpy:SCIPY", "pyomo:highs", "pyomo:appsi_highs"])
+def test_a_mixed_integer_search_gives_its_bound(name: str) -> None:
+    form = replace(program("LP"), integer=np.ones(6, bool), F=sp.csr_array((0, 6)), g=np.zeros(0), rows=())
+    answer = solve(name, form)
+    assert answer.bound == pytest.approx(2.0 - np.abs(form.q).sum())
+
+
+@pytest.mark.parametrize("name", list(SOLVERS))
+def test_infeasible_and_unbounded_are_told_apart(name: str) -> None:
+    form = program("LP")
+    free = replace(form, lower=np.full(6, -np.inf), upper=np.full(6, np.inf))
+    no_rows = replace(free, F=sp.csr_array(np.eye(6)[:1]), g=np.zeros(1), rows=(RowBlock("r", Cone.NONNEGATIVE, 0, 1),))
+    assert solve(name, no_rows).termination is Termination.UNBOUNDED
+    F = sp.csr_array(np.vstack([np.eye(6)[:1], -np.eye(6)[:1]]))
+    empty = replace(free, F=F, g=np.array([-1.0, 0.0]), rows=(RowBlock("r", Cone.NONNEGATIVE, 0, 2),))
+    # Infeasible, and with a ray along which the objective falls.
+    assert solve(name, empty).termination is Termination.INFEASIBLE
+    assert solve(name, replace(empty, q=np.zeros(6))).termination is Termination.INFEASIBLE
+
+
+# Others say nothing that can be told apart: scipy's status becomes an error in cvxpy, and ECOS_BB branches without end.
+@pytest.mark.parametrize("name", ["cvxpy:HIGHS", "pyomo:highs", "pyomo:appsi_highs"])
+def test_infeasible_and_unbounded_are_told_apart_with_integers(name: str) -> None:
+    form = replace(program("LP"), lower=np.full(6, -np.inf), upper=np.full(6, np.inf), integer=np.ones(6, bool))
+    rows = (RowBlock("r", Cone.NONNEGATIVE, 0, 1),)
+    unbounded = replace(form, F=sp.csr_array(np.eye(6)[:1]), g=np.zeros(1), rows=rows)
+    assert solve(name, unbounded).termination is Termination.UNBOUNDED
+
+
+@pytest.mark.parametrize("name", ["cvxpy:HIGHS", "cvxpy:CLARABEL", "pyomo:highs", "pyomo:appsi_highs"])
+def test_rows_without_coefficients_hold_or_make_it_infeasible(name: str) -> None:
+    form = replace(program("LP"), F=sp.csr_array((5, 6)), g=np.r_[0.0, np.ones(4)])
+    answer = solve(name, form)
+    assert answer.termination is Termination.OPTIMAL
+    check_certificate(form, answer, 1e-6)
+    assert solve(name, replace(form, g=-np.ones(5))).termination is Termination.INFEASIBLE
+
+
+def hard_knapsack() -> StandardForm:
+    """A market split: eight equalities in forty binaries, out of reach in a tenth of a second."""
+    rng = np.random.default_rng(0)
+    m, n = 8, 60
+    A = rng.integers(0, 100, (m, n)).astype(float)
+    slack = np.hstack([np.eye(m), -np.eye(m)])
+    F = sp.csr_array(np.hstack([A, slack]))
+    upper = np.r_[np.ones(n), np.full(2 * m, np.inf)]
+    integer = np.r_[np.ones(n, bool), np.zeros(2 * m, bool)]
+    q = np.r_[np.zeros(n), np.ones(2 * m)]
+    columns = (ColumnBlock("take", 0, n), ColumnBlock("miss", n, n + 2 * m))
+    g = -np.floor(A.sum(axis=1) / 2)
+    rows = (RowBlock("split", Cone.ZERO, 0, m),)
+    return StandardForm("split", Quadratic(n + 2 * m), q, 0.0, F, g, np.zeros(n + 2 * m), upper, integer, columns, rows)
+
+
+@pytest.mark.parametrize("name", ["cvxpy:HIGHS", "cvxpy:SCIPY", "pyomo:highs", "pyomo:appsi_highs"])
+def test_a_time_limit_keeps_the_best_point(name: str) -> None:
+    form = hard_knapsack()
+    answer = solve(name, form, Options(time_limit=0.5))
+    assert answer.termination is Termination.LIMIT
+    assert answer.x is not None
+    assert np.abs(form.F @ answer.x + form.g).max() <= 1e-4
+
+
+@pytest.mark.parametrize("name", ["cvxpy:CLARABEL", "cvxpy:SCS", "cvxpy:OSQP"])
+def test_a_time_limit_too_short_for_anything_is_a_limit(name: str) -> None:
+    assert solve(name, program("QP"), Options(time_limit=1e-9)).termination is Termination.LIMIT
+
+
+def test_quadratics_with_integers_are_refused_by_name() -> None:
+    form = replace(program("QP"), integer=np.ones(6, bool))
+    for name in ("cvxpy:HIGHS", "pyomo:highs"):
+        assert SOLVERS[name].refusal(form) is not None
+        assert SOLVERS[name].refusal(program("QP")) is None
+
+
+@pytest.mark.parametrize("name", ["cvxpy:CLARABEL", "pyomo:highs"])
+def test_the_log_is_kept_and_not_printed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    answer = solve(name, program("LP"), Options(verbose=True))
+    assert len(answer.log) > 100
+    assert capfd.readouterr().out == ""
+
+
+def test_extra_reaches_the_solver() -> None:
+    stopped = solve("cvxpy:CLARABEL", program("QP"), Options(extra={"max_iter": 1}))
+    assert stopped.termination is Termination.LIMIT
+    stopped = solve("pyomo:highs", program("LP"), Options(extra={"simplex_iteration_limit": 0, "presolve": "off"}))
+    assert stopped.termination is Termination.LIMIT
+
+
+@pytest.mark.parametrize(("family", "near"), [(CVXPY, "CLARABEL"), (Pyomo, "appsi_highs")])
+def test_an_unknown_variant_gives_the_near_names(family: type, near: str) -> None:
+    with pytest.raises(UnknownNameError, match=f'did you mean "{near}"'):
+        family(near[:-1])
+    assert family(near.swapcase()).name.endswith(near)
+
+
+def test_a_missing_package_gives_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert CVXPY("SCS").availability().installed
+    monkeypatch.setattr("milopt.solvers.pyomo.which", lambda name: None)
+    found = Pyomo("cbc").availability()
+    assert not found.installed
+    assert found.install == "apt install coinor-cbc"
+    assert "cbc" not in Pyomo.variants()
+    for name in ("PIQP", "GUROBI"):
+        if name not in CVXPY.variants():
+            install = CVXPY(name).availability().install
+            assert install is not None
+            assert install.startswith("pip install")
+
+
+def test_making_a_solver_imports_neither_cvxpy_nor_pyomo() -> None:
+    code = (
+        "import sys; from milopt.solvers.cvxpy import CVXPY; from milopt.solvers.pyomo import Pyomo;"
+        "[s.availability() for s in (CVXPY('SCS'), Pyomo('highs'))]; CVXPY.variants(); Pyomo.variants();"
+        "assert not {'cvxpy', 'pyomo'} & set(sys.modules), 'imported'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,119 @@
+"""libsvm on random duals of the C-SVM: the optimum that Clarabel finds, and the bias's multiplier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.errors import UnsupportedError
+from milopt.outcome.status import Termination
+from milopt.solvers.cvxpy import CVXPY
+from milopt.solvers.libsvm import LibSVM
+from milopt.solving.engine import Answer
+from milopt.solving.options import Options
+
+
+def dual(seed: int, C: float = 1.0, k: float = 1.0, sigma: float = 1.0, n: int = 30) -> StandardForm:
+    """min 1/2 a'(yy' o K)a k - k 1'a, sigma y'a = 0, 0 <= a <= C_i, with an RBF Gram."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    P = Quadratic(n, (Piece(sp.csr_array(sp.diags_array(y)), k * K),))
+    upper = C * rng.uniform(0.5, 2.0, n)
+    row = sp.csr_array(sigma * y[None])
+    columns, rows = (ColumnBlock("a", 0, n),), (RowBlock("bias", Cone.ZERO, 0, 1),)
+    nothing = np.zeros(n, bool)
+    return StandardForm("SVM", P, np.full(n, -k), 0.0, row, np.zeros(1), np.zeros(n), upper, nothing, columns, rows)
+
+
+def solve(form: StandardForm) -> Answer:
+    return LibSVM().engine(form, Options()).solve(None)
+
+
+def dual_residual(form: StandardForm, answer: Answer) -> float:
+    assert answer.x is not None
+    assert answer.z is not None
+    reduced = form.P.times(answer.x) + form.q - form.F.T @ answer.z
+    can_grow, can_shrink = answer.x < form.upper, answer.x > 0
+    return float(max((-reduced[can_grow]).max(initial=0.0), reduced[can_shrink].max(initial=0.0)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("C", "k", "sigma"), [(1.0, 1.0, 1.0), (10.0, 3.0, -0.25), (1e-3, 0.5, 2.0), (100.0, 1.0, 1.0)]
+)
+def test_the_optimum_and_the_multiplier_of_the_bias(seed: int, C: float, k: float, sigma: float) -> None:
+    form = dual(seed, C, k, sigma)
+    assert LibSVM().refusal(form) is None
+    answer = solve(form)
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.x is not None
+    reference = CVXPY("CLARABEL").engine(form, Options()).solve(None)
+    assert reference.x is not None
+    best = form.value(reference.x)
+    assert form.value(answer.x) == pytest.approx(best, rel=1e-6)
+    assert np.abs(form.F @ answer.x).max() <= 1e-8 * max(1.0, C)
+    assert (answer.x >= 0).all()
+    assert (answer.x <= form.upper).all()
+    # libsvm's Gram is in single precision.
+    assert dual_residual(form, answer) <= 1e-8 + 2e-7 * (np.abs(form.P.dense) @ answer.x).max()
+
+
+def test_columns_fixed_at_zero_stay_out() -> None:
+    form = dual(0)
+    upper = form.upper.copy()
+    upper[:7] = 0.0
+    answer = solve(replace(form, upper=upper))
+    assert answer.x is not None
+    assert (answer.x[:7] == 0).all()
+    assert answer.x.sum() > 0
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_one_class_leaves_nothing_but_zero(sign: float) -> None:
+    form = dual(0)
+    one = replace(form, F=sp.csr_array(np.full((1, form.n), 2 * sign)))
+    answer = solve(one)
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.x is not None
+    assert not answer.x.any()
+    assert dual_residual(one, answer) == 0.0
+
+
+def test_too_few_iterations_are_a_limit() -> None:
+    form = dual(0, C=1e4, n=60)
+    answer = LibSVM().engine(form, Options(time_limit=1e-9, extra={"max_iter": 2})).solve(1e-9)
+    assert answer.termination is Termination.LIMIT
+    assert answer.x is not None
+
+
+def changed(what: str) -> StandardForm:
+    form = dual(0)
+    n = form.n
+    if what == "integer":
+        return replace(form, integer=np.ones(n, bool))
+    if what == "rows":
+        return replace(form, F=sp.csr_array((0, n)), g=np.zeros(0), rows=())
+    if what == "right-hand side":
+        return replace(form, g=np.ones(1))
+    if what == "coefficients":
+        return replace(form, F=sp.csr_array(np.arange(1.0, n + 1)[None]))
+    if what == "bounds":
+        return replace(form, upper=np.full(n, np.inf))
+    return replace(form, q=-np.arange(1.0, n + 1))
+
+
+@pytest.mark.parametrize("what", ["integer", "rows", "right-hand side", "coefficients", "bounds", "linear objective"])
+def test_anything_else_is_refused_in_a_sentence(what: str) -> None:
+    form = changed(what)
+    refusal = LibSVM().refusal(form)
+    assert refusal is not None
+    assert what in refusal
+    with pytest.raises(UnsupportedError, match="libsvm solves duals of the C-SVM"):
+        solve(form)
