@@ -75,7 +75,7 @@ class CVXPY(Solver):
         """Integer columns beside a quadratic objective or cones need a solver that branches over such programs."""
         curved = not form.P.is_zero or bool(form.second_order)
         if form.integer.any() and curved and not self.backend.mixed_integer_quadratic:
-            return f"{self.name} takes integer variables in linear programs only, and this one is not linear."
+            return "it takes integer variables in linear programs only, and this one is not linear"
         return None
 
     def engine(self, form: StandardForm, options: Options) -> Engine:

@@ -42,7 +42,7 @@ class LibSVM(Solver):
     def refusal(self, form: StandardForm) -> str | None:
         """What makes the form something else than the dual of a C-SVM, or None."""
         found = _obstacle(form)
-        return None if found is None else f"libsvm solves duals of the C-SVM; {found}."
+        return None if found is None else f"it solves duals of the C-SVM; {found}"
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """An engine for a C-SVM dual; `UnsupportedError` for anything else."""
@@ -57,7 +57,7 @@ class LibSVMEngine(Engine):
         form = self.form
         found = LibSVM().refusal(form)
         if found is not None:
-            raise UnsupportedError(found)
+            raise UnsupportedError(f"libsvm cannot take {form.name!r}: {found}.")
         s = _row(form)
         y, k = np.sign(s), -float(form.q[0])
         moving = np.flatnonzero(form.upper > 0)

@@ -120,7 +120,7 @@ class Pyomo(Solver):
     def refusal(self, form: StandardForm) -> str | None:
         """HiGHS branches over linear programs only."""
         if form.integer.any() and not form.P.is_zero and self.variant == "highs":
-            return f"{self.name} takes integer variables in linear programs only, and this one is quadratic."
+            return "it takes integer variables in linear programs only, and this one is quadratic"
         return None
 
     def engine(self, form: StandardForm, options: Options) -> Engine:

@@ -52,7 +52,7 @@ def _draw(form: StandardForm, axes: Axes) -> None:
     head = 0 if form.P.is_zero else form.n
     pattern = sp.coo_array(sp.vstack([form.P.sparse, form.F])) if head else sp.coo_array(form.F)
     height, width = head + form.m, form.n
-    # The root shows a nearly empty cell beside a full one; below zero, so that no cell with a number in it is white.
+    # The root shows a nearly empty cell beside a full one; vmin < 0 keeps every cell with a number in it off white.
     shade = np.sqrt(_density(pattern))
     extent = (-0.5, width - 0.5, height - 0.5, -0.5)
     shown = np.ma.masked_equal(shade, 0)
