@@ -115,5 +115,5 @@ def test_anything_else_is_refused_in_a_sentence(what: str) -> None:
     refusal = LibSVM().refusal(form)
     assert refusal is not None
     assert what in refusal
-    with pytest.raises(UnsupportedError, match="libsvm cannot take 'SVM': it solves duals of the C-SVM; .*[.]$"):
+    with pytest.raises(UnsupportedError, match=r"libsvm cannot take 'SVM': it solves duals of the C-SVM; .*[.]$"):
         solve(form)
