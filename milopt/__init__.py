@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from milopt.errors import MiloptError as MiloptError
     from milopt.estimator import BagClassifier as BagClassifier
     from milopt.outcome.result import Result as Result
-    from milopt.schemes import ConvexConcave as ConvexConcave
-    from milopt.schemes import Direct as Direct
-    from milopt.schemes import Exact as Exact
-    from milopt.schemes import Representatives as Representatives
-    from milopt.solve import solve as solve
+    from milopt.schemes.convex_concave import ConvexConcave as ConvexConcave
+    from milopt.schemes.direct import Direct as Direct
+    from milopt.schemes.exact import Exact as Exact
+    from milopt.schemes.representatives import Representatives as Representatives
+    from milopt.schemes.solve import solve as solve
+    from milopt.solving.explain import explain as explain
     from milopt.solving.options import Options as Options
     from milopt.solving.registry import available as available
-    from milopt.solving.registry import explain as explain
     from milopt.solving.registry import get as get
 
 _HOME = {
@@ -55,17 +55,17 @@ _HOME = {
     "norm1": "milopt.declaration.atoms",
     "sum_squares": "milopt.declaration.atoms",
     "quad_form": "milopt.declaration.atoms",
-    "solve": "milopt.solve",
+    "solve": "milopt.schemes.solve",
     "BagClassifier": "milopt.estimator",
     "Options": "milopt.solving.options",
     "available": "milopt.solving.registry",
     "get": "milopt.solving.registry",
-    "explain": "milopt.solving.registry",
+    "explain": "milopt.solving.explain",
     "Result": "milopt.outcome.result",
-    "Direct": "milopt.schemes",
-    "ConvexConcave": "milopt.schemes",
-    "Representatives": "milopt.schemes",
-    "Exact": "milopt.schemes",
+    "Direct": "milopt.schemes.direct",
+    "ConvexConcave": "milopt.schemes.convex_concave",
+    "Representatives": "milopt.schemes.representatives",
+    "Exact": "milopt.schemes.exact",
     "MiloptError": "milopt.errors",
 }
 _SUBMODULES = ("models",)

@@ -40,7 +40,7 @@ class ColumnBlock:
         return self.stop - self.start
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowBlock:
     """Consecutive rows that came from one named constraint block, all in one kind of cone."""
 
@@ -48,12 +48,22 @@ class RowBlock:
     cone: Cone
     start: int
     stop: int
-    labels: tuple[str, ...] | None = None
-    """One label a row, such as "17" or "3,17" for instance 17 of bag 3; None means 0, 1, 2, ..."""
+    declared: npt.NDArray[np.intp] | None = None
+    """Per row, the entry of the declared block; None means 0, 1, 2, ..."""
+    instance: npt.NDArray[np.intp] | None = None
+    """Per row, the flat instance of an epigraph row, -1 for the others; None when there are none."""
 
     @property
     def size(self) -> int:
         return self.stop - self.start
+
+    @property
+    def labels(self) -> list[str]:
+        """One label a row: "3", or "3,17" for the row of instance 17 in entry 3; made only when asked for."""
+        entries = range(self.size) if self.declared is None else self.declared.tolist()
+        if self.instance is None:
+            return [str(i) for i in entries]
+        return [str(i) if p < 0 else f"{i},{p}" for i, p in zip(entries, self.instance.tolist(), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -106,6 +116,5 @@ class StandardForm:
         """One readable name a row: `margin[3]`, or `margin[3,17]` for instance 17 of bag 3."""
         names: list[str] = []
         for block in self.rows:
-            labels = block.labels if block.labels is not None else [str(i) for i in range(block.size)]
-            names.extend(f"{block.name}[{label}]" for label in labels)
+            names.extend(f"{block.name}[{label}]" for label in block.labels)
         return names

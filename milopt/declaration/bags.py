@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias, cast, overload
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,15 @@ Signs: TypeAlias = npt.NDArray[np.float64]
 Weights: TypeAlias = npt.NDArray[np.float64]
 """Bag weights of mean 1."""
 Selection: TypeAlias = slice | Sequence[int] | Sequence[bool] | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_]
+
+
+_OWNERS: WeakValueDictionary[int, Bags] = WeakValueDictionary()
+
+
+def owner(points: object) -> Bags | None:
+    """The bags whose `instances` this very array is, so that `bag_sum(f(bags.instances))` knows its bags."""
+    found = _OWNERS.get(id(points))
+    return found if found is not None and found._instances is points else None
 
 
 class Bags:
@@ -72,6 +82,7 @@ class Bags:
     @property
     def instances(self) -> Points:
         """All instances, N x D, bag after bag; always the same object."""
+        _OWNERS[id(self._instances)] = self
         return self._instances
 
     @property

@@ -67,6 +67,17 @@ def require(name: str) -> Solver:
     return solver
 
 
+def plain_solvers() -> list[Solver]:
+    """Every installed solver that is not a family, in the order in which they are registered."""
+    found: list[Solver] = []
+    for loaded in _solver_classes().values():
+        if not isinstance(loaded, Exception) and not _is_family(loaded):
+            solver = loaded()
+            if solver.availability().installed:
+                found.append(solver)
+    return found
+
+
 def variants(family: str) -> list[str]:
     """The installed variants of a family, as `get` takes them; imports the family's package."""
     solver = _solver_class(family)

@@ -1,0 +1,89 @@
+"""What a program is: the side of every entry of every bag_max, its kind, its features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.lowering import Lowering
+from milopt.compilation.standard_form import Cone
+from milopt.declaration.leaves import BagMax
+from milopt.declaration.program import Program
+
+OBJECTIVE = "objective"
+
+
+@dataclass(frozen=True)
+class Side:
+    """Where a bag_max stands in one place of a program, entry by entry."""
+
+    where: str
+    """The constraint block, or "objective"."""
+    atom: BagMax
+    convex: npt.NDArray[np.intp]
+    """Bags whose maximum is on its convex side: epigraph rows."""
+    witness: npt.NDArray[np.intp]
+    """Bags whose maximum is on its other side: each needs a witness."""
+    dropped: npt.NDArray[np.intp]
+    """Bags that do not occur (coefficient zero)."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The whole verdict."""
+
+    kind: str
+    sides: tuple[Side, ...]
+
+    @property
+    def is_dc(self) -> bool:
+        """Whether some maximum needs witnesses."""
+        return any(side.witness.size for side in self.sides)
+
+
+def sides(program: Program) -> tuple[Side, ...]:
+    """The side of every entry of every bag_max."""
+    found: list[Side] = []
+    places = [(OBJECTIVE, program.minimized(), +1)]
+    places += [(name, constraint.expression, -1) for name, constraint in program.constraints.items()]
+    for where, expression, convex_sign in places:
+        for leaf, coefficient in expression.terms:
+            if isinstance(leaf, BagMax):
+                signs = coefficient.signs()
+                convex = np.unique(signs.indices[signs.data == convex_sign])
+                witness = np.unique(signs.indices[signs.data == -convex_sign])
+                dropped = np.setdiff1d(np.arange(leaf.size), signs.indices)
+                found.append(Side(where, leaf, convex, witness, dropped))
+    return tuple(found)
+
+
+def witnessed(program: Program) -> list[BagMax]:
+    """The maxima that need witnesses somewhere."""
+    found: dict[int, BagMax] = {}
+    for side in sides(program):
+        if side.witness.size:
+            found[id(side.atom)] = side.atom
+    return list(found.values())
+
+
+def analyse(program: Program) -> Analysis:
+    """Kind and sides; evaluates no kernel."""
+    where = sides(program)
+    if any(side.witness.size for side in where):
+        return Analysis("DC", where)
+    return Analysis(form_kind(Lowering(program).form()), where)
+
+
+def form_kind(form: EvaluationForm) -> str:
+    """LP, QP, SOCP, or with integers MILP, MIQP, MISOCP."""
+    o = form.objective
+    if any(block.cone is Cone.SECOND_ORDER for block in form.blocks):
+        base = "SOCP"
+    else:
+        base = "QP" if o.squares or any(o.ridge) else "LP"
+    if not form.integer.any():
+        return base
+    return "MILP" if base == "LP" else f"MI{base}"

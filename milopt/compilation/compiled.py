@@ -1,0 +1,65 @@
+"""A flat program made from some rows of an evaluation form, and the way back from its answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+
+
+@dataclass(frozen=True)
+class Point:
+    """A primal and dual point of an evaluation form: columns, kernel coefficients of each function, row multipliers."""
+
+    x: Vector
+    coefficients: tuple[Vector, ...]
+    z: Vector | None
+
+
+class Compiled(ABC):
+    """A standard form over the `active` rows of an evaluation form."""
+
+    form: StandardForm
+    active: Index
+
+    @abstractmethod
+    def recover(self, x: Vector, z: Vector | None) -> Point:
+        """The evaluation form's point behind the standard form's answer."""
+
+
+def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowBlock]:
+    """Row blocks of active rows (none of a second-order cone), one for each run of rows of one block."""
+    block_of = np.searchsorted(form.starts, active, side="right") - 1
+    cuts = np.flatnonzero(np.diff(block_of)) + 1
+    result: list[RowBlock] = []
+    for run in np.split(np.arange(active.size), cuts):
+        if not run.size:
+            continue
+        block = form.blocks[block_of[run[0]]]
+        local = active[run] - form.starts[block_of[run[0]]]
+        instance = block.instance[local]
+        result.append(
+            RowBlock(
+                block.name,
+                block.cone,
+                start + int(run[0]),
+                start + int(run[-1]) + 1,
+                block.declared[local],
+                instance if (instance >= 0).any() else None,
+            )
+        )
+    return result
+
+
+def split_cones(form: EvaluationForm, active: Index) -> tuple[Index, list[int]]:
+    """The active rows outside second-order cones, and the blocks that are such cones (always whole)."""
+    cones = [k for k, block in enumerate(form.blocks) if block.cone is Cone.SECOND_ORDER]
+    if not cones:
+        return active, cones
+    block_of = np.searchsorted(form.starts, active, side="right") - 1
+    return active[~np.isin(block_of, cones)], cones

@@ -1,0 +1,159 @@
+"""From evaluation form to standard form by coordinates: f(x_p) = L_p beta, ||f|| = ||beta||, over touched points only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.compiled import Compiled, Point, row_blocks, split_cones
+from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.kernel_space import Whitening
+from milopt.compilation.quadratic import Piece, Quadratic, Vector
+from milopt.compilation.rows import Rows
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+
+
+class Coordinates(Compiled):
+    """Columns are the program's own, then one block of coordinates a function."""
+
+    def __init__(self, source: EvaluationForm, whitenings: Sequence[Whitening], active: Index) -> None:
+        self.source = source
+        self.whitenings = list(whitenings)
+        flat, cones = split_cones(source, active)
+        self._touch(flat, cones)
+        self.starts = np.concatenate([[source.n], source.n + np.cumsum([w.rank for w in self.whitenings])]).astype(int)
+        self.active = flat
+        self._row_of, matrix, g, blocks = self._rows(flat, cones)
+        q, constant, P = self.objective(source)
+        extra = int(self.starts[-1]) - source.n
+        columns = [
+            ColumnBlock(f"{w.space.function.name}.coordinates", int(a), int(b))
+            for w, a, b in zip(self.whitenings, self.starts[:-1], self.starts[1:], strict=True)
+        ]
+        self.form = StandardForm(
+            source.name,
+            P,
+            q,
+            constant,
+            matrix,
+            g,
+            np.concatenate([source.lower, np.full(extra, -np.inf)]),
+            np.concatenate([source.upper, np.full(extra, np.inf)]),
+            np.concatenate([source.integer, np.zeros(extra, dtype=bool)]),
+            (*source.columns, *columns),
+            tuple(blocks),
+            source.maximize,
+        )
+
+    def objective(self, source: EvaluationForm) -> tuple[Vector, float, Quadratic]:
+        """(q, constant, P) of an objective over the same points; used again when only the objective changes."""
+        o, width = source.objective, int(self.starts[-1])
+        q = np.zeros(width)
+        q[: source.n] = o.q
+        constant = o.constant
+        pieces: list[Piece] = []
+        for k, whitening in enumerate(self.whitenings):
+            span = slice(int(self.starts[k]), int(self.starts[k + 1]))
+            used = np.flatnonzero(o.p[k])
+            if used.size:
+                q[span] += whitening.rows(used).T @ o.p[k][used]
+            if o.ridge[k]:
+                pieces.append(_ridge(span, o.ridge[k], width))
+        for square in o.squares:
+            rows = self._flat(square.rows)
+            offset = square.rows.g
+            weighted = square.weight * offset if square.weight.ndim == 1 else square.weight @ offset
+            q += rows.T @ weighted
+            constant += 0.5 * float(offset @ weighted)
+            pieces.append(Piece(rows, square.weight))
+        return q, constant, Quadratic(width, tuple(pieces))
+
+    def rows_of(self, active: Index) -> tuple[sp.csr_array, Vector, list[RowBlock]]:
+        """(F, g, blocks) of rows outside second-order cones, whose points have coordinates already."""
+        taken = self.source.rows.take(active)
+        return self._flat(taken), taken.g, row_blocks(self.source, active)
+
+    def append(self, source: EvaluationForm, rows: Index) -> None:
+        """Add rows at the end; without functions, so that no coordinate is new."""
+        self.source = source
+        F, g, blocks = self.rows_of(rows)
+        stop = self.form.m
+        moved = [replace(b, start=b.start + stop, stop=b.stop + stop) for b in blocks]
+        self.active = np.concatenate([self.active, rows])
+        self._row_of = np.concatenate([self._row_of, rows])
+        self.form = replace(
+            self.form,
+            F=sp.csr_array(sp.vstack([self.form.F, F], format="csr")),
+            g=np.concatenate([self.form.g, g]),
+            rows=(*self.form.rows, *moved),
+        )
+
+    def change_objective(self, source: EvaluationForm) -> None:
+        """Another linear objective over the same points."""
+        self.source = source
+        q, constant, _ = self.objective(source)
+        self.form = replace(self.form, q=q, constant=constant)
+
+    def recover(self, x: Vector, z: Vector | None) -> Point:
+        """Split columns from coordinates, and give every row its multiplier."""
+        coefficients = tuple(
+            w.coefficients(x[a:b]) for w, a, b in zip(self.whitenings, self.starts[:-1], self.starts[1:], strict=True)
+        )
+        full: Vector | None = None
+        if z is not None:
+            full = np.zeros(self.source.rows.count)
+            known = self._row_of >= 0
+            full[self._row_of[known]] = z[known]
+        return Point(x[: self.source.n].copy(), coefficients, full)
+
+    def _touch(self, flat: Index, cones: list[int]) -> None:
+        o = self.source.objective
+        for k, whitening in enumerate(self.whitenings):
+            used = [np.flatnonzero(o.p[k]), _columns_of(self.source.rows.E[k], flat)]
+            used += [np.unique(square.rows.E[k].indices) for square in o.squares]
+            used += [np.unique(self.source.blocks[c].rows.E[k].indices) for c in cones]
+            whitening.extend(np.unique(np.concatenate(used)).astype(np.intp))
+
+    def _flat(self, rows: Rows) -> sp.csr_array:
+        """Rows over columns and coordinates."""
+        parts = [rows.A]
+        for whitening, e in zip(self.whitenings, rows.E, strict=True):
+            used = np.unique(e.indices).astype(np.intp)
+            dense = e[:, used] @ whitening.rows(used) if used.size else np.zeros((rows.count, whitening.rank))
+            parts.append(sp.csr_array(dense))
+        return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
+
+    def _rows(self, flat: Index, cones: list[int]) -> tuple[Index, sp.csr_array, Vector, list[RowBlock]]:
+        F, g, blocks = self.rows_of(flat)
+        matrices, offsets, row_of, stop = [F], [g], [flat], int(flat.size)
+        for c in cones:
+            block = self.source.blocks[c]
+            matrices.append(self._flat(block.rows))
+            offsets.append(block.rows.g)
+            row_of.append(np.arange(self.source.starts[c], self.source.starts[c + 1]))
+            size = block.count
+            if block.space is not None:
+                span = slice(int(self.starts[block.space]), int(self.starts[block.space + 1]))
+                matrices.append(_ridge(span, 1.0, int(self.starts[-1])).rows)
+                rank = span.stop - span.start
+                offsets.append(np.zeros(rank))
+                row_of.append(np.full(rank, -1, dtype=np.intp))
+                size += rank
+            blocks.append(RowBlock(block.name, Cone.SECOND_ORDER, stop, stop + size))
+            stop += size
+        matrix = matrices[0] if len(matrices) == 1 else sp.csr_array(sp.vstack(matrices, format="csr"))
+        return np.concatenate(row_of).astype(np.intp), matrix, np.concatenate(offsets), blocks
+
+
+def _ridge(span: slice, weight: float, width: int) -> Piece:
+    count = span.stop - span.start
+    rows = sp.csr_array((np.ones(count), np.arange(span.start, span.stop), np.arange(count + 1)), shape=(count, width))
+    return Piece(rows, np.full(count, weight))
+
+
+def _columns_of(matrix: sp.csr_array, rows: Index) -> Index:
+    """The columns in which some of these rows have entries."""
+    return np.unique(matrix[rows].indices).astype(np.intp)

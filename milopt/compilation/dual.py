@@ -1,0 +1,227 @@
+"""From evaluation form to standard form by duality: kernel values only, one column a row of the primal.
+
+For  min 1/2 sum_f c_f ||f||^2 + p_f'f + 1/2 x'Wx + q'x   s.t.  A x + E f + g in K,  l <= x <= u  (c_f > 0) the
+multipliers z in K* minimise
+
+    1/2 sum_f 1/c_f ||E_f'z - p_f||_K^2 + 1/2 ||A'z - q + r||_{W^-1}^2 + g'z - l'r+ + u'r-,   r = r+ - r-
+
+where strictly convex columns are eliminated (x = W^-1 (A'z - q + r)), a free linear column becomes the equality
+A_j'z = q_j, one with a single bound an inequality (or a bound on z when it occurs in one row only), and one with both
+bounds has r+, r- of its own. The dual's multipliers are the primal's columns; f = sum_p ((E_f'z - p_f)/c_f)_p K(x_p, .).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.compiled import Compiled, Point
+from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.quadratic import Piece, Quadratic, Vector
+from milopt.compilation.separation import Separated, has_cone, separated
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.errors import UnsupportedError
+
+
+def dual_refusal(form: EvaluationForm) -> str | None:
+    """Why the dual cannot be formed, or None."""
+    for space, ridge in zip(form.spaces, form.objective.ridge, strict=True):
+        if ridge <= 0:
+            return f"The dual needs ||{space.function.name}||^2 in the objective with a positive weight."
+    if has_cone(form):
+        return "The dual of a program with second-order cones is not formed; use coordinates."
+    if form.integer.any():
+        return "A program with integer variables has no dual of this kind."
+    if any(not _is_definite(square.weight) for square in form.objective.squares):
+        return "The dual needs strictly convex squares; one has a zero, negative or singular weight."
+    return None
+
+
+class Dual(Compiled):
+    """The dual over the active rows; columns are their multipliers, then r+ and r- where they are needed."""
+
+    def __init__(self, source: EvaluationForm, spaces: Sequence[KernelSpace], active: Index) -> None:
+        reason = dual_refusal(source)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        self.source = source
+        self.spaces = list(spaces)
+        self.active = active
+        self.primal = separated(source, active)
+        self._A = self.primal.rows.A.tocsc()
+        self._classify()
+        self.form = self._standard_form()
+
+    # -- which column of the primal becomes what -----------------------------------------------------------------
+
+    def _classify(self) -> None:
+        s = self.primal
+        low, high, linear = np.isfinite(s.lower), np.isfinite(s.upper), s.is_linear
+        both = low & high
+        self._low = np.flatnonzero(low & (~linear | both))
+        self._high = np.flatnonzero(high & (~linear | both))
+        one_sided = linear & (low ^ high)
+        # A column that occurs in one row only bounds that row's multiplier; a second such column stays a row.
+        alone = np.flatnonzero(one_sided & (np.diff(self._A.indptr) == 1))
+        row = self._A.indices[self._A.indptr[alone]]
+        _, first = np.unique(row, return_index=True)
+        self._bounding = alone[first]
+        self._bounded_row = row[first]
+        self._inequality = one_sided.copy()
+        self._inequality[self._bounding] = False
+        self._one_sided = one_sided
+        self._equality = linear & ((low & high) | (~low & ~high))
+
+    @property
+    def _rows(self) -> int:
+        return self.primal.rows.count
+
+    @property
+    def _width(self) -> int:
+        return int(self._rows + self._low.size + self._high.size)
+
+    def _standard_form(self) -> StandardForm:
+        s = self.primal
+        one = np.flatnonzero(self._one_sided)
+        at = np.where(np.isfinite(s.lower), s.lower, s.upper)[one]
+        q = np.concatenate([s.rows.g + self._A[:, one] @ at, -s.lower[self._low], s.upper[self._high]])
+        pieces, linear, constant = self._quadratic()
+        blocks, F, g = self._constraints()
+        lower, upper = self._bounds()
+        return StandardForm(
+            f"{self.source.name} (dual)",
+            Quadratic(self._width, pieces),
+            q + linear,
+            constant - float(at @ s.q[one]) - s.constant,
+            F,
+            g,
+            lower,
+            upper,
+            np.zeros(self._width, dtype=bool),
+            self._columns(),
+            blocks,
+            not self.source.maximize,
+        )
+
+    def _bounds(self) -> tuple[Vector, Vector]:
+        s = self.primal
+        lower = np.where(s.equality, -np.inf, 0.0)
+        upper = np.full(self._rows, np.inf)
+        entry = self._A.data[self._A.indptr[self._bounding]]
+        limit = s.q[self._bounding] / entry
+        # x_j >= l gives q_j - a z_i >= 0, and x_j <= u gives a z_i - q_j >= 0.
+        above = (entry > 0) == np.isfinite(s.lower[self._bounding])
+        row = self._bounded_row
+        upper[row[above]] = limit[above]
+        lower[row[~above]] = np.maximum(lower[row[~above]], limit[~above])
+        extra = self._width - self._rows
+        return np.concatenate([lower, np.zeros(extra)]), np.concatenate([upper, np.full(extra, np.inf)])
+
+    def _quadratic(self) -> tuple[tuple[Piece, ...], Vector, float]:
+        """Kernel norms and eliminated columns: (pieces, linear part, constant)."""
+        s, o = self.primal, self.source.objective
+        pieces: list[Piece] = []
+        linear, constant = np.zeros(self._width), 0.0
+        for space, e, p, ridge in zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True):
+            used = np.unique(np.concatenate([e.indices, np.flatnonzero(p)])).astype(np.intp)
+            if used.size:
+                gram = space.gram(used, used) / ridge
+                pieces.append(Piece(_widened(sp.csr_array(e[:, used].T), self._width), (gram + gram.T) / 2))
+                target = pieces[-1].weight @ p[used]
+                linear -= pieces[-1].rows.T @ target
+                constant += 0.5 * float(p[used] @ target)
+        for group in s.groups:
+            pieces.append(Piece(self._pull(group.columns), group.inverse))
+            target = group.times(s.q[group.columns])
+            linear -= pieces[-1].rows.T @ target
+            constant += 0.5 * float(s.q[group.columns] @ target)
+        return tuple(pieces), linear, constant
+
+    def _pull(self, columns: Index) -> sp.csr_array:
+        """A_j'z + r+_j - r-_j for some columns, over the dual's columns."""
+        low, high = np.searchsorted(self._low, columns), np.searchsorted(self._high, columns)
+        has_low, has_high = np.isin(columns, self._low), np.isin(columns, self._high)
+        at = np.concatenate([self._rows + low[has_low], self._rows + self._low.size + high[has_high]])
+        data = np.concatenate([np.ones(has_low.sum()), -np.ones(has_high.sum())])
+        place = np.concatenate([np.flatnonzero(has_low), np.flatnonzero(has_high)])
+        extra = sp.csr_array((data, (place, at)), shape=(columns.size, self._width))
+        return sp.csr_array(_widened(sp.csr_array(self._A[:, columns].T), self._width) + extra)
+
+    def _constraints(self) -> tuple[tuple[RowBlock, ...], sp.csr_array, Vector]:
+        """q_j - A_j'z - r+_j + r-_j in {0} or R+, block by block; with the other sign for an upper bound alone."""
+        s = self.primal
+        blocks: list[RowBlock] = []
+        chosen: list[Index] = [np.zeros(0, dtype=np.intp)]
+        start = 0
+        for column in s.columns:
+            span = np.arange(column.start, column.stop)
+            for flags, cone in ((self._equality, Cone.ZERO), (self._inequality, Cone.NONNEGATIVE)):
+                picked = span[flags[span]]
+                if picked.size:
+                    chosen.append(picked)
+                    stop = start + picked.size
+                    blocks.append(RowBlock(column.name, cone, start, stop, picked - column.start))
+                    start = stop
+        self._row_columns = np.concatenate(chosen)
+        index = self._row_columns
+        sign = np.where(self._inequality[index] & ~np.isfinite(s.lower[index]), -1.0, 1.0)
+        F = sp.csr_array(sp.diags_array(-sign) @ self._pull(index)) if index.size else sp.csr_array((0, self._width))
+        return tuple(blocks), F, sign * s.q[index]
+
+    def _columns(self) -> tuple[ColumnBlock, ...]:
+        names = [*self.primal.row_names, ("lower", self._low.size), ("upper", self._high.size)]
+        stops = np.cumsum([size for _, size in names])
+        return tuple(
+            ColumnBlock(name, int(stop) - size, int(stop))
+            for (name, size), stop in zip(names, stops, strict=True)
+            if size
+        )
+
+    # -- the way back --------------------------------------------------------------------------------------------
+
+    def recover(self, x: Vector, z: Vector | None) -> Point:
+        """The dual's columns are the primal's multipliers, its multipliers the primal's columns."""
+        s, o = self.primal, self.source.objective
+        multipliers = x[: self._rows]
+        coefficients = tuple(
+            np.asarray(e.T @ multipliers - p) / ridge for e, p, ridge in zip(s.rows.E, o.p, o.ridge, strict=True)
+        )
+        primal = np.zeros(s.n)
+        for group in s.groups:
+            primal[group.columns] = group.times(self._pull(group.columns) @ x - s.q[group.columns])
+        if z is not None:
+            self._recover_linear(primal, x, z, s)
+        full = np.zeros(self.source.rows.count)
+        full[self.active] = multipliers[: self.active.size]
+        return Point(primal[: self.source.n], coefficients, full)
+
+    def _recover_linear(self, primal: Vector, x: Vector, z: Vector, s: Separated) -> None:
+        index = self._row_columns
+        has_lower = np.isfinite(s.lower[index])
+        moved = np.where(has_lower, s.lower[index] + z, s.upper[index] - z)
+        primal[index] = np.where(self._equality[index], z, moved)
+        # The reduced cost of a bounded multiplier is the distance of the column that bounds it from its own bound.
+        j, i = self._bounding, self._bounded_row
+        reduced = (self.form.P.times(x) + self.form.q - self.form.F.T @ z)[i]
+        distance = -reduced / self._A.data[self._A.indptr[j]]
+        low = np.isfinite(s.lower[j])
+        base = np.where(low, s.lower[j], s.upper[j])
+        primal[j] = base + np.where(low, np.maximum(distance, 0.0), np.minimum(distance, 0.0))
+
+
+def _is_definite(weight: npt.NDArray[np.float64]) -> bool:
+    if weight.ndim == 1:
+        return bool((weight > 0).all())
+    try:
+        np.linalg.cholesky(weight)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _widened(matrix: sp.csr_array, width: int) -> sp.csr_array:
+    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))

@@ -1,0 +1,155 @@
+"""A convex program over evaluations, no coordinates yet:
+
+    min  1/2 sum_k r_k'W_k r_k + q'x + sum_f (1/2 c_f ||f||^2 + p_f'f(points)) + constant
+    s.t. A x + sum_f E_f f(points_f) + g in K,   lower <= x <= upper
+
+Witnesses are chosen, parameters have their values, epigraph rows of every `bag_max` are all here (sparse: one entry a
+row). Certificates are computed on this form; coordinates and duals are made from it, over as few of its rows as needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.rows import Rows, stack
+from milopt.compilation.standard_form import ColumnBlock, Cone
+from milopt.declaration.leaves import Function, Points
+
+Index = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Space:
+    """A function and all the points at which the program evaluates it."""
+
+    function: Function
+    points: tuple[Points, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(p.shape[0] for p in self.points)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of one declared constraint block (or of an auxiliary), all in one kind of cone."""
+
+    name: str
+    cone: Cone
+    rows: Rows
+    origin: str
+    """The declared block whose multipliers these rows carry; empty for auxiliary rows."""
+    declared: Index
+    """Per row, the entry of the declared block."""
+    instance: Index
+    """Per row, the flat instance of an epigraph row; -1 otherwise."""
+    group: Index
+    """Per row, which maximum it belongs to (rows of one group may be generated lazily); -1 for rows always needed."""
+    space: int | None = None
+    """A second-order block `(rows, f)`: the function that ends it, by its place in the form's spaces."""
+    share: Vector | None = None
+    """Per row, what its multiplier adds to the declared entry's; None means 1."""
+
+    @property
+    def count(self) -> int:
+        return self.rows.count
+
+
+@dataclass(frozen=True)
+class Square:
+    """1/2 r'W r with r affine; W a diagonal given as a vector, or a symmetric matrix."""
+
+    rows: Rows
+    weight: npt.NDArray[np.float64]
+    term: str
+    """What it was declared as, for messages about curvature."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """1/2 sum r'Wr + q'x + sum_f (1/2 ridge_f ||f||^2 + p_f'f(points_f)) + constant."""
+
+    q: Vector
+    p: tuple[Vector, ...]
+    ridge: tuple[float, ...]
+    squares: tuple[Square, ...]
+    constant: float
+
+
+@dataclass(frozen=True)
+class EvaluationForm:
+    """See the module; immutable."""
+
+    name: str
+    columns: tuple[ColumnBlock, ...]
+    lower: Vector
+    upper: Vector
+    integer: npt.NDArray[np.bool_]
+    spaces: tuple[Space, ...]
+    blocks: tuple[Block, ...]
+    objective: Objective
+    maximize: bool
+
+    @property
+    def n(self) -> int:
+        return int(self.lower.size)
+
+    @property
+    def point_counts(self) -> tuple[int, ...]:
+        return tuple(space.count for space in self.spaces)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All rows, block after block."""
+        if not self.blocks:
+            return Rows.empty(self.n, self.point_counts)
+        return stack([block.rows for block in self.blocks])
+
+    @cached_property
+    def starts(self) -> Index:
+        """Where each block's rows start, and one past the last."""
+        return np.concatenate([[0], np.cumsum([block.count for block in self.blocks], dtype=np.intp)]).astype(np.intp)
+
+    @cached_property
+    def group(self) -> Index:
+        """Per row, its maximum, numbered over the whole form; -1 for rows always needed."""
+        parts, shift = [], 0
+        for block in self.blocks:
+            parts.append(np.where(block.group >= 0, block.group + shift, -1))
+            shift += int(block.group.max(initial=-1)) + 1
+        return np.concatenate(parts).astype(np.intp) if parts else np.zeros(0, dtype=np.intp)
+
+    @cached_property
+    def equality(self) -> npt.NDArray[np.bool_]:
+        """Per row, whether it lies in the zero cone."""
+        flags = [np.full(block.count, block.cone is Cone.ZERO) for block in self.blocks]
+        return np.concatenate(flags) if flags else np.zeros(0, dtype=bool)
+
+    def with_objective(self, objective: Objective) -> EvaluationForm:
+        """The same rows under another objective."""
+        changed = replace(self, objective=objective)
+        for name in ("rows", "starts", "group", "equality"):
+            if name in self.__dict__:
+                changed.__dict__[name] = self.__dict__[name]
+        return changed
+
+    @property
+    def has_balls(self) -> bool:
+        """Whether a function's norm is constrained or minimised by a cone."""
+        return any(block.space is not None for block in self.blocks)
+
+    def value(self, x: Vector, evaluations: tuple[Vector, ...], norms_squared: tuple[float, ...]) -> float:
+        """The objective at a point, given each function's values at its points and its squared norm."""
+        o = self.objective
+        total = float(o.q @ x) + o.constant
+        for p, values, ridge, norm in zip(o.p, evaluations, o.ridge, norms_squared, strict=True):
+            total += float(p @ values) + 0.5 * ridge * norm
+        for square in o.squares:
+            r = square.rows.value(x, evaluations)
+            total += 0.5 * float(r @ (square.weight * r if square.weight.ndim == 1 else square.weight @ r))
+        return total

@@ -1,0 +1,157 @@
+"""Columns and points of a program, and expressions as rows over them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.evaluation_form import Square
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.rows import Rows, unit_rows
+from milopt.compilation.standard_form import ColumnBlock
+from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.expression import Expression
+from milopt.declaration.leaves import Atom, Evaluation, Function, Parameter, Points, Variable
+from milopt.declaration.program import Program, leaves
+
+
+class Linear:
+    """Gives every variable its columns and every evaluated point of a function its place."""
+
+    def __init__(self, program: Program) -> None:
+        self.columns: list[ColumnBlock] = []
+        self.lower: list[Vector] = []
+        self.upper: list[Vector] = []
+        self.integer: list[npt.NDArray[np.bool_]] = []
+        self.width = 0
+        self._start: dict[int, int] = {}
+        self._points: dict[Function, list[Points]] = {}
+        self._kernel_rows: dict[tuple[Function, int], npt.NDArray[np.float64]] = {}
+        for variable in program.variables.values():
+            self.add_variable(variable)
+        for function in program.functions.values():
+            if function.dictionary is None:
+                self._points[function] = []
+        self.register(program.objective)
+        for constraint in program.constraints.values():
+            self.register(constraint.expression)
+
+    # -- layout --------------------------------------------------------------------------------------------------
+
+    def add_variable(self, variable: Variable) -> None:
+        """Columns for a declared variable."""
+        self._start[id(variable)] = self.width
+        self._append(variable.name, variable.lower, variable.upper, variable.integer, not variable.shape)
+
+    def add_columns(self, name: str, count: int, scalar: bool = False) -> npt.NDArray[np.intp]:
+        """Free auxiliary columns; returns their indices."""
+        start = self.width
+        self._append(name, np.full(count, -np.inf), np.full(count, np.inf), False, scalar)
+        return np.arange(start, start + count)
+
+    def _append(self, name: str, lower: Vector, upper: Vector, integer: bool, scalar: bool) -> None:
+        self.columns.append(ColumnBlock(name, self.width, self.width + lower.size, scalar))
+        self.lower.append(lower)
+        self.upper.append(upper)
+        self.integer.append(np.full(lower.size, integer))
+        self.width += lower.size
+
+    def register(self, expression: Expression) -> None:
+        """Give places to the points at which an expression evaluates functions."""
+        for leaf in leaves(expression):
+            if isinstance(leaf, Evaluation) and leaf.function in self._points:
+                known = self._points[leaf.function]
+                if not any(points is leaf.points for points in known):
+                    known.append(leaf.points)
+
+    @property
+    def free_functions(self) -> list[Function]:
+        """Functions without a dictionary, in order."""
+        return list(self._points)
+
+    def points_of(self, function: Function) -> list[Points]:
+        """All the points at which a function is evaluated."""
+        return self._points[function]
+
+    def place_of(self, function: Function) -> int | None:
+        """A free function's place in the spaces; None with a dictionary."""
+        return self.free_functions.index(function) if function in self._points else None
+
+    @property
+    def point_counts(self) -> tuple[int, ...]:
+        """How many points each free function has."""
+        return tuple(sum(p.shape[0] for p in points) for points in self._points.values())
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    def split(self, expression: Expression) -> tuple[Rows, list[tuple[Atom, Coefficient]]]:
+        """The affine part as rows, and the atoms with their coefficients."""
+        count = expression.size
+        rows = Rows.zero(count, self.width, self.point_counts)
+        A, E, g = rows.A, list(rows.E), expression.constant.copy()
+        atoms: list[tuple[Atom, Coefficient]] = []
+        for leaf, coefficient in expression.terms:
+            if isinstance(leaf, Atom):
+                atoms.append((leaf, coefficient))
+                continue
+            matrix = coefficient.value()
+            if isinstance(leaf, Variable):
+                A = _plus(A, _placed(matrix, self._start[id(leaf)], self.width))
+            elif isinstance(leaf, Parameter):
+                g += matrix @ leaf.current()
+            elif isinstance(leaf, Evaluation):
+                place = self.place_of(leaf.function)
+                if place is None:
+                    start = self._start[id(leaf.function.coefficients)]
+                    dense = matrix @ self._dictionary_kernel(leaf.function, leaf.points)
+                    A = _plus(A, _placed(sp.csr_array(dense), start, self.width))
+                else:
+                    start = self._point_start(leaf.function, leaf.points)
+                    E[place] = _plus(E[place], _placed(matrix, start, self.point_counts[place]))
+        return Rows(A, tuple(E), g), atoms
+
+    def dictionary_square(self, function: Function, weight: float) -> Square:
+        """weight/2 a'K_ZZ a."""
+        kernel = self._dictionary_kernel(function, function.dictionary)
+        return Square(self._coefficient_rows(function), weight * kernel, f"norm_squared({function.name})")
+
+    def dictionary_rows(self, function: Function) -> Rows:
+        """B a with B'B = K_ZZ, so that ||B a|| = ||f||."""
+        from milopt.compilation.curvature import symmetric_root
+
+        kernel = self._dictionary_kernel(function, function.dictionary)
+        root = symmetric_root(kernel, f"the kernel of {function.name} on its dictionary")
+        return self._coefficient_rows(function).left(sp.csr_array(root))
+
+    def has_parameters(self, expression: Expression) -> bool:
+        """Whether a parameter occurs."""
+        return any(isinstance(leaf, Parameter) for leaf in leaves(expression))
+
+    def _coefficient_rows(self, function: Function) -> Rows:
+        variable = function.coefficients
+        start = self._start[id(variable)]
+        return unit_rows(np.arange(start, start + variable.size), self.width, self.point_counts)
+
+    def _dictionary_kernel(self, function: Function, points: Points | None) -> npt.NDArray[np.float64]:
+        key = (function, id(points))
+        if key not in self._kernel_rows:
+            self._kernel_rows[key] = np.asarray(function.kernel(points, function.dictionary))
+        return self._kernel_rows[key]
+
+    def _point_start(self, function: Function, points: Points) -> int:
+        start = 0
+        for known in self._points[function]:
+            if known is points:
+                return start
+            start += known.shape[0]
+        raise KeyError(function.name)
+
+
+def _placed(matrix: sp.csr_array, start: int, width: int) -> sp.csr_array:
+    """The matrix moved to columns start, start+1, ... of a wider one."""
+    return sp.csr_array((matrix.data, matrix.indices + start, matrix.indptr), shape=(matrix.shape[0], width))
+
+
+def _plus(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
+    return b if a.nnz == 0 else sp.csr_array(a + b)

@@ -1,0 +1,78 @@
+"""Affine rows over columns and evaluations:  A x + sum_f E_f f(points_f) + g, all sparse, no coordinates yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Vector
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A x + sum_k E_k f_k(points_k) + g; E in the order of the program's functions."""
+
+    A: sp.csr_array
+    E: tuple[sp.csr_array, ...]
+    g: Vector
+
+    @property
+    def count(self) -> int:
+        return int(self.g.size)
+
+    @classmethod
+    def empty(cls, columns: int, points: Sequence[int]) -> Rows:
+        """No rows at all."""
+        return cls(sp.csr_array((0, columns)), tuple(sp.csr_array((0, n)) for n in points), np.zeros(0))
+
+    @classmethod
+    def zero(cls, count: int, columns: int, points: Sequence[int]) -> Rows:
+        """So many rows that are identically zero."""
+        return cls(sp.csr_array((count, columns)), tuple(sp.csr_array((count, n)) for n in points), np.zeros(count))
+
+    def left(self, matrix: sp.csr_array) -> Rows:
+        """matrix @ rows."""
+        return Rows(sp.csr_array(matrix @ self.A), tuple(sp.csr_array(matrix @ e) for e in self.E), matrix @ self.g)
+
+    def take(self, index: npt.NDArray[np.intp]) -> Rows:
+        """The rows in `index`, in that order."""
+        return Rows(self.A[index], tuple(e[index] for e in self.E), self.g[index])
+
+    def plus(self, other: Rows) -> Rows:
+        """Row by row."""
+        e = tuple(sp.csr_array(a + b) for a, b in zip(self.E, other.E, strict=True))
+        return Rows(sp.csr_array(self.A + other.A), e, self.g + other.g)
+
+    def widened(self, columns: int) -> Rows:
+        """The same rows over more columns; the new ones do not occur."""
+        if columns == self.A.shape[1]:
+            return self
+        wide = sp.csr_array((self.A.data, self.A.indices, self.A.indptr), shape=(self.A.shape[0], columns))
+        return Rows(wide, self.E, self.g)
+
+    def value(self, x: Vector, evaluations: Sequence[Vector]) -> Vector:
+        """A x + sum_k E_k f_k + g."""
+        total = self.A @ x + self.g
+        for e, values in zip(self.E, evaluations, strict=True):
+            if e.nnz:
+                total = total + e @ values
+        return np.asarray(total)
+
+
+def stack(parts: Sequence[Rows]) -> Rows:
+    """One under the other."""
+    if len(parts) == 1:
+        return parts[0]
+    e = tuple(sp.csr_array(sp.vstack(blocks, format="csr")) for blocks in zip(*(p.E for p in parts), strict=True))
+    return Rows(sp.csr_array(sp.vstack([p.A for p in parts], format="csr")), e, np.concatenate([p.g for p in parts]))
+
+
+def unit_rows(columns: npt.NDArray[np.intp], width: int, points: Sequence[int], sign: float = 1.0) -> Rows:
+    """Rows that are single columns, times `sign`."""
+    count = columns.size
+    A = sp.csr_array((np.full(count, sign), columns, np.arange(count + 1)), shape=(count, width))
+    return Rows(A, tuple(sp.csr_array((count, n)) for n in points), np.zeros(count))

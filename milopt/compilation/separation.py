@@ -1,0 +1,115 @@
+"""An evaluation form whose squares are separable: every other square r'Wr gets columns w = r of its own.
+
+Then each column is strictly convex by itself (or within the group of one square), or linear: what the dual needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.compiled import row_blocks
+from milopt.compilation.evaluation_form import EvaluationForm, Index, Square
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.rows import Rows, stack
+from milopt.compilation.standard_form import ColumnBlock, Cone
+
+
+@dataclass(frozen=True)
+class StrictGroup:
+    """Columns with a positive definite curvature W, kept as its inverse (a vector when W is diagonal)."""
+
+    columns: Index
+    inverse: npt.NDArray[np.float64]
+
+    def times(self, values: Vector) -> Vector:
+        """W^-1 values."""
+        return np.asarray(self.inverse * values if self.inverse.ndim == 1 else self.inverse @ values)
+
+
+@dataclass(frozen=True)
+class Separated:
+    """min 1/2 sum_groups x'Wx + q'x + functions + constant  s.t. rows in zero or non-negative cones, l <= x <= u."""
+
+    rows: Rows
+    equality: npt.NDArray[np.bool_]
+    row_names: tuple[tuple[str, int], ...]
+    lower: Vector
+    upper: Vector
+    q: Vector
+    groups: tuple[StrictGroup, ...]
+    columns: tuple[ColumnBlock, ...]
+    constant: float
+
+    @property
+    def n(self) -> int:
+        return int(self.q.size)
+
+    @property
+    def is_linear(self) -> npt.NDArray[np.bool_]:
+        """Per column, whether it has no curvature."""
+        flags = np.ones(self.n, dtype=bool)
+        for group in self.groups:
+            flags[group.columns] = False
+        return flags
+
+
+def separated(form: EvaluationForm, active: Index) -> Separated:
+    """The active rows (no second-order cone among them) with separable squares."""
+    o, n = form.objective, form.n
+    q, constant, curvature = o.q.copy(), o.constant, np.zeros(n)
+    moved: list[Square] = []
+    for square in o.squares:
+        if not _is_separable(square):
+            moved.append(square)
+            continue
+        column, entry, offset = square.rows.A.indices, square.rows.A.data, square.rows.g
+        np.add.at(curvature, column, square.weight * entry**2)
+        np.add.at(q, column, square.weight * entry * offset)
+        constant += 0.5 * float(square.weight @ offset**2)
+    extra = [s.rows.count for s in moved]
+    width = n + sum(extra)
+    blocks = row_blocks(form, active)
+    names = [(b.name, b.size) for b in blocks]
+    parts = [form.rows.take(active).widened(width)]
+    columns, groups = list(form.columns), []
+    strict = np.flatnonzero(curvature)
+    if strict.size:
+        groups.append(StrictGroup(strict, 1.0 / curvature[strict]))
+    start = n
+    for k, square in enumerate(moved):
+        count = square.rows.count
+        minus = sp.csr_array((-np.ones(count), np.arange(start, start + count), np.arange(count + 1)), (count, width))
+        rows = square.rows.widened(width)
+        parts.append(Rows(sp.csr_array(rows.A + minus), rows.E, rows.g))
+        inverse = 1.0 / square.weight if square.weight.ndim == 1 else np.linalg.inv(square.weight)
+        groups.append(StrictGroup(np.arange(start, start + count), inverse))
+        columns.append(ColumnBlock(f"square{k}", start, start + count))
+        names.append((f"square{k}", count))
+        start += count
+    free = np.full(width - n, np.inf)
+    return Separated(
+        stack(parts),
+        np.concatenate([form.equality[active], np.ones(width - n, dtype=bool)]),
+        tuple(names),
+        np.concatenate([form.lower, -free]),
+        np.concatenate([form.upper, free]),
+        np.concatenate([q, np.zeros(width - n)]),
+        tuple(groups),
+        tuple(columns),
+        constant,
+    )
+
+
+def _is_separable(square: Square) -> bool:
+    """One column a row, no evaluations, a diagonal weight."""
+    one_each = bool((np.diff(square.rows.A.indptr) == 1).all())
+    return square.weight.ndim == 1 and one_each and not any(e.nnz for e in square.rows.E)
+
+
+def has_cone(form: EvaluationForm) -> bool:
+    """Whether a second-order cone occurs."""
+    return any(block.cone is Cone.SECOND_ORDER for block in form.blocks)

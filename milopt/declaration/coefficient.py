@@ -1,0 +1,96 @@
+"""The matrix that multiplies a leaf in an expression: constant, plus products with parameters.
+
+    M(p) = A + sum_k L_k diag(e_k(p)) R_k
+
+with sparse A, L, R and e affine in parameters. Every operation of the algebra is a multiplication from the left, so a
+parameter can change its value between solves without the expression being written again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.errors import DeclarationError
+
+if TYPE_CHECKING:
+    from milopt.declaration.expression import Expression
+
+
+@dataclass(frozen=True)
+class Product:
+    """L diag(e(p)) R, with e an expression in parameters only."""
+
+    left: sp.csr_array
+    scale: Expression
+    right: sp.csr_array
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """M(p); `matrix` is its constant part."""
+
+    matrix: sp.csr_array
+    products: tuple[Product, ...] = ()
+
+    @classmethod
+    def identity(cls, size: int) -> Coefficient:
+        """The coefficient of a leaf in itself."""
+        return cls(sp.eye_array(size, format="csr"))
+
+    def left(self, matrix: sp.csr_array) -> Coefficient:
+        """matrix @ M(p)."""
+        products = tuple(Product(_csr(matrix @ p.left), p.scale, p.right) for p in self.products)
+        return Coefficient(_csr(matrix @ self.matrix), products)
+
+    def plus(self, other: Coefficient) -> Coefficient:
+        """M(p) + N(p)."""
+        return Coefficient(_csr(self.matrix + other.matrix), self.products + other.products)
+
+    def scaled_by(self, scale: Expression) -> Coefficient:
+        """diag(e(p)) M: only a constant M may be scaled, so that M stays affine in the parameters."""
+        if self.products:
+            raise DeclarationError("A product of two parameters is not affine in them; declare their product as one.")
+        rows, columns = self.matrix.shape
+        return Coefficient(sp.csr_array((rows, columns)), (Product(identity_matrix(rows), scale, self.matrix),))
+
+    def value(self) -> sp.csr_array:
+        """M at the parameters' current values."""
+        total = self.matrix
+        for product in self.products:
+            total = total + product.left @ sp.diags_array(product.scale.parameter_value()) @ product.right
+        return _csr(total)
+
+    def signs(self) -> sp.csr_array:
+        """The sign of every entry that can be non-zero; an error where it depends on a parameter of unknown sign."""
+        signed = self.matrix.copy()
+        signed.eliminate_zeros()
+        signed.data = np.sign(signed.data)
+        size = abs(signed)
+        for product in self.products:
+            sign = product.scale.parameter_sign()
+            if np.isnan(sign).any():
+                raise DeclarationError(
+                    f"The side of a bag_max depends on the sign of {product.scale.describe()}; "
+                    "declare the parameter with sign=+1 or sign=-1."
+                )
+            signed = signed + product.left.sign() @ sp.diags_array(sign) @ product.right.sign()
+            size = size + abs(product.left.sign()) @ sp.diags_array(abs(sign)) @ abs(product.right.sign())
+        if abs(abs(signed) - size).nnz and abs(abs(signed) - size).max() > 0:
+            raise DeclarationError("The side of a bag_max is not fixed: its coefficient adds parameters of both signs.")
+        signed = _csr(signed)
+        signed.eliminate_zeros()
+        signed.data = np.sign(signed.data)
+        return signed
+
+
+def identity_matrix(size: int) -> sp.csr_array:
+    """The sparse identity."""
+    return sp.eye_array(size, format="csr")
+
+
+def _csr(matrix: object) -> sp.csr_array:
+    return sp.csr_array(matrix)

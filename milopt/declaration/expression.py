@@ -1,0 +1,291 @@
+"""Vector expressions, affine in their leaves:  e = sum_leaf M_leaf(p) leaf + constant.
+
+A leaf is a variable, a function evaluated at points, a parameter, or an atom (`bag_max`, `norm`, `sum_squares`, ...).
+An expression has shape () or (n,); a block of ten thousand rows is one object. Comparing two expressions makes a
+constraint block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.declaration.coefficient import Coefficient
+from milopt.errors import DeclarationError
+
+if TYPE_CHECKING:
+    from milopt.declaration.bags import Bags
+
+Vector: TypeAlias = npt.NDArray[np.float64]
+Shape: TypeAlias = tuple[()] | tuple[int]
+Term: TypeAlias = "tuple[Leaf, Coefficient]"
+Operand: TypeAlias = "Expression | float | npt.ArrayLike"
+
+
+class Expression:
+    """sum_leaf M_leaf(p) leaf + constant; immutable."""
+
+    __array_ufunc__ = None  # or numpy would swallow `y * expression`
+    __iter__ = None
+    __hash__ = object.__hash__
+
+    shape: Shape
+    constant: Vector
+    terms: tuple[Term, ...]
+    bags: Bags | None
+    """Whose instances the entries are, for `bag_max` and its siblings; None when they are not instances."""
+
+    def __init__(self, shape: Shape, constant: Vector, terms: Iterable[Term], bags: Bags | None = None) -> None:
+        self.shape = shape
+        self.constant = constant
+        self.terms = tuple(terms)
+        self.bags = bags
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return self.shape[0] if self.shape else 1
+
+    # -- algebra -----------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Operand) -> Expression:
+        return _sum(self, as_expression(other))
+
+    def __radd__(self, other: Operand) -> Expression:
+        return _sum(as_expression(other), self)
+
+    def __sub__(self, other: Operand) -> Expression:
+        return _sum(self, -as_expression(other))
+
+    def __rsub__(self, other: Operand) -> Expression:
+        return _sum(as_expression(other), -self)
+
+    def __neg__(self) -> Expression:
+        return _scale(self, np.asarray(-1.0))
+
+    def __mul__(self, other: Operand) -> Expression:
+        if isinstance(other, Expression):
+            return _product(self, other)
+        return _scale(self, _numbers(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: float | npt.ArrayLike) -> Expression:
+        divisor = _numbers(other)
+        if not divisor.all():
+            raise DeclarationError("Division of an expression by zero.")
+        return _scale(self, 1.0 / divisor)
+
+    def __matmul__(self, other: Operand) -> Expression:
+        if isinstance(other, Expression):
+            return (self * other).sum()
+        return _matrix_times(_numbers(other).T, self)
+
+    def __rmatmul__(self, other: npt.ArrayLike | sp.sparray) -> Expression:
+        return _matrix_times(other if sp.issparse(other) else _numbers(other), self)
+
+    def sum(self) -> Expression:
+        """The sum of the entries, a scalar."""
+        return _linear(self, sp.csr_array(np.ones((1, self.size))), ())
+
+    def mean(self) -> Expression:
+        """The mean of the entries, a scalar."""
+        return self.sum() / self.size
+
+    def __getitem__(self, index: int | slice | npt.ArrayLike) -> Expression:
+        if not self.shape:
+            raise DeclarationError("A scalar expression has no entries to index.")
+        chosen = np.arange(self.size)[index]  # type: ignore[index]  # numpy checks the index itself
+        picked = np.atleast_1d(chosen)
+        matrix = sp.csr_array((np.ones(picked.size), (np.arange(picked.size), picked)), shape=(picked.size, self.size))
+        return _linear(self, matrix, (picked.size,) if chosen.ndim else ())
+
+    # -- constraints -------------------------------------------------------------------------------------------
+
+    def __ge__(self, other: Operand) -> Constraint:
+        return Constraint(self - other, equality=False)
+
+    def __le__(self, other: Operand) -> Constraint:
+        return Constraint(as_expression(other) - self, equality=False)
+
+    def __eq__(self, other: object) -> Constraint:  # type: ignore[override]  # a block of equations, as in cvxpy
+        return Constraint(self - other, equality=True)  # type: ignore[operator]  # checked by as_expression
+
+    # -- values ------------------------------------------------------------------------------------------------
+
+    def value(self, leaf_value: Callable[[Leaf], Vector]) -> Vector:
+        """The entries, given what every leaf is worth."""
+        total = self.constant.copy()
+        for leaf, coefficient in self.terms:
+            total += coefficient.value() @ np.atleast_1d(leaf_value(leaf))
+        return total
+
+    @property
+    def is_parametric(self) -> bool:
+        """Whether only parameters and constants occur."""
+        return all(leaf.is_parameter for leaf, _ in self.terms)
+
+    def parameter_value(self) -> Vector:
+        """The value of an expression in parameters only."""
+        return self.value(lambda leaf: leaf.current())
+
+    def parameter_sign(self) -> Vector:
+        """The sign of each entry of an expression in parameters only; nan where it is not fixed."""
+        low, high = np.minimum(self.constant, 0), np.maximum(self.constant, 0)
+        for leaf, coefficient in self.terms:
+            matrix = coefficient.value()
+            sign = leaf.declared_sign()
+            plus, minus = _row_sums(np.maximum, matrix), _row_sums(np.minimum, matrix)
+            high = high + (plus if sign >= 0 else minus) + (minus if sign == 0 else 0)
+            low = low - (minus if sign >= 0 else plus) - (plus if sign == 0 else 0)
+        return np.where((low < 0) & (high > 0), np.nan, np.sign(high + low))
+
+    def describe(self) -> str:
+        """The names of the leaves, for messages."""
+        return " + ".join(leaf.describe() for leaf, _ in self.terms) or "a constant"
+
+    def __repr__(self) -> str:
+        return f"Expression(shape={self.shape}, {self.describe()})"
+
+
+class Leaf(Expression):
+    """An expression that is one leaf: everything else is built from these."""
+
+    is_parameter = False
+
+    def __init__(self, shape: Shape, bags: Bags | None = None) -> None:
+        size = shape[0] if shape else 1
+        super().__init__(shape, np.zeros(size), ((self, Coefficient.identity(size)),), bags)
+
+    def current(self) -> Vector:
+        """The current value of a parameter."""
+        raise DeclarationError(f"{self.describe()} has no value before a solve.")
+
+    def declared_sign(self) -> int:
+        """The declared sign of a parameter, 0 when none."""
+        return 0
+
+
+class Constraint:
+    """A block of rows: `expression >= 0`, or `expression == 0`, entry by entry."""
+
+    def __init__(self, expression: Expression, equality: bool) -> None:
+        self.expression = expression
+        self.equality = equality
+
+    def __bool__(self) -> bool:
+        raise DeclarationError("A constraint has no truth value; write `0 <= x` and `x <= 1` as two constraints.")
+
+    def __repr__(self) -> str:
+        return f"Constraint({self.expression.describe()} {'==' if self.equality else '>='} 0, {self.expression.size} rows)"
+
+
+def as_expression(value: Operand) -> Expression:
+    """An expression, or numbers as a constant one."""
+    if isinstance(value, Expression):
+        return value
+    numbers = _numbers(value)
+    if numbers.ndim > 1:
+        raise DeclarationError(f"Expressions are scalars or vectors; got an array of shape {numbers.shape}.")
+    return Expression(numbers.shape, np.atleast_1d(numbers).copy(), ())  # type: ignore[arg-type]  # ndim is 0 or 1
+
+
+def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
+    """Row sums of the absolute positive (np.maximum) or negative (np.minimum) part."""
+    part = sp.csr_array((abs(side(matrix.data, 0)), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return np.asarray(part.sum(axis=1)).ravel()
+
+
+def _numbers(value: object) -> Vector:
+    try:
+        numbers = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise DeclarationError(f"Expected numbers or an expression, got {type(value).__name__}.") from None
+    if not np.isfinite(numbers).all():
+        raise DeclarationError("A number in an expression is NaN or infinite.")
+    return numbers
+
+
+def _linear(expression: Expression, matrix: sp.csr_array, shape: Shape, bags: Bags | None = None) -> Expression:
+    """matrix @ expression."""
+    terms = [(leaf, coefficient.left(matrix)) for leaf, coefficient in expression.terms]
+    return Expression(shape, np.asarray(matrix @ expression.constant), terms, bags)
+
+
+def _broadcast(expression: Expression, size: int) -> Expression:
+    """A scalar repeated to a vector."""
+    if expression.shape:
+        return expression
+    return _linear(expression, sp.csr_array(np.ones((size, 1))), (size,), None)
+
+
+def _common(a: Expression, b: Expression) -> tuple[Expression, Expression, Shape, Bags | None]:
+    """Both operands at one shape; only scalars stretch."""
+    if a.shape and b.shape and a.shape != b.shape:
+        raise DeclarationError(
+            f"Shapes {a.shape} and {b.shape} do not match ({a.describe()} and {b.describe()})."
+        )
+    shape = a.shape or b.shape
+    if shape:
+        a_bags, b_bags = a.bags, b.bags
+        a, b = _broadcast(a, shape[0]), _broadcast(b, shape[0])
+        if a_bags is not None and b_bags is not None and a_bags is not b_bags:
+            raise DeclarationError("The two sides are evaluated over the instances of different bags.")
+        return a, b, shape, a_bags if a_bags is not None else b_bags
+    return a, b, shape, None
+
+
+def _sum(a: Expression, b: Expression) -> Expression:
+    a, b, shape, bags = _common(a, b)
+    terms: dict[int, Term] = {id(leaf): (leaf, coefficient) for leaf, coefficient in a.terms}
+    for leaf, coefficient in b.terms:
+        known = terms.get(id(leaf))
+        terms[id(leaf)] = (leaf, known[1].plus(coefficient) if known else coefficient)
+    return Expression(shape, a.constant + b.constant, terms.values(), bags)
+
+
+def _scale(expression: Expression, factor: Vector) -> Expression:
+    """Entry by entry, by numbers."""
+    if factor.ndim > 1:
+        raise DeclarationError(f"`*` is entry by entry; for the matrix of shape {factor.shape} write `matrix @ expression`.")
+    if factor.ndim == 0:
+        terms = [(leaf, c.left(factor * sp.eye_array(expression.size, format="csr"))) for leaf, c in expression.terms]
+        return Expression(expression.shape, expression.constant * factor, terms, expression.bags)
+    if expression.shape and expression.shape != factor.shape:
+        raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")
+    wide = _broadcast(expression, factor.size)
+    return _linear(wide, sp.csr_array(sp.diags_array(factor)), (factor.size,), expression.bags)
+
+
+def _product(a: Expression, b: Expression) -> Expression:
+    """Entry by entry, when one of the two is made of parameters only."""
+    if not a.is_parametric and not b.is_parametric:
+        raise DeclarationError(
+            f"The product of {a.describe()} and {b.describe()} is not affine; use quad_form or sum_squares."
+        )
+    scale, rest = (a, b) if a.is_parametric else (b, a)
+    if not scale.terms:
+        return _scale(rest, scale.constant if scale.shape else scale.constant[0])
+    if not rest.terms:
+        return _scale(scale, rest.constant if rest.shape else rest.constant[0])
+    scale, rest, shape, bags = _common(scale, rest)
+    terms = [(leaf, coefficient.scaled_by(scale)) for leaf, coefficient in rest.terms]
+    moved = _scale(scale, rest.constant) if shape else _scale(scale, rest.constant[0])
+    return _sum(Expression(shape, np.zeros(rest.size), terms, bags), moved)
+
+
+def _matrix_times(matrix: Vector | sp.sparray, expression: Expression) -> Expression:
+    """matrix @ expression, or vector @ expression."""
+    if matrix.ndim == 0:
+        raise DeclarationError("`@` needs a vector or a matrix on its left; write `*` for a number.")
+    columns = matrix.shape[-1]
+    if not expression.shape or columns != expression.size:
+        raise DeclarationError(
+            f"Shapes {matrix.shape} and {expression.shape} do not match in `@` ({expression.describe()})."
+        )
+    rows = sp.csr_array(matrix.reshape(1, -1) if matrix.ndim == 1 else matrix)
+    return _linear(expression, rows, () if matrix.ndim == 1 else (rows.shape[0],))

@@ -1,0 +1,217 @@
+"""The leaves of expressions: variables, parameters, functions of a kernel's space and their evaluations, atoms."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.declaration.bags import Bags, owner
+from milopt.declaration.expression import Expression, Leaf, Shape, Vector
+from milopt.declaration.kernels import Kernel
+from milopt.errors import DeclarationError, ParameterError
+
+Points: TypeAlias = npt.NDArray[np.float64] | sp.csr_array
+
+
+class Variable(Leaf):
+    """A named block of decision variables, lower <= x <= upper, perhaps integer."""
+
+    def __init__(self, name: str, shape: Shape, lower: Vector, upper: Vector, integer: bool) -> None:
+        super().__init__(shape)
+        self.name = name
+        self.lower = lower
+        self.upper = upper
+        self.integer = integer
+
+    def describe(self) -> str:
+        """Its name."""
+        return self.name
+
+
+class Parameter(Leaf):
+    """A named block of numbers that may change between solves; its sign is fixed (+1, -1) or unknown (0)."""
+
+    is_parameter = True
+
+    def __init__(self, name: str, shape: Shape, sign: int) -> None:
+        super().__init__(shape)
+        self.name = name
+        self.sign = sign
+        self._value: Vector | None = None
+
+    @property
+    def value(self) -> Vector | None:
+        """The current numbers, None before the first."""
+        return self._value
+
+    @value.setter
+    def value(self, value: npt.ArrayLike) -> None:
+        numbers = np.asarray(value, dtype=float)
+        if numbers.shape != self.shape:
+            raise ParameterError(f"Parameter {self.name!r} has shape {self.shape}, not {numbers.shape}.")
+        if not np.isfinite(numbers).all():
+            raise ParameterError(f"Parameter {self.name!r} got a NaN or infinite value.")
+        if self.sign and (numbers * self.sign < 0).any():
+            side = "non-negative" if self.sign > 0 else "non-positive"
+            raise ParameterError(f"Parameter {self.name!r} was declared {side}; entry {_first_wrong(numbers * self.sign)} is not.")
+        self._value = np.atleast_1d(numbers).copy()
+
+    def current(self) -> Vector:
+        """The current numbers, or an error that says to give them."""
+        if self._value is None:
+            raise ParameterError(f"Parameter {self.name!r} has no value yet; set {self.name}.value or session.set_parameter.")
+        return self._value
+
+    def declared_sign(self) -> int:
+        """+1, -1, or 0 when unknown."""
+        return self.sign
+
+    def describe(self) -> str:
+        """Its name."""
+        return self.name
+
+
+class Function:
+    """f in a kernel's space; or, with a dictionary Z, f = sum_z a_z K(z, .) with coefficients `a` as a variable.
+
+    `f(points)` evaluates it at bags, at an array of points, or at a matrix that shares rows with either; nothing is
+    computed until a solver needs the kernel.
+    """
+
+    def __init__(self, name: str, kernel: Kernel, dictionary: Points | None, coefficients: Variable | None) -> None:
+        self.name = name
+        self.kernel = kernel
+        self.dictionary = dictionary
+        self._coefficients = coefficients
+
+    def __call__(self, points: Bags | npt.ArrayLike | sp.csr_array) -> Evaluation:
+        if isinstance(points, Bags):
+            return Evaluation(self, points.instances, points)
+        if sp.issparse(points):
+            return Evaluation(self, points, owner(points))
+        array = np.asarray(points, dtype=float)
+        if array.ndim != 2:
+            raise DeclarationError(f"{self.name}(...) takes bags or a 2-D array of points, not an array of shape {array.shape}.")
+        return Evaluation(self, array, owner(array))
+
+    @property
+    def coefficients(self) -> Variable:
+        """The coefficients over the dictionary."""
+        if self._coefficients is None:
+            raise DeclarationError(f"{self.name} has no dictionary; declare function({self.name!r}, kernel, dictionary=Z).")
+        return self._coefficients
+
+    def norm_squared(self) -> FunctionNormSquared:
+        """||f||^2 in the kernel's space."""
+        return FunctionNormSquared(self)
+
+    def norm(self) -> FunctionNorm:
+        """||f|| in the kernel's space."""
+        return FunctionNorm(self)
+
+
+class Evaluation(Leaf):
+    """(f(x_1), ..., f(x_n)) at the rows of `points`."""
+
+    def __init__(self, function: Function, points: Points, bags: Bags | None) -> None:
+        super().__init__((points.shape[0],), bags)
+        self.function = function
+        self.points = points
+
+    def describe(self) -> str:
+        """The function's name with its points."""
+        return f"{self.function.name}({self.size} points)"
+
+
+class Atom(Leaf):
+    """A convex function of expressions; `word` is what it is called in messages."""
+
+    word = "atom"
+
+    def describe(self) -> str:
+        """What it is, of what."""
+        return f"{self.word}({self.argument()})"
+
+    def argument(self) -> str:
+        """What it is of."""
+        raise NotImplementedError  # every atom below defines it
+
+
+class BagMax(Atom):
+    """(max_{x in B_i} e_x)_i: the one atom that is ours; on its other side it needs a witness a bag."""
+
+    word = "bag_max"
+
+    def __init__(self, inner: Expression, bags: Bags) -> None:
+        super().__init__((len(bags),))
+        self.inner = inner
+        self.over = bags
+
+    def argument(self) -> str:
+        """The inner expression."""
+        return self.inner.describe()
+
+
+class InnerAtom(Atom):
+    """A scalar convex function of one expression."""
+
+    def __init__(self, inner: Expression) -> None:
+        super().__init__(())
+        self.inner = inner
+
+    def argument(self) -> str:
+        """The inner expression."""
+        return self.inner.describe()
+
+
+class Norm(InnerAtom):
+    """||e||_2."""
+
+    word = "norm"
+
+
+class Norm1(InnerAtom):
+    """||e||_1."""
+
+    word = "norm1"
+
+
+class QuadForm(InnerAtom):
+    """e'We, with W a symmetric matrix or, as a vector, a diagonal one; any sign."""
+
+    word = "quad_form"
+
+    def __init__(self, inner: Expression, weight: Vector) -> None:
+        super().__init__(inner)
+        self.weight = weight
+
+
+class FunctionAtom(Atom):
+    """A scalar convex function of one function of a kernel's space."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(())
+        self.function = function
+
+    def argument(self) -> str:
+        """The function."""
+        return self.function.name
+
+
+class FunctionNorm(FunctionAtom):
+    """||f||."""
+
+    word = "norm"
+
+
+class FunctionNormSquared(FunctionAtom):
+    """||f||^2."""
+
+    word = "norm_squared"
+
+
+def _first_wrong(signed: Vector) -> int:
+    return int(np.flatnonzero(np.atleast_1d(signed) < 0)[0])

@@ -1,0 +1,113 @@
+"""The base of every model: hyper-parameters as annotated fields, `declare` as the method, fit and predict over bags."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.declaration.bags import Bags, Signs, Weights, as_bags, as_signs, as_weights
+from milopt.declaration.kernels import Kernel
+from milopt.declaration.program import Program
+from milopt.errors import MiloptError, ParameterError
+from milopt.outcome.result import Result
+from milopt.schemes.scheme import Scheme
+from milopt.schemes.solve import solve
+from milopt.solving.options import Options
+
+
+class BagClassifier(ABC):
+    """A classifier of bags. A subclass annotates its hyper-parameters with defaults and declares its program.
+
+    The annotated fields become a keyword-only `__init__`; `solver`, `scheme` and `options` come with every model.
+    """
+
+    solver: str | tuple[str, ...] = "auto"
+    scheme: str | Scheme | None = None
+    options: Options | None = None
+
+    _fields: ClassVar[tuple[str, ...]] = ("solver", "scheme", "options")
+    classes_: npt.NDArray[np.generic]
+    result_: Result
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        super().__init_subclass__(**keywords)
+        own = [name for name in inspect.get_annotations(cls) if not name.startswith("_") and not name.endswith("_")]
+        missing = [name for name in own if not hasattr(cls, name)]
+        if missing:
+            raise TypeError(f"{cls.__name__}.{missing[0]} needs a default: every hyper-parameter has one.")
+        cls._fields = (*own, *(name for name in cls._fields if name not in own))
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters = [inspect.Parameter(name, kind, default=getattr(cls, name)) for name in cls._fields]
+        signature = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *parameters])
+
+        def initialise(self: BagClassifier, **values: object) -> None:
+            unknown = set(values) - set(cls._fields)
+            if unknown:
+                raise TypeError(f"{cls.__name__} has no parameter {sorted(unknown)[0]!r}; it has {', '.join(cls._fields)}.")
+            for name in cls._fields:
+                setattr(self, name, values.get(name, getattr(cls, name)))
+
+        initialise.__signature__ = signature  # type: ignore[attr-defined]  # what inspect and scikit-learn read
+        initialise.__name__ = "__init__"
+        cls.__init__ = initialise  # type: ignore[method-assign,assignment]  # generated from the fields
+
+    @abstractmethod
+    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
+        """The model's program over training bags; y is -1/+1, weight has mean 1."""
+
+    def program(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Program:
+        """The program that `fit` would solve."""
+        return self._declared(as_bags(bags), self._encoded(y), sample_weight)
+
+    def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Declare the program over these bags and solve it."""
+        program = self._declared(as_bags(bags), self._encoded(y), sample_weight)
+        result = solve(program, self.solver, self.scheme, self.options)
+        if not result.values and not result.functions:
+            raise MiloptError(f"{program.name} ended without a point: {result.termination}. {result.message}".strip())
+        self.result_ = result
+        return self
+
+    def decision_function(self, bags: object) -> npt.NDArray[np.float64]:
+        """One score a bag; positive means the second class."""
+        return self._fitted().score(as_bags(bags))
+
+    def instance_scores(self, bags: object) -> list[npt.NDArray[np.float64]]:
+        """One array of instance scores a bag."""
+        checked = as_bags(bags)
+        scores = self._fitted().instance_scores(checked.instances)
+        return np.split(scores, checked.offsets[1:-1])
+
+    def predict(self, bags: object) -> npt.NDArray[np.generic]:
+        """The label of each bag; a score of exactly 0 is the first class."""
+        positive = self.decision_function(bags) > 0
+        return cast(npt.NDArray[np.generic], self.classes_[positive.astype(int)])
+
+    def score(self, bags: object, y: npt.ArrayLike) -> float:
+        """The share of bags labelled right."""
+        return float(np.mean(self.predict(bags) == np.asarray(y)))
+
+    def _encoded(self, y: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        labels = np.asarray(y)
+        self.classes_, place = np.unique(labels, return_inverse=True)
+        if self.classes_.size != 2:
+            return np.asarray(labels, dtype=object)  # type: ignore[return-value]  # as_signs says what is wrong
+        return np.where(place.ravel() == 1, 1.0, -1.0)
+
+    def _declared(self, bags: Bags, y: npt.NDArray[np.float64], sample_weight: npt.ArrayLike | None) -> Program:
+        model = copy.copy(self)
+        for name in self._fields:
+            value = getattr(model, name)
+            if isinstance(value, Kernel):
+                setattr(model, name, value.fitted(bags.instances))
+        return model.declare(bags, as_signs(y, len(bags)), as_weights(sample_weight, len(bags)))
+
+    def _fitted(self) -> Result:
+        if not hasattr(self, "result_"):
+            raise ParameterError(f"This {type(self).__name__} is not fitted yet; call fit first.")
+        return self.result_

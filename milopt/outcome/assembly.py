@@ -1,0 +1,101 @@
+"""From an outcome on the evaluation form to a result by block names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.lowering import Lowering
+from milopt.compilation.quadratic import Vector
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import PointValues
+from milopt.outcome.result import FittedFunction, Result, Seconds, Step
+from milopt.outcome.status import PointStatus, Termination
+
+
+def assemble(
+    lowering: Lowering,
+    spaces: Sequence[KernelSpace],
+    outcome: Outcome,
+    *,
+    solver: str,
+    scheme: str,
+    termination: Termination | None = None,
+    point: PointStatus | None = None,
+    message: str | None = None,
+    bound: float | None = None,
+    seconds: float,
+    history: tuple[Step, ...] = (),
+    witnesses: Mapping[str, Vector] | None = None,
+) -> Result:
+    """The result of a scheme that ended with this outcome."""
+    program = lowering.program
+    found = outcome.point is not None
+    limit = bound if bound is not None else outcome.bound
+    return Result(
+        program=program,
+        solver=solver,
+        scheme=scheme,
+        termination=termination or outcome.termination,
+        point=point or outcome.status,
+        objective=PointValues(lowering, outcome).objective() if found else float("nan"),
+        bound=None if limit is None else (-limit if program.maximizes else limit),
+        values=_values(lowering, outcome) if found else {},
+        functions=_functions(lowering, spaces, outcome) if found else {},
+        duals=_duals(lowering, outcome) if found else {},
+        certificate=outcome.certificate,
+        raw_status=outcome.raw_status,
+        message=outcome.message if message is None else message,
+        iterations=outcome.iterations,
+        seconds=Seconds(outcome.build_seconds, outcome.solve_seconds, seconds),
+        history=history,
+        polished=outcome.polished,
+        rebuilds=outcome.rebuilds,
+        log=outcome.log,
+        witnesses=witnesses or {},
+    )
+
+
+def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
+    assert outcome.point is not None
+    values: dict[str, Vector] = {}
+    for column in outcome.form.columns:
+        if column.name in lowering.program.variables:
+            part = outcome.point.x[column.start : column.stop]
+            values[column.name] = part.reshape(()) if column.scalar else part
+    return values
+
+
+def _functions(
+    lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome
+) -> dict[str, FittedFunction]:
+    assert outcome.point is not None
+    fitted: dict[str, FittedFunction] = {}
+    for space, coefficients in zip(spaces, outcome.point.coefficients, strict=True):
+        support = np.flatnonzero(coefficients)
+        function = space.function
+        fitted[function.name] = FittedFunction(function.kernel, space.points[support], coefficients[support])
+    values = _values(lowering, outcome)
+    for name, function in lowering.program.functions.items():
+        if function.dictionary is not None:
+            fitted[name] = FittedFunction(function.kernel, function.dictionary, values[f"{name}.coefficients"])
+    return fitted
+
+
+def _duals(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
+    assert outcome.point is not None
+    z = outcome.point.z
+    if z is None:
+        return {}
+    duals: dict[str, Vector] = {
+        name: np.zeros(constraint.expression.size) for name, constraint in lowering.program.constraints.items()
+    }
+    for block, start in zip(outcome.form.blocks, outcome.form.starts[:-1], strict=True):
+        if block.origin in duals:
+            part = z[start : start + block.count]
+            np.add.at(duals[block.origin], block.declared, part if block.share is None else part * block.share)
+    return {
+        name: dual.reshape(lowering.program.constraints[name].expression.shape) for name, dual in duals.items()
+    }

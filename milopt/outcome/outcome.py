@@ -1,0 +1,72 @@
+"""The outcome of one convex solve, on the evaluation form: what a scheme sees of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milopt.compilation.compiled import Point
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.outcome.certificate import Certificate, Evaluated
+from milopt.outcome.status import PointStatus, Termination
+from milopt.solving.engine import Answer
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A proved (or unproved) point of one convex program; `objective` is of the minimisation."""
+
+    form: EvaluationForm
+    termination: Termination
+    status: PointStatus
+    raw_status: str
+    point: Point | None
+    worth: Evaluated | None
+    certificate: Certificate | None
+    bound: float | None
+    message: str = ""
+    polished: Certificate | None = None
+    iterations: int = 0
+    build_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    rebuilds: int = 0
+    log: str = ""
+
+    @property
+    def objective(self) -> float:
+        """Of the minimisation; nan without a point."""
+        return self.worth.objective if self.worth is not None else float("nan")
+
+    @classmethod
+    def judged(
+        cls,
+        form: EvaluationForm,
+        answer: Answer,
+        point: Point,
+        worth: Evaluated,
+        certificate: Certificate,
+        tolerance: float,
+    ) -> Outcome:
+        """A point with its certificate: optimal is what the certificate proves, not what the solver says."""
+        termination, message = answer.termination, ""
+        if answer.termination is Termination.STATIONARY:
+            proved = max(certificate.primal, certificate.dual) <= tolerance
+            status = PointStatus.CERTIFIED if proved else PointStatus.FEASIBLE
+            return cls(form, termination, status, answer.raw_status, point, worth, certificate, None, answer.raw_status)
+        if certificate.holds(tolerance):
+            bound = certificate.bound if np.isfinite(certificate.bound) else None
+            return cls(
+                form, Termination.OPTIMAL, PointStatus.CERTIFIED, answer.raw_status, point, worth, certificate, bound
+            )
+        if termination is Termination.OPTIMAL:
+            termination = Termination.STALLED
+            message = f"The solver said {answer.raw_status!r}, but the certificate does not hold: {certificate}."
+        status = PointStatus.FEASIBLE if certificate.primal <= tolerance else PointStatus.NONE
+        bound = answer.bound
+        return cls(form, termination, status, answer.raw_status, point, worth, certificate, bound, message)
+
+    @classmethod
+    def without_point(cls, form: EvaluationForm, termination: Termination, raw: str, message: str) -> Outcome:
+        """Infeasible, unbounded, or ended before any point."""
+        return cls(form, termination, PointStatus.NONE, raw, None, None, None, None, message)

@@ -1,0 +1,177 @@
+"""A result: what was found, how it ended, and the proof that comes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from milopt.compilation.quadratic import Vector
+from milopt.declaration.bags import Bags
+from milopt.declaration.expression import Expression, Leaf
+from milopt.declaration.kernels import Kernel, kernel_times
+from milopt.declaration.leaves import (
+    BagMax,
+    Evaluation,
+    FunctionNorm,
+    FunctionNormSquared,
+    Norm,
+    Norm1,
+    Points,
+    QuadForm,
+    Variable,
+)
+from milopt.declaration.program import Program
+from milopt.errors import DeclarationError, UncertifiedError
+from milopt.outcome.certificate import Certificate
+from milopt.outcome.status import PointStatus, Termination
+
+
+@dataclass(frozen=True)
+class FittedFunction:
+    """f = sum_p a_p K(x_p, .) over the points with a non-zero coefficient."""
+
+    kernel: Kernel
+    points: Points
+    coefficients: Vector
+
+    def __call__(self, at: Points) -> Vector:
+        if not self.coefficients.size:
+            return np.zeros(at.shape[0])
+        return kernel_times(self.kernel, at, self.points, self.coefficients)
+
+    @property
+    def norm_squared(self) -> float:
+        """||f||^2."""
+        return float(self.coefficients @ self(self.points)) if self.coefficients.size else 0.0
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Where the time went."""
+
+    build: float = 0.0
+    """Lowering, kernel evaluation, and building the solver's own model."""
+    solve: float = 0.0
+    """Inside the solver."""
+    total: float = 0.0
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One solver's try at a program."""
+
+    solver: str
+    termination: Termination
+    point: PointStatus
+    certificate: Certificate | None
+    raw_status: str
+    seconds: float
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a scheme."""
+
+    objective: float
+    """Of the declared program at this step's point."""
+    bound: float | None
+    """A proved bound on the optimum, where the scheme has one."""
+    certificate: Certificate | None
+    """Of the step's convex subproblem."""
+    seconds: float
+    """Since the scheme began."""
+    changed: int = 0
+    """How many witnesses differ from the step before."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Values and multipliers by block name, the objective of the declared program, two statuses, and a certificate.
+
+    Multipliers belong to the program as a minimisation: z >= 0 for inequality blocks, and
+    P x + q = F'z + reduced costs (reduced cost >= 0 at a lower bound, <= 0 at an upper one).
+    """
+
+    program: Program
+    solver: str
+    scheme: str
+    termination: Termination
+    point: PointStatus
+    objective: float
+    bound: float | None
+    values: Mapping[str, Vector]
+    functions: Mapping[str, FittedFunction]
+    duals: Mapping[str, Vector]
+    certificate: Certificate | None
+    raw_status: str
+    message: str
+    """One sentence for a person when there is something to say: why it stopped, which block is infeasible."""
+    iterations: int
+    seconds: Seconds
+    history: tuple[Step, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    polished: Certificate | None = None
+    """The certificate before polishing, when polish was kept."""
+    rebuilds: int = 0
+    log: str = field(default="", repr=False)
+    witnesses: Mapping[str, Vector] = field(default_factory=dict)
+    """For a DC program: the chosen instance of each bag, by the atom's description."""
+
+    @property
+    def exit_code(self) -> int:
+        """0 when the point carries the certificate its scheme promises, 3 otherwise."""
+        return 0 if self.point is PointStatus.CERTIFIED else 3
+
+    def require_certified(self) -> Result:
+        """Itself, or an UncertifiedError that says what is missing."""
+        if self.point is not PointStatus.CERTIFIED:
+            proof = f" ({self.certificate})" if self.certificate else ""
+            raise UncertifiedError(
+                f"{self.program.name} by {self.solver}: {self.termination}, point {self.point}{proof}. {self.message}".strip()
+            )
+        return self
+
+    def score(self, bags: Bags) -> Vector:
+        """The program's score of new bags."""
+        if self.program.bag_score is None:
+            raise DeclarationError(f"Program {self.program.name!r} declares no score; call program.score(...).")
+        return self.value(self.program.bag_score(bags))
+
+    def instance_scores(self, points: Points) -> Vector:
+        """The program's score of single instances."""
+        if self.program.instance_score is None:
+            raise DeclarationError(f"Program {self.program.name!r} declares no instance score.")
+        return self.value(self.program.instance_score(points))
+
+    def value(self, expression: Expression) -> Vector:
+        """An expression of the program at this point, atoms taken as declared."""
+        return expression.value(self._leaf)
+
+    def _leaf(self, leaf: Leaf) -> Vector:
+        if isinstance(leaf, Variable):
+            return np.atleast_1d(self.values[leaf.name])
+        if isinstance(leaf, Evaluation):
+            return self.functions[leaf.function.name](leaf.points)
+        if isinstance(leaf, BagMax):
+            return leaf.over.max(self.value(leaf.inner))
+        if isinstance(leaf, Norm):
+            return np.array([np.linalg.norm(self.value(leaf.inner))])
+        if isinstance(leaf, Norm1):
+            return np.array([np.abs(self.value(leaf.inner)).sum()])
+        if isinstance(leaf, QuadForm):
+            e = self.value(leaf.inner)
+            return np.array([e @ (leaf.weight * e if leaf.weight.ndim == 1 else leaf.weight @ e)])
+        if isinstance(leaf, (FunctionNorm, FunctionNormSquared)):
+            squared = max(0.0, self.functions[leaf.function.name].norm_squared)
+            return np.array([squared if isinstance(leaf, FunctionNormSquared) else np.sqrt(squared)])
+        return leaf.current()
+
+    def __str__(self) -> str:
+        proof = f"; {self.certificate}" if self.certificate else ""
+        return (
+            f"{self.program.name} by {self.solver} ({self.scheme}): {self.termination}, point {self.point}, "
+            f"objective {self.objective:.8g}{proof}; {self.iterations} iterations, {self.seconds.total:.3g} s"
+        )

@@ -1,0 +1,181 @@
+"""Branch and bound over witnesses: each node fixes the witnesses of some bags and leaves the others open.
+
+An open bag's rows are left out (in the objective its maximum stands at its ceiling), so a node's optimum is a lower bound
+for every completion. At a node's point the bag whose row is most violated is branched, one child an instance. The
+argmax of every bag gives a restriction, whose optimum is an upper bound.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.analysis import sides
+from milopt.compilation.lowering import one_hot_selection
+from milopt.declaration.leaves import BagMax
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import PointValues
+from milopt.outcome.result import Step
+from milopt.outcome.status import PointStatus, Termination
+from milopt.solving.clock import Clock
+from milopt.solving.session import Session
+
+Selection = dict[BagMax, np.ndarray]  # type: ignore[type-arg]
+"""Per maximum, a flat instance a bag; -1 leaves the bag open."""
+
+
+@dataclass
+class Search:
+    """How a search ended; objectives are of the minimisation."""
+
+    best: Outcome | None
+    index: Selection
+    bound: float
+    nodes: int
+    history: tuple[Step, ...] = ()
+    ended: Termination = Termination.OPTIMAL
+
+
+@dataclass(order=True)
+class _Node:
+    bound: float
+    order: int
+    index: Selection = field(compare=False)
+
+
+class BranchAndBound:
+    """A best-first search in one session."""
+
+    def __init__(self, session: Session, atoms: list[BagMax], tolerance: float, max_nodes: int) -> None:
+        self.session = session
+        self.atoms = atoms
+        self.tolerance = tolerance
+        self.max_nodes = max_nodes
+        self._sign = -1.0 if session.program.maximizes else 1.0
+        self._needed = {atom: np.zeros(len(atom.over), dtype=bool) for atom in atoms}
+        for side in sides(session.program):
+            if side.atom in self._needed:
+                self._needed[side.atom][side.witness] = True
+        self._tried: set[bytes] = set()
+        self.best: Outcome | None = None
+        self.best_value = np.inf
+        self.best_index: Selection = {}
+
+    def search(self, clock: Clock, start: Selection | None) -> Search:
+        """Until the bound meets the best point, or a limit."""
+        if start is not None:
+            self._restrict(start, clock)
+        root = {atom: np.full(len(atom.over), -1, dtype=np.intp) for atom in self.atoms}
+        order = count()
+        heap = [_Node(-np.inf, next(order), root)]
+        history: list[Step] = []
+        nodes, bound, ended = 0, -np.inf, Termination.OPTIMAL
+        try:
+            while heap:
+                node = heapq.heappop(heap)
+                bound = max(bound, node.bound)
+                if self._closed(node.bound):
+                    break
+                if clock.is_over() or nodes >= self.max_nodes:
+                    heapq.heappush(heap, node)
+                    ended = Termination.LIMIT
+                    break
+                nodes += 1
+                for child in self._expand(node, clock):
+                    heapq.heappush(heap, _Node(child[0], next(order), child[1]))
+                history.append(Step(self._sign * self.best_value, self._sign * bound, None, clock.elapsed()))
+        except KeyboardInterrupt:
+            ended = Termination.LIMIT
+        if not heap and ended is Termination.OPTIMAL:
+            bound = self.best_value
+        elif self._closed(bound):
+            bound = min(bound, self.best_value)
+        return Search(self.best, self.best_index, bound, nodes, tuple(history), ended)
+
+    def _closed(self, bound: float) -> bool:
+        return bool(bound >= self.best_value - 0.1 * self.tolerance * (1.0 + abs(self.best_value)))
+
+    def _expand(self, node: _Node, clock: Clock) -> list[tuple[float, Selection]]:
+        """Solve a node's relaxation; its children with their bounds, none when it is closed."""
+        self.session.set_witnesses({atom: _partial(atom, node.index[atom]) for atom in self.atoms})
+        outcome = self.session.solve(clock)
+        if outcome.termination is Termination.INFEASIBLE:
+            return []
+        bound = max(node.bound, self._bound_of(outcome))
+        if self._closed(bound):
+            return []
+        branch: tuple[BagMax, int] | None
+        if outcome.point is None:
+            branch = self._first_open(node.index)
+        else:
+            values = PointValues(self.session.lowering, outcome)
+            full = {atom: np.where(node.index[atom] >= 0, node.index[atom], atom.over.argmax(values.inner(atom))) for atom in self.atoms}
+            branch = self._most_violated(node.index, values)
+            self._restrict(full, clock)
+        if branch is None:
+            branch = self._first_open(node.index)
+        if branch is None or self._closed(bound):
+            return []
+        atom, bag = branch
+        children = []
+        for instance in range(int(atom.over.offsets[bag]), int(atom.over.offsets[bag + 1])):
+            index = dict(node.index)
+            index[atom] = index[atom].copy()
+            index[atom][bag] = instance
+            children.append((bound, index))
+        return children
+
+    def _bound_of(self, outcome: Outcome) -> float:
+        """A certified node's dual value bounds every completion; an uncertified one bounds nothing."""
+        if outcome.status is PointStatus.CERTIFIED and outcome.certificate is not None:
+            return outcome.certificate.bound
+        return -np.inf
+
+    def _restrict(self, index: Selection, clock: Clock) -> None:
+        """The optimum with these witnesses, kept when it is the best so far."""
+        key = b"".join(index[atom].tobytes() for atom in self.atoms)
+        if key in self._tried:
+            return
+        self._tried.add(key)
+        self.session.set_witnesses({atom: one_hot_selection(atom, index[atom]) for atom in self.atoms})
+        outcome = self.session.solve(clock)
+        if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
+            return
+        value = self._sign * PointValues(self.session.lowering, outcome).objective()
+        if value < self.best_value:
+            self.best, self.best_value, self.best_index = outcome, value, dict(index)
+
+    def _most_violated(self, index: Selection, values: PointValues) -> tuple[BagMax, int] | None:
+        """The open bag whose left-out row fails most with the true maximum, or whose ceiling is furthest."""
+        worst, found = 0.0, None
+        program = self.session.program
+        for constraint in program.constraints.values():
+            for leaf, coefficient in constraint.expression.terms:
+                if not isinstance(leaf, BagMax) or leaf not in index:
+                    continue
+                row_value = values.value(constraint.expression)
+                matrix = coefficient.value().tocoo()
+                rows, bags = matrix.coords
+                use = (matrix.data > 0) & (index[leaf][bags] < 0)
+                if use.any():
+                    k = int(np.argmin(np.where(use, row_value[rows], np.inf)))
+                    if row_value[rows[k]] < worst:
+                        worst, found = float(row_value[rows[k]]), (leaf, int(bags[k]))
+        return found
+
+    def _first_open(self, index: Selection) -> tuple[BagMax, int] | None:
+        for atom in self.atoms:
+            left = np.flatnonzero((index[atom] < 0) & self._needed[atom])
+            if left.size:
+                return atom, int(left[0])
+        return None
+
+
+def _partial(atom: BagMax, index: np.ndarray) -> sp.csr_array:  # type: ignore[type-arg]
+    fixed = np.flatnonzero(index >= 0)
+    shape = (len(atom.over), int(atom.over.offsets[-1]))
+    return sp.csr_array((np.ones(fixed.size), (fixed, index[fixed])), shape=shape)

@@ -1,0 +1,79 @@
+"""How large, and how small, what stands inside a bag_max can be: one convex solve an instance.
+
+Over the program's convex part (rows that need a witness left out). An unbounded range is infinite, honestly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.analysis import OBJECTIVE, sides
+from milopt.declaration.expression import Constraint, Expression
+from milopt.declaration.leaves import BagMax
+from milopt.declaration.program import Program
+from milopt.errors import MiloptError
+from milopt.outcome.status import Termination
+from milopt.solving.options import Options
+from milopt.solving.session import Session
+from milopt.solving.solver import Solver
+
+
+def ceilings(
+    program: Program, atoms: list[BagMax], solver: Solver, options: Options
+) -> dict[BagMax, np.ndarray]:  # type: ignore[type-arg]
+    """Per maximum, an upper bound a bag; only sought for maxima that need a witness in the objective."""
+    needed = {side.atom: side.witness for side in sides(program) if side.where == OBJECTIVE and side.witness.size}
+    tops: dict[BagMax, np.ndarray] = {}  # type: ignore[type-arg]
+    for atom in atoms:
+        if atom in needed:
+            high = _extremes(program, atom, solver, options, +1.0)
+            tops[atom] = atom.over.max(high)
+    return tops
+
+
+def floors_and_ceilings(
+    program: Program, atoms: list[BagMax], solver: Solver, options: Options
+) -> dict[BagMax, tuple[np.ndarray, np.ndarray]]:  # type: ignore[type-arg]
+    """Per maximum, the smallest and largest value of each instance."""
+    return {
+        atom: (_extremes(program, atom, solver, options, -1.0), _extremes(program, atom, solver, options, +1.0))
+        for atom in atoms
+    }
+
+
+def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, sign: float) -> np.ndarray:  # type: ignore[type-arg]
+    """sign * sup(sign * inner_p) for every instance p; infinite once one solve says unbounded."""
+    count = atom.inner.size
+    result = np.full(count, sign * np.inf)
+    convex = convex_part(program)
+    with Session(convex, solver, options) as session:
+        for p in range(count):
+            session.set_objective(atom.inner[p] * sign, maximize=True)
+            outcome = session.solve()
+            if outcome.certificate is None or outcome.termination is not Termination.OPTIMAL:
+                if outcome.termination is Termination.UNBOUNDED:
+                    return np.full(count, sign * np.inf)
+                raise MiloptError(f"The range of {atom.describe()} could not be found: {outcome.termination}.")
+            result[p] = -sign * outcome.certificate.bound
+    return result
+
+
+def convex_part(program: Program) -> Program:
+    """The program without the rows that need a witness and without its objective."""
+    convex = Program(f"{program.name} (convex part)")
+    convex.variables, convex.functions = dict(program.variables), dict(program.functions)
+    convex.parameters = dict(program.parameters)
+    for name, constraint in program.constraints.items():
+        rows = np.ones(constraint.expression.size, dtype=bool)
+        for leaf, coefficient in constraint.expression.terms:
+            if isinstance(leaf, BagMax):
+                signs = coefficient.signs()
+                positive = sp.csr_array((signs.data > 0, signs.indices, signs.indptr), shape=signs.shape)
+                rows &= np.asarray(positive.sum(axis=1)).ravel() == 0
+        expression: Expression = constraint.expression
+        if not rows.all():
+            expression = expression[np.flatnonzero(rows)]
+        if expression.size:
+            convex.constraints[name] = Constraint(expression, constraint.equality)
+    return convex

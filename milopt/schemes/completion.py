@@ -1,0 +1,79 @@
+"""Completion: keep the functions of a point, and choose the remaining variables best for the declared program.
+
+An alternation's subproblem sees one instance a bag; its slacks may be too small for the whole bag. With the functions
+(and whatever stands inside a bag_max) fixed, what remains is a small convex program, whose optimum is the value of the
+declared objective at those functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from milopt.compilation.quadratic import Vector
+from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.expression import Constraint, Expression, Leaf
+from milopt.declaration.leaves import InnerAtom, Norm, Norm1, QuadForm, Variable
+from milopt.declaration.program import Program, leaves
+from milopt.outcome.point_values import PointValues
+from milopt.outcome.status import PointStatus
+from milopt.schemes.direct import Direct
+from milopt.solving.options import Options
+
+
+@dataclass(frozen=True)
+class Completed:
+    """The declared objective at the point's functions, and the values of the variables that were chosen anew."""
+
+    objective: float
+    values: dict[str, Vector]
+
+
+def complete(program: Program, values: PointValues, options: Options) -> Completed | None:
+    """None when the rest cannot be solved."""
+    from milopt.schemes.solve import automatic
+
+    inside = {leaf for atom in program.bag_maxima() for leaf in leaves(atom.inner) if isinstance(leaf, Variable)}
+    rest = Program(f"{program.name} (rest)")
+    rest.variables = {name: v for name, v in program.variables.items() if v not in inside}
+    rest.parameters = program.parameters
+    known = Known(values, rest)
+    (rest.maximize if program.maximizes else rest.minimize)(known.substituted(program.objective))
+    for name, constraint in program.constraints.items():
+        expression = known.substituted(constraint.expression)
+        if expression.terms:
+            rest.subject_to(Constraint(expression, constraint.equality), name)
+    result = Direct().run(rest, automatic(rest), replace(options, time_limit=None, form="auto"))
+    if result.point is not PointStatus.CERTIFIED:
+        return None
+    return Completed(result.objective, dict(result.values))
+
+
+class Known:
+    """Substitutes numbers for every leaf that is not a variable of the remaining program."""
+
+    def __init__(self, values: PointValues, rest: Program) -> None:
+        self._values = values
+        self._open = set(rest.variables.values())
+
+    def substituted(self, expression: Expression) -> Expression:
+        """The expression in the remaining variables."""
+        constant = expression.constant.copy()
+        terms: list[tuple[Leaf, Coefficient]] = []
+        for leaf, coefficient in expression.terms:
+            if leaf in self._open or leaf.is_parameter:
+                terms.append((leaf, coefficient))
+            elif isinstance(leaf, InnerAtom) and self._open & set(leaves(leaf.inner)):
+                terms.append((self._atom(leaf), coefficient))
+            else:
+                constant += coefficient.value() @ np.atleast_1d(self._values.leaf(leaf))
+        return Expression(expression.shape, constant, terms)
+
+    def _atom(self, atom: InnerAtom) -> InnerAtom:
+        inner = self.substituted(atom.inner)
+        if isinstance(atom, QuadForm):
+            return QuadForm(inner, atom.weight)
+        return Norm1(inner) if isinstance(atom, Norm1) else Norm(inner)
+
+

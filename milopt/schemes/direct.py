@@ -1,0 +1,50 @@
+"""Direct: one convex (or mixed-integer) solve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from milopt.compilation.analysis import witnessed
+from milopt.declaration.program import Program
+from milopt.errors import ConvexityError
+from milopt.outcome.assembly import assemble
+from milopt.outcome.result import Result, Step
+from milopt.schemes.scheme import Scheme
+from milopt.solving.clock import Clock
+from milopt.solving.options import Options
+from milopt.solving.session import Session
+from milopt.solving.solver import Solver
+
+
+@dataclass(frozen=True)
+class Direct(Scheme):
+    """One solve of a program that is convex as declared."""
+
+    name = "direct"
+
+    def run(self, program: Program, solver: Solver, options: Options) -> Result:
+        """Solve once."""
+        needy = witnessed(program)
+        if needy:
+            raise ConvexityError(
+                f"{program.name!r} is a DC program: {needy[0].describe()} needs a witness a bag; "
+                'solve it with scheme="ccp", "representatives" or "exact".'
+            )
+        clock = Clock(options.time_limit)
+        with Session(program, solver, options) as session:
+            outcome = session.solve(clock)
+            step = Step(
+                -outcome.objective if program.maximizes else outcome.objective,
+                outcome.bound,
+                outcome.certificate,
+                clock.elapsed(),
+            )
+            return assemble(
+                session.lowering,
+                session.spaces,
+                outcome,
+                solver=solver.name,
+                scheme=self.name,
+                seconds=clock.elapsed(),
+                history=(step,),
+            )

@@ -1,0 +1,138 @@
+"""Exact: a global optimum with a global bound, by a MILP where everything else is linear and bounded, else by branch and bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from milopt.compilation.analysis import form_kind, witnessed
+from milopt.compilation.lowering import Lowering, one_hot_selection
+from milopt.declaration.leaves import BagMax
+from milopt.declaration.program import Program
+from milopt.outcome.assembly import assemble
+from milopt.outcome.certificate import Certificate
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import PointValues
+from milopt.outcome.result import Result, Step
+from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.branch_and_bound import BranchAndBound, Search
+from milopt.schemes.ceilings import ceilings, floors_and_ceilings
+from milopt.schemes.convex_concave import ConvexConcave, selections
+from milopt.schemes.direct import Direct
+from milopt.schemes.scheme import Scheme
+from milopt.schemes.witness_milp import witness_milp
+from milopt.solving.clock import Clock
+from milopt.solving.options import Options
+from milopt.solving.session import Session
+from milopt.solving.solver import Feature, Solver
+
+
+@dataclass(frozen=True)
+class Exact(Scheme):
+    """The global optimum of a DC program on small data; at a limit, the best point and the proved bound."""
+
+    name = "exact"
+    max_nodes: int = 1_000_000
+
+    def run(self, program: Program, solver: Solver, options: Options) -> Result:
+        """MILP if linear, bounded, and the solver takes integers; branch and bound over witnesses otherwise."""
+        atoms = witnessed(program)
+        if not atoms:
+            return Direct().run(program, solver, options)
+        clock = Clock(options.time_limit)
+        linear = form_kind(Lowering(program).form()) == "LP" and not any(
+            f.dictionary is None for f in program.functions.values()
+        )
+        if linear and Feature.INTEGER in solver.features:
+            ranges = floors_and_ceilings(program, atoms, solver, options)
+            if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
+                return self._by_milp(program, atoms, ranges, solver, options, clock)
+        return self._by_branching(program, atoms, solver, options, clock)
+
+    def _by_milp(
+        self,
+        program: Program,
+        atoms: list[BagMax],
+        ranges: dict[BagMax, tuple[np.ndarray, np.ndarray]],  # type: ignore[type-arg]
+        solver: Solver,
+        options: Options,
+        clock: Clock,
+    ) -> Result:
+        milp, choices = witness_milp(program, atoms, ranges)
+        found = Direct().run(milp, solver, replace(options, time_limit=clock.left()))
+        if not found.values:
+            return replace(found, program=program, scheme=self.name)
+        index = {atom: _chosen(atom, found.values[name]) for atom, name in choices.items()}
+        with Session(program, solver, options, witnesses=_hot(index)) as session:
+            outcome = session.solve()
+            bound = found.bound if found.bound is None or not program.maximizes else -found.bound
+            step = Step(found.objective, found.bound, found.certificate, clock.elapsed())
+            search = Search(outcome, index, bound if bound is not None else -np.inf, 1, (step,), found.termination)
+            return self._result(session, search, solver, options, clock)
+
+    def _by_branching(
+        self, program: Program, atoms: list[BagMax], solver: Solver, options: Options, clock: Clock
+    ) -> Result:
+        first = ConvexConcave().run(program, solver, options)
+        tops = ceilings(program, atoms, solver, options)
+        with Session(program, solver, options) as session:
+            session.lowering.ceilings.update(tops)
+            tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
+            start = None
+            if first.witnesses:
+                start = {atom: np.asarray(first.witnesses[atom.describe()]) for atom in atoms}
+            search = tree.search(clock, start)
+            return self._result(session, search, solver, options, clock)
+
+    def _result(self, session: Session, search: Search, solver: Solver, options: Options, clock: Clock) -> Result:
+        outcome = search.best
+        if outcome is None or outcome.point is None:
+            raise_from = outcome if outcome is not None else None
+            message = raise_from.message if raise_from is not None else "No selection of witnesses is feasible."
+            return assemble(
+                session.lowering,
+                session.spaces,
+                outcome or Outcome.without_point(session.form, Termination.INFEASIBLE, "", message),
+                solver=solver.name,
+                scheme=self.name,
+                seconds=clock.elapsed(),
+                history=search.history,
+            )
+        session.set_witnesses(_hot(search.index))
+        values = PointValues(session.lowering, outcome)
+        sign = -1.0 if session.program.maximizes else 1.0
+        objective = sign * values.objective()
+        proof = _global(outcome.certificate, objective, search.bound)
+        proved = proof.holds(options.tolerance)
+        chosen = selections(values, list(search.index))
+        return assemble(
+            session.lowering,
+            session.spaces,
+            replace(outcome, certificate=proof),
+            solver=solver.name,
+            scheme=self.name,
+            termination=Termination.OPTIMAL if proved else search.ended,
+            point=PointStatus.CERTIFIED if proved else PointStatus.FEASIBLE,
+            message="" if proved else f"The global bound is {sign * search.bound:.6g}, not closed yet.",
+            bound=search.bound,
+            seconds=clock.elapsed(),
+            history=search.history,
+            witnesses={atom.describe(): index for atom, index in chosen.items()},
+        )
+
+
+def _global(certificate: Certificate | None, objective: float, bound: float) -> Certificate:
+    """The step's residuals with the gap to the global bound."""
+    gap = max(0.0, objective - bound) / (1.0 + abs(objective))
+    if certificate is None:
+        return Certificate(np.inf, np.inf, gap, np.inf, bound)
+    return replace(certificate, gap=gap, bound=bound)
+
+
+def _hot(index: dict[BagMax, np.ndarray]) -> dict[BagMax, object]:  # type: ignore[type-arg]
+    return {atom: one_hot_selection(atom, chosen) for atom, chosen in index.items()}
+
+
+def _chosen(atom: BagMax, binaries: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    return atom.over.argmax(np.asarray(binaries, dtype=float))

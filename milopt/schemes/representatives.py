@@ -1,0 +1,107 @@
+"""The papers' alternation: one representative a bag on both sides; solve, choose every bag's argmax anew, repeat.
+
+The two half-steps share no objective, so it may cycle: selections are remembered, and a repeat of an earlier one ends it
+with status `cycle`. The iterate with the best objective of the declared program (its slacks completed) is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from milopt.declaration.program import Program
+from milopt.compilation.lowering import one_hot_selection
+from milopt.outcome.assembly import assemble
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import PointValues
+from milopt.outcome.result import Result, Step
+from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.completion import Completed, complete
+from milopt.schemes.convex_concave import Selections, Totals, differences, kept_status, selections
+from milopt.schemes.direct import Direct
+from milopt.schemes.scheme import Scheme
+from milopt.schemes.start import Start, starting_witness
+from milopt.solving.clock import Clock
+from milopt.solving.options import Options
+from milopt.solving.session import Session
+from milopt.solving.solver import Solver
+
+
+@dataclass(frozen=True)
+class Representatives(Scheme):
+    """Alternation with cycles detected and the best iterate kept."""
+
+    name = "representatives"
+    start: Start = None
+    max_steps: int = 50
+
+    def run(self, program: Program, solver: Solver, options: Options) -> Result:
+        """Alternate to a fixed point, a cycle or a limit."""
+        atoms = program.bag_maxima()
+        if not atoms:
+            return Direct().run(program, solver, options)
+        clock = Clock(options.time_limit)
+        sign = -1.0 if program.maximizes else 1.0
+        history: list[Step] = []
+        seen: set[bytes] = set()
+        old: Selections | None = None
+        best: tuple[float, Outcome, Completed | None] | None = None
+        ended, message = Termination.LIMIT, f"Stopped after {self.max_steps} steps; the best iterate is kept."
+        witnesses = {atom: starting_witness(atom, self.start) for atom in atoms}
+        with Session(program, solver, options, witnesses=witnesses, both_sides=True) as session:
+            totals = Totals()
+            try:
+                for _ in range(self.max_steps):
+                    outcome = session.solve(clock)
+                    totals.add(outcome)
+                    if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
+                        ended, message = outcome.termination, outcome.message
+                        best = best or (np.inf, outcome, None)
+                        break
+                    values = PointValues(session.lowering, outcome)
+                    completed = complete(program, values, options)
+                    objective = completed.objective if completed is not None else values.objective()
+                    new = selections(values, atoms)
+                    changed = differences(new, old)
+                    history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
+                    if best is None or sign * objective < best[0]:
+                        best = (sign * objective, outcome, completed)
+                    if changed == 0:
+                        ended, message = Termination.STATIONARY, ""
+                        best = (sign * objective, outcome, completed)
+                        break
+                    key = b"".join(np.asarray(new[atom]).tobytes() for atom in atoms)
+                    if key in seen:
+                        ended = Termination.CYCLE
+                        message = f"The selection of step {len(history)} had occurred before; the best iterate is kept."
+                        break
+                    if clock.is_over():
+                        ended, message = Termination.LIMIT, "Time limit; the best iterate is kept."
+                        break
+                    seen.add(key)
+                    old = new
+                    session.set_witnesses({atom: one_hot_selection(atom, index) for atom, index in new.items()})
+            except KeyboardInterrupt:
+                if best is None:
+                    raise
+                ended, message = Termination.LIMIT, "Interrupted; the best iterate is kept."
+            assert best is not None
+            _, outcome, completed = best
+            chosen = selections(PointValues(session.lowering, outcome), atoms) if outcome.point is not None else {}
+            result = assemble(
+                session.lowering,
+                session.spaces,
+                totals.into(outcome),
+                solver=solver.name,
+                scheme=self.name,
+                termination=ended,
+                point=kept_status(outcome, ended),
+                message=message,
+                seconds=clock.elapsed(),
+                history=tuple(history),
+                witnesses={atom.describe(): index for atom, index in chosen.items()},
+            )
+        if completed is None:
+            return result
+        return replace(result, objective=completed.objective, values={**result.values, **completed.values})

@@ -1,0 +1,21 @@
+"""A scheme: an algorithm over programs that calls a solver for convex steps, within one time limit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from milopt.declaration.program import Program
+from milopt.outcome.result import Result
+from milopt.solving.options import Options
+from milopt.solving.solver import Solver
+
+
+class Scheme(ABC):
+    """Runs a program to a result; parameters are its own fields."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def run(self, program: Program, solver: Solver, options: Options) -> Result:
+        """The result, best point kept at a limit or Ctrl-C."""

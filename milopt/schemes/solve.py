@@ -1,0 +1,142 @@
+"""Solve a program: by a solver's name, by several in order, or by `auto`; with the scheme that fits or the one asked for.
+
+`auto` takes the first installed solver of its list that takes the program, and records it: native where the program
+evaluates no kernel and fits one of its patterns, then HiGHS for linear, Clarabel for quadratic and conic programs.
+A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, or leaves a point
+without its certificate; every attempt is in `result.attempts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from milopt.compilation.analysis import form_kind, witnessed
+from milopt.compilation.coordinates import Coordinates
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.lowering import Lowering
+from milopt.declaration.program import Program
+from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, UnsupportedError
+from milopt.outcome.result import Attempt, Result
+from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.scheme import Scheme
+from milopt.solving import registry
+from milopt.solving.options import Options
+from milopt.solving.refusal import refusal
+from milopt.solving.solver import Solver
+
+LINEAR_FIRST = ("highs", "clarabel", "ecos")
+QUADRATIC_FIRST = ("clarabel", "highs", "ecos")
+
+
+def solve(
+    program: Program,
+    solver: str | Solver | Sequence[str | Solver] = "auto",
+    scheme: str | Scheme | None = None,
+    options: Options | None = None,
+    **knobs: object,
+) -> Result:
+    """Solve a program; `knobs` are fields of `Options` (time_limit, tolerance, verbose, ...)."""
+    chosen = options or Options()
+    if knobs:
+        unknown = set(knobs) - set(Options.__dataclass_fields__)
+        if unknown:
+            raise ParameterError(f"Unknown option {sorted(unknown)[0]!r}; options are {', '.join(Options.__dataclass_fields__)}.")
+        chosen = replace(chosen, **knobs)  # type: ignore[arg-type]  # Options checks the values itself
+    plan = named_scheme(scheme, program)
+    tries = [solver] if isinstance(solver, (str, Solver)) else list(solver)
+    if not tries:
+        raise ParameterError("Give at least one solver.")
+    attempts: list[Attempt] = []
+    result: Result | None = None
+    failure: MiloptError | None = None
+    for one in tries:
+        began = perf_counter()
+        try:
+            found = plan.run(program, _named(one, program), chosen)
+        except (UnsupportedError, ConvexityError, MissingSolverError) as error:
+            failure = error
+            name = one if isinstance(one, str) else one.name
+            attempts.append(
+                Attempt(name, Termination.ERROR, PointStatus.NONE, None, "", perf_counter() - began, str(error))
+            )
+            continue
+        attempts.append(
+            Attempt(
+                found.solver,
+                found.termination,
+                found.point,
+                found.certificate,
+                found.raw_status,
+                perf_counter() - began,
+                found.message,
+            )
+        )
+        result = _better(result, found)
+        settled = (Termination.INFEASIBLE, Termination.UNBOUNDED)
+        if found.point is PointStatus.CERTIFIED or found.termination in settled:
+            break
+    if result is None:
+        assert failure is not None
+        raise failure
+    return replace(result, attempts=tuple(attempts))
+
+
+def named_scheme(scheme: str | Scheme | None, program: Program) -> Scheme:
+    """A scheme by name; None takes CCP for a DC program and one direct solve otherwise."""
+    from milopt.schemes.convex_concave import ConvexConcave
+    from milopt.schemes.direct import Direct
+    from milopt.schemes.exact import Exact
+    from milopt.schemes.representatives import Representatives
+
+    if isinstance(scheme, Scheme):
+        return scheme
+    if scheme is None:
+        return ConvexConcave() if witnessed(program) else Direct()
+    known: dict[str, Scheme] = {s.name: s for s in (Direct(), ConvexConcave(), Representatives(), Exact())}
+    if scheme not in known:
+        from milopt.solving.names import unknown
+
+        raise unknown("scheme", scheme, list(known))
+    return known[scheme]
+
+
+def automatic(program: Program) -> Solver:
+    """The solver that `auto` means for a program."""
+    form = Lowering(program).form()
+    order = LINEAR_FIRST if form_kind(form) in ("LP", "MILP") else QUADRATIC_FIRST
+    if not form.spaces and not witnessed(program):
+        order = ("native", *order)
+    for name in order:
+        candidate = registry.get(name)
+        if candidate.availability().installed and _takes(candidate, form):
+            return candidate
+    raise UnsupportedError(f"No installed solver takes {program.name!r}; `milopt solvers` lists what is installed.")
+
+
+def _takes(solver: Solver, form: EvaluationForm) -> bool:
+    if form.spaces:
+        needed = {"LP": "linear", "QP": "quadratic"}
+        return form_kind(form) in needed or any(f.name == "SECOND_ORDER" for f in solver.features)
+    import numpy as np
+
+    return refusal(solver, Coordinates(form, [], np.arange(form.rows.count)).form) is None
+
+
+def _named(solver: str | Solver, program: Program) -> Solver:
+    if isinstance(solver, Solver):
+        return solver
+    return automatic(program) if solver == "auto" else registry.require(solver)
+
+
+def _better(old: Result | None, new: Result) -> Result:
+    """Certified before feasible before none; the smaller certificate between equals."""
+    if old is None:
+        return new
+    rank = {PointStatus.NONE: 0, PointStatus.FEASIBLE: 1, PointStatus.CERTIFIED: 2}
+    if rank[new.point] != rank[old.point]:
+        return new if rank[new.point] > rank[old.point] else old
+    if new.certificate is None or old.certificate is None:
+        return old
+    return new if new.certificate.worst < old.certificate.worst else old

@@ -1,0 +1,53 @@
+"""Where witnesses start: the bag's mean, a selection, function values, or points."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.lowering import Witness, mean_selection, one_hot_selection
+from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.expression import Expression
+from milopt.declaration.leaves import BagMax, Evaluation
+from milopt.errors import ParameterError
+
+Start: TypeAlias = npt.NDArray[np.intp] | npt.NDArray[np.float64] | None
+"""None: means. Integers, one a bag: flat instance indices. Floats, one an instance: values to maximise. 2-D: points."""
+
+
+def starting_witness(atom: BagMax, start: Start) -> Witness:
+    """The first witnesses of a maximum."""
+    if start is None:
+        return mean_selection(atom)
+    bags, array = atom.over, np.asarray(start)
+    if array.ndim == 2 and array.shape[0] == len(bags):
+        return _at_points(atom, array.astype(float))
+    if array.ndim == 1 and np.issubdtype(array.dtype, np.integer) and array.size == len(bags):
+        if (array < bags.offsets[:-1]).any() or (array >= bags.offsets[1:]).any():
+            raise ParameterError("start: a selected instance lies outside its bag; give flat instance indices.")
+        return one_hot_selection(atom, array)
+    if array.ndim == 1 and array.size == bags.offsets[-1]:
+        return one_hot_selection(atom, bags.argmax(array.astype(float)))
+    raise ParameterError(
+        f"start must be {len(bags)} integer indices, {int(bags.offsets[-1])} function values or "
+        f"{len(bags)} points, not an array of shape {array.shape} and type {array.dtype}."
+    )
+
+
+def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
+    """The inner expression with its functions evaluated at one point a bag instead of at instances."""
+    first = atom.over.offsets[:-1]
+    m, n = len(first), int(atom.over.offsets[-1])
+    pick = sp.csr_array((np.ones(m), (np.arange(m), first)), shape=(m, n))
+    terms = []
+    for leaf, coefficient in atom.inner.terms:
+        moved = coefficient.left(pick)
+        if isinstance(leaf, Evaluation):
+            scale = coefficient.matrix.diagonal()[first]
+            terms.append((leaf.function(points), Coefficient(sp.csr_array(sp.diags_array(scale)))))
+        else:
+            terms.append((leaf, moved))
+    return Expression((m,), pick @ atom.inner.constant, terms)

@@ -1,0 +1,61 @@
+"""A linear DC program as a MILP: a binary an instance says which is its bag's witness.
+
+    h_i <= e_p + (U_i - L_p)(1 - q_p),   sum_{p in B_i} q_p = 1,   q binary,   h_i in place of max_{p in B_i} e_p
+
+with L_p <= e_p <= U_p known. The convex side keeps its bag_max.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.declaration.atoms import bag_sum
+from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.expression import Constraint, Expression, Leaf
+from milopt.declaration.leaves import BagMax, Variable
+from milopt.declaration.program import Program
+
+
+def witness_milp(
+    program: Program,
+    atoms: list[BagMax],
+    ranges: dict[BagMax, tuple[np.ndarray, np.ndarray]],  # type: ignore[type-arg]
+) -> tuple[Program, dict[BagMax, str]]:
+    """The MILP, and for each maximum the name of its binaries."""
+    milp = Program(f"{program.name} (MILP)")
+    milp.variables, milp.functions = dict(program.variables), dict(program.functions)
+    milp.parameters = dict(program.parameters)
+    heights: dict[BagMax, Variable] = {}
+    choices: dict[BagMax, str] = {}
+    for k, atom in enumerate(atoms):
+        low, high = ranges[atom]
+        bags = atom.over
+        top = bags.max(high)
+        heights[atom] = milp.variable(f"height{k}", len(bags), upper=top)
+        chosen = milp.variable(f"witness{k}", int(bags.offsets[-1]), lower=0, upper=1, integer=True)
+        choices[atom] = f"witness{k}"
+        spread = sp.csr_array(bags.membership)
+        room = spread @ top - low
+        milp.subject_to(spread @ heights[atom] <= atom.inner + room * (1 - chosen), name=f"height{k}.rows")
+        milp.subject_to(bag_sum(chosen, bags) == 1, name=f"witness{k}.one")
+    objective = _replaced(program.minimized(), heights, convex_sign=+1)
+    (milp.maximize if program.maximizes else milp.minimize)(-objective if program.maximizes else objective)
+    for name, constraint in program.constraints.items():
+        milp.subject_to(Constraint(_replaced(constraint.expression, heights, -1), constraint.equality), name=name)
+    return milp, choices
+
+
+def _replaced(expression: Expression, heights: dict[BagMax, Variable], convex_sign: int) -> Expression:
+    """Entries of maxima on their other side become heights."""
+    terms: list[tuple[Leaf, Coefficient]] = []
+    for leaf, coefficient in expression.terms:
+        if isinstance(leaf, BagMax) and leaf in heights:
+            matrix, signs = coefficient.value(), coefficient.signs()
+            on = sp.csr_array((signs.data == convex_sign, signs.indices, signs.indptr), shape=signs.shape)
+            convex = sp.csr_array(matrix.multiply(on.astype(float)))
+            terms.append((leaf, Coefficient(convex)))
+            terms.append((heights[leaf], Coefficient(sp.csr_array(matrix - convex))))
+        else:
+            terms.append((leaf, coefficient))
+    return Expression(expression.shape, expression.constant, terms)

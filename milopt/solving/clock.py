@@ -1,0 +1,25 @@
+"""A clock that a whole scheme shares: how many seconds are left of its time limit."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+
+class Clock:
+    """Starts when made."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self._start = perf_counter()
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._start
+
+    def left(self) -> float | None:
+        """Seconds left, never below a millisecond so that a solver can say so itself; None without a limit."""
+        return None if self.limit is None else max(1e-3, self.limit - self.elapsed())
+
+    def is_over(self) -> bool:
+        """Whether the limit has passed."""
+        return self.limit is not None and self.elapsed() >= self.limit

@@ -1,0 +1,100 @@
+"""Which block is to blame: an infeasible program relaxed row by row, an unbounded one asked for its ray.
+
+    infeasible:  min sum of relaxations e  s.t.  F x + g + e in K     positive optimum: no point satisfies all rows
+    unbounded:   min q'd  s.t.  P d = 0, F d in K, d within the recession cone of the bounds, |d| <= 1
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.outcome.status import Termination
+from milopt.solving.options import Options
+from milopt.solving.refusal import refusal
+from milopt.solving.solver import Solver
+
+
+def infeasible_blocks(form: StandardForm, solver: Solver, options: Options) -> str:
+    """One sentence naming the blocks that cannot hold together; empty when it cannot be found out."""
+    relaxed, owner = _relaxed(form)
+    x = _answer(relaxed, solver, options)
+    if x is None:
+        return ""
+    moved = np.abs(x[form.n :])
+    if moved.sum() <= options.tolerance * (1.0 + float(np.max(np.abs(form.g), initial=0.0))):
+        return ""
+    worst: dict[str, float] = {}
+    for block in form.rows:
+        size = float(moved[(owner >= block.start) & (owner < block.stop)].sum())
+        if size > 1e-6 * moved.sum():
+            worst[block.name] = worst.get(block.name, 0.0) + size
+    names = ", ".join(f"{name!r} by {size:.3g}" for name, size in sorted(worst.items(), key=lambda item: -item[1]))
+    return f"No point satisfies all constraints; the cheapest relaxation violates {names}."
+
+
+def unbounded_blocks(form: StandardForm, solver: Solver, options: Options) -> str:
+    """One sentence naming the variables that run away; empty when it cannot be found out."""
+    ray = _recession(form)
+    d = _answer(ray, solver, options)
+    if d is None or float(form.q @ d) > -options.tolerance:
+        return ""
+    names = [block.name for block in form.columns if np.max(np.abs(d[block.start : block.stop]), initial=0.0) > 1e-6]
+    return f"The objective falls without limit along {', '.join(repr(name) for name in names)}; bound or penalise them."
+
+
+def _answer(form: StandardForm, solver: Solver, options: Options) -> Vector | None:
+    if refusal(solver, form) is not None:
+        return None
+    engine = solver.engine(form, options)
+    answer = engine.solve(options.time_limit)
+    engine.close()
+    return answer.x if answer.termination in (Termination.OPTIMAL, Termination.STALLED) else None
+
+
+def _relaxed(form: StandardForm) -> tuple[StandardForm, np.ndarray]:  # type: ignore[type-arg]
+    """Add e >= 0 to every non-negative row and cone head, and +-e to every equation; `owner` is each e's row."""
+    equal = form.rows_in(Cone.ZERO)
+    heads = [np.array([b.start]) for b in form.second_order]
+    up = np.concatenate([form.rows_in(Cone.NONNEGATIVE), *heads, equal]).astype(np.intp)
+    owner = np.concatenate([up, equal])
+    data = np.concatenate([np.ones(up.size), -np.ones(equal.size)])
+    count = owner.size
+    extra = sp.csr_array((data, (owner, np.arange(count))), shape=(form.m, count))
+    return (
+        replace(
+            form,
+            P=Quadratic(form.n + count),
+            q=np.concatenate([np.zeros(form.n), np.ones(count)]),
+            constant=0.0,
+            F=sp.csr_array(sp.hstack([form.F, extra], format="csr")),
+            lower=np.concatenate([form.lower, np.zeros(count)]),
+            upper=np.concatenate([form.upper, np.full(count, np.inf)]),
+            integer=np.concatenate([form.integer, np.zeros(count, dtype=bool)]),
+            columns=(*form.columns, ColumnBlock("relaxation", form.n, form.n + count)),
+        ),
+        owner,
+    )
+
+
+def _recession(form: StandardForm) -> StandardForm:
+    rows, blocks, g = form.F, list(form.rows), np.zeros(form.m)
+    if not form.P.is_zero:
+        rows = sp.csr_array(sp.vstack([rows, form.P.sparse], format="csr"))
+        blocks.append(RowBlock("curvature", Cone.ZERO, form.m, form.m + form.n))
+        g = np.zeros(form.m + form.n)
+    return replace(
+        form,
+        P=Quadratic(form.n),
+        constant=0.0,
+        F=rows,
+        g=g,
+        lower=np.where(np.isfinite(form.lower), 0.0, -1.0),
+        upper=np.where(np.isfinite(form.upper), 0.0, 1.0),
+        integer=np.zeros(form.n, dtype=bool),
+        rows=tuple(blocks),
+    )

@@ -1,0 +1,29 @@
+"""MI-SVM: maximum-margin separation of bags by their most positive instance.
+
+    min  1/2 ||f||^2 + C sum_i w_i xi_i   s.t.  y_i (max_{x in B_i} f(x) + b) >= 1 - xi_i,  xi >= 0
+
+A DC program: negative bags constrain every instance, positive bags need a witness.
+"""
+
+from __future__ import annotations
+
+from milopt import RBF, BagClassifier, Kernel, Program, bag_max
+from milopt.declaration.bags import Bags, Signs, Weights
+
+
+class MISVM(BagClassifier):
+    """Maximum-margin separation of bags by their most positive instance."""
+
+    C: float = 1.0
+    kernel: Kernel = RBF()
+
+    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
+        """The program of the module."""
+        program = Program("MI-SVM")
+        f = program.function("f", self.kernel)
+        b = program.variable("b")
+        slack = program.variable("slack", len(bags), lower=0)
+        program.minimize(0.5 * f.norm_squared() + self.C * (weight @ slack))
+        program.subject_to(y * (bag_max(f(bags)) + b) >= 1 - slack, name="margin")
+        program.score(lambda new: bag_max(f(new) + b), instances=lambda x: f(x) + b)
+        return program
