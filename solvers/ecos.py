@@ -1,9 +1,10 @@
 """ECOS (Domahidi, Chu, Boyd; GPL-3.0): an interior-point method for linear and second-order cone programs.
 
 It takes  min c'x  s.t.  A x = b,  h - G x in K,  so the zero-cone rows are  A = -F, b = g  and the others
-G = -F, h = g;  its y and z are milopt's z. Quadratic objectives go through the quadratic-to-cone bridge. It never
-starts warm and knows no time limit: with one, it runs in a process of its own, which is ended when the time is up,
-without a point. The limit counts from when that process is ready, about half a second after the call.
+G = -F, h = g;  its y and z are milopt's z. Quadratic objectives go through the quadratic-to-cone bridge, if need be
+twice, the second time recentred. It never starts warm and knows no time limit: with one, it runs in a process of its
+own, which is ended when the time is up, without a point. The limit counts from when that process is ready, about half a
+second after the call.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone
+from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred
 from milopt.compilation.recession import falls, feasibility_form, recession_form
 from milopt.compilation.standard_form import Cone, StandardForm
 from milopt.errors import ParameterError
@@ -42,6 +43,9 @@ STATUS_MAP = {
 }
 """Exit flags; any other is an error."""
 WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
+
+LENS = 0.1
+"""The second look at a quadratic program is this many times closer."""
 
 
 class ECOS(Solver):
@@ -70,27 +74,51 @@ class EcosEngine(Engine):
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
         deadline = None if time_limit is None else time.perf_counter() + time_limit
-        answer = self._solve(form, time_limit)
-        if form.P.is_zero or answer.termination is not Termination.STALLED:
+        if form.P.is_zero:
+            return self._solve_linear(form, deadline)
+        answer = self._solve_quadratic(form, deadline)
+        if answer.termination is not Termination.STALLED:
             return answer
-        left = None if deadline is None else max(deadline - time.perf_counter(), 0.0)
-        direction = self._solve(recession_form(form), left)
+        direction = self._solve_linear(recession_form(form), deadline)
         if direction.termination is not Termination.OPTIMAL or direction.x is None or not falls(form, direction.x):
             return answer
-        left = None if deadline is None else max(deadline - time.perf_counter(), 0.0)
-        if self._solve(feasibility_form(form), left).termination is not Termination.OPTIMAL:
+        if self._solve_linear(feasibility_form(form), deadline).termination is not Termination.OPTIMAL:
             return answer
         return replace(answer, termination=Termination.UNBOUNDED, x=None, z=None)
 
-    def _solve(self, form: StandardForm, time_limit: float | None) -> Answer:
-        linear = quadratic_to_cone.apply(form)
-        free = bounds_to_rows.apply(linear)
+    def _solve_quadratic(self, form: StandardForm, deadline: float | None) -> Answer:
+        """By the cone; once more from close by where the gradient Px is not accurate enough."""
+        conic = quadratic_to_cone.apply(form)
+        found = self._solve_linear(conic, deadline)
+        first = quadratic_to_cone.invert(form, found)
+        rough = quadratic_to_cone.mismatch(form, conic, found)
+        target = 1e-2 * self.options.tolerance * (1.0 + float(np.abs(form.q).max()))
+        if first.x is None or rough <= target or first.termination is Termination.LIMIT:
+            return first
+        near = recentred.apply(form, first.x, LENS)
+        conic = quadratic_to_cone.apply(near)
+        found = self._solve_linear(conic, deadline)
+        if found.x is None or LENS * quadratic_to_cone.mismatch(near, conic, found) >= rough:
+            return first
+        second = recentred.invert(quadratic_to_cone.invert(near, found), first.x, LENS)
+        settled = first if Termination.OPTIMAL is first.termination else second
+        return replace(
+            second,
+            termination=settled.termination,
+            raw_status=settled.raw_status,
+            iterations=first.iterations + second.iterations,
+            log=first.log + second.log,
+        )
+
+    def _solve_linear(self, form: StandardForm, deadline: float | None) -> Answer:
+        """One call of ECOS for a form with a linear objective."""
+        free = bounds_to_rows.apply(form)
         equal, inner = _split(free)
         program = _cone_program(free, equal, inner)
-        if time_limit is None:
+        if deadline is None:
             reply: Reply | None = solve_here(program, self._settings)
         else:
-            reply = solve_within(program, self._settings, time_limit)
+            reply = solve_within(program, self._settings, max(deadline - time.perf_counter(), 0.0))
         if reply is None:
             return Answer(Termination.LIMIT, "its process was ended at the time limit or Ctrl-C")
 
@@ -100,8 +128,7 @@ class EcosEngine(Engine):
             return answer
         z = np.zeros(free.m)
         z[equal], z[inner] = reply.y, reply.z
-        answer = replace(answer, x=reply.x, z=z)
-        return quadratic_to_cone.invert(form, bounds_to_rows.invert(linear, answer))
+        return bounds_to_rows.invert(form, replace(answer, x=reply.x, z=z))
 
 
 def _split(form: StandardForm) -> tuple[Index, Index]:

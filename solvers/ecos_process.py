@@ -74,16 +74,16 @@ def solve_within(program: ConeProgram, settings: Mapping[str, object], seconds: 
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     # -P: the folder of this file holds an `ecos.py` that must not hide the package.
     command = [sys.executable, "-P", "-m", "milopt.solvers.ecos_process"]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    )
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
     assert process.stdin is not None
-    assert process.stdout is not None
+    assert process.stderr is not None
     try:
-        with process.stdin as pipe:
-            pipe.write(_pack(program, settings))
+        with process.stdin as program_pipe:
+            program_pipe.write(_pack(program, settings))
         process.stdin = None
-        if process.stdout.readline() != READY:
+        # Readiness is told on standard error, so that no buffer here swallows the head of the reply.
+        if not any(line == READY for line in process.stderr):
             return _broken(process)
         packed, _ = process.communicate(timeout=seconds)
         return _unpack(packed) if process.returncode == 0 else _broken(process)
@@ -93,12 +93,11 @@ def solve_within(program: ConeProgram, settings: Mapping[str, object], seconds: 
         return None
     finally:
         process.kill()
-        process.wait()
-        process.stdout.close()
+        process.communicate()
 
 
 def main() -> None:
-    """Read a program from standard input, say when ready, solve, write the reply to standard output."""
+    """Read a program from standard input, say on standard error when ready, write the reply to standard output."""
     import ecos  # noqa: F401 - loaded before the clock starts
 
     with np.load(io.BytesIO(sys.stdin.buffer.read()), allow_pickle=False) as file:
@@ -112,8 +111,8 @@ def main() -> None:
             file["c"], matrices[0], file["h"], matrices[1], file["b"], int(file["linear"]), file["cones"]
         )
         settings = json.loads(str(file["settings"]))
-    sys.stdout.buffer.write(READY)
-    sys.stdout.flush()
+    sys.stderr.buffer.write(READY)
+    sys.stderr.flush()
     reply = solve_here(program, settings)
     archive = io.BytesIO()
     np.savez(

@@ -194,7 +194,10 @@ class HighsModel:
             "log_to_console": False,
             "threads": int(options.threads),
             "primal_feasibility_tolerance": feasibility,
-            "dual_feasibility_tolerance": feasibility,
+            # The quadratic solver breaks down where less is asked of the duals.
+            "dual_feasibility_tolerance": feasibility if self.form.P.is_zero else 1e-7,
+            # It may also cycle: far more than any honest run took.
+            "qp_iteration_limit": 10_000 + 20 * (self.form.n + self.form.m),
             "mip_feasibility_tolerance": 10 * feasibility,
             "mip_rel_gap": 0.1 * options.tolerance,
             "mip_abs_gap": 0.1 * options.tolerance,
@@ -202,13 +205,13 @@ class HighsModel:
             "small_matrix_value": 1e-12,
             **options.extra,
         }.items():
-            self._set(name, value)
+            self.set_option(name, value)
         for event in (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt):
             event.subscribe(self._asked)
         if options.verbose:
             highs.cbLogging.subscribe(lambda event: self.log.append(event.message))
 
-    def _set(self, name: str, value: object) -> None:
+    def set_option(self, name: str, value: object) -> None:
         """Set an option; `setOptionValue` returns an error rather than raise it."""
         import highspy
 
@@ -231,9 +234,9 @@ class HighsModel:
         """Solve within so many seconds; Ctrl-C ends it with the status `kInterrupt`."""
         highs = self._highs
         # HiGHS's clock runs on from solve to solve.
-        self._set("time_limit", np.inf if time_limit is None else highs.getRunTime() + max(time_limit, 0.0))
+        self.set_option("time_limit", np.inf if time_limit is None else highs.getRunTime() + max(time_limit, 0.0))
         if self._linear_program and "presolve" not in self.options.extra:
-            self._set("presolve", "off" if self._warm else "choose")
+            self.set_option("presolve", "off" if self._warm else "choose")
         self._stop = False
         # A warm simplex asks back at every iteration; anything else may be out for long.
         if self._warm:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone
+from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
 from milopt.errors import ConvexityError
@@ -124,3 +124,18 @@ def test_a_quadratic_that_is_not_convex_is_refused_in_words():
     P = Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.array([[0.0, 1.0], [1.0, 0.0]])),))
     with pytest.raises(ConvexityError, match="negative eigenvalue"):
         quadratic_to_cone.apply(form_with(P, [0, 0], [1, 1]))
+
+
+def test_recentring_changes_neither_the_optimum_nor_its_conditions():
+    form = form_with(Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.array([1.0, 3.0])),)), [0, 0], [np.inf, 5])
+    centre, s = np.array([0.9, 0.2]), 0.1
+    near = recentred.apply(form, centre, s)
+    e, z = np.array([1.0, -2.0]), np.array([20.0])
+    answer = recentred.invert(Answer(Termination.OPTIMAL, "", x=e, z=z), centre, s)
+    assert answer.x == pytest.approx([1.0, 0.0])
+    assert answer.z == pytest.approx([2.0])
+    assert form.value(answer.x) - form.value(centre) == pytest.approx(s**2 * near.value(e))
+    assert form.F @ answer.x + form.g == pytest.approx(s * (near.F @ e + near.g))
+    assert answer.x - form.lower == pytest.approx(s * (e - near.lower))
+    reduced = form.P.times(answer.x) + form.q - form.F.T @ answer.z
+    assert reduced == pytest.approx(s * (near.P.times(e) + near.q - near.F.T @ z))

@@ -59,6 +59,15 @@ def invert(form: StandardForm, answer: Answer) -> Answer:
     )
 
 
+def mismatch(form: StandardForm, conic: StandardForm, answer: Answer) -> float:
+    """||Px + sqrt(2) B'w||: how far the point and the cone's multiplier disagree on the gradient of the quadratic."""
+    if answer.x is None or answer.z is None:
+        return np.inf
+    cone = slice(form.m, None)
+    gradient = (conic.F[cone].T @ answer.z[cone])[: form.n]
+    return float(np.abs(form.P.times(answer.x[: form.n]) + gradient).max(initial=0.0))
+
+
 def factor(P: Quadratic) -> sp.csr_array:
     """B with P = B'B, piece by piece; by the eigenvalues of the whole where a piece alone is not convex."""
     roots = []
