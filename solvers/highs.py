@@ -48,8 +48,6 @@ class HiGHS(Solver):
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.INTEGER})
     package = "highspy"
     licence = "MIT"
-    prefers: ClassVar[str] = "dual"
-    """Its active-set method is at home with few dense columns and bounds, and fails on coordinates now and then."""
 
     def refusal(self, form: StandardForm) -> str | None:
         """HiGHS takes integers and quadratics, but not together."""

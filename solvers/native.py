@@ -31,7 +31,6 @@ class Native(Solver):
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.NONCONVEX})
     package = "milopt"
     licence = "BSD-3-Clause"
-    prefers: ClassVar[str] = "dual"
 
     def refusal(self, form: StandardForm) -> str | None:
         """What it found that it has no algorithm for, or None."""

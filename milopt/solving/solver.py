@@ -55,8 +55,8 @@ class Solver(ABC):
     package: ClassVar[str] | str
     """The distribution that brings it, as pip knows it."""
     licence: ClassVar[str] | str = "unknown"
-    prefers: ClassVar[str] = "coordinates"
-    """The form in which functions reach it: "coordinates" or "dual"."""
+    prefers: ClassVar[str] = "dual"
+    """The form in which functions reach it where both can be made: "coordinates" or "dual"."""
 
     def availability(self) -> Availability:
         """Installed or not, by looking at the package's metadata only."""
