@@ -48,7 +48,9 @@ class BagClassifier(ABC):
         def initialise(self: BagClassifier, **values: object) -> None:
             unknown = set(values) - set(cls._fields)
             if unknown:
-                raise TypeError(f"{cls.__name__} has no parameter {sorted(unknown)[0]!r}; it has {', '.join(cls._fields)}.")
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {sorted(unknown)[0]!r}; it has {', '.join(cls._fields)}."
+                )
             for name in cls._fields:
                 setattr(self, name, values.get(name, getattr(cls, name)))
 

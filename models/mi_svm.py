@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_max
 from milopt.declaration.bags import Bags, Signs, Weights
+from milopt.declaration.checks import positive
 
 
 class MISVM(BagClassifier):
@@ -19,11 +20,12 @@ class MISVM(BagClassifier):
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
+        C = positive("C", self.C)
         program = Program("MI-SVM")
         f = program.function("f", self.kernel)
         b = program.variable("b")
         slack = program.variable("slack", len(bags), lower=0)
-        program.minimize(0.5 * f.norm_squared() + self.C * (weight @ slack))
+        program.minimize(0.5 * f.norm_squared() + C * (weight @ slack))
         program.subject_to(y * (bag_max(f(bags)) + b) >= 1 - slack, name="margin")
         program.score(lambda new: bag_max(f(new) + b), instances=lambda x: f(x) + b)
         return program

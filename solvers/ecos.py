@@ -12,6 +12,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from typing import ClassVar
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp

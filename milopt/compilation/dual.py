@@ -128,7 +128,9 @@ class Dual(Compiled):
         linear, constant = np.zeros(self._width), 0.0
         for space, e, p, ridge in zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True):
             used = np.unique(np.concatenate([e.indices, np.flatnonzero(p)])).astype(np.intp)
-            if used.size:
+            if used.size > e.shape[0] and not p.any():
+                pieces.append(Piece(_widened(sp.eye_array(e.shape[0], format="csr"), self._width), space.reduced(e) / ridge))
+            elif used.size:
                 gram = space.gram(used, used) / ridge
                 pieces.append(Piece(_widened(sp.csr_array(e[:, used].T), self._width), (gram + gram.T) / 2))
                 target = pieces[-1].weight @ p[used]

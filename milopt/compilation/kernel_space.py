@@ -46,6 +46,18 @@ class KernelSpace:
         self.touch(columns)
         return self._columns[np.ix_(rows, self.place[columns])]
 
+    def reduced(self, rows: sp.csr_array) -> Matrix:
+        """E K E' for rows E over all points: kernel values between combinations of points, no copy of K."""
+        used = np.unique(rows.indices).astype(np.intp)
+        self.touch(used)
+        weights = sp.csc_array(rows)[:, used]
+        half = self._columns[:, self.place[used]] @ weights.T if used.size < self.touched.size else None
+        if half is None:
+            order = np.argsort(self.place[used])
+            half = self._columns[:, : self.touched.size] @ sp.csr_array(weights[:, order].T)
+        product = np.asarray(rows @ half)
+        return (product + product.T) / 2
+
     def values(self, coefficients: Vector) -> Vector:
         """f at all points, for f = sum_p a_p K(x_p, .)."""
         support = np.flatnonzero(coefficients)

@@ -151,7 +151,9 @@ class Lowering:
             stand_ins, _ = self.linear.split(chosen)
             return _add(rows.widened(self.linear.width), stand_ins.left(coefficient), 1.0)
         selection = mean_selection(atom) if chosen is None else chosen
-        return _add(rows.widened(self.linear.width), self.inner_rows(atom).left(sp.csr_array(coefficient @ selection)), 1.0)
+        return _add(
+            rows.widened(self.linear.width), self.inner_rows(atom).left(sp.csr_array(coefficient @ selection)), 1.0
+        )
 
     def _released(self, atom: BagMax) -> Vector:
         """1 for each bag whose witness is left open (a zero row of the selection), 0 otherwise."""
@@ -160,9 +162,7 @@ class Lowering:
             return np.zeros(len(atom.over))
         return (np.diff(chosen.indptr) == 0).astype(float)
 
-    def _relaxed(
-        self, name: str, rows: Rows, convex: list[tuple[BagMax, sp.csr_array]], kept: Index
-    ) -> Block:
+    def _relaxed(self, name: str, rows: Rows, convex: list[tuple[BagMax, sp.csr_array]], kept: Index) -> Block:
         """The rows whose maxima all have witnesses; the others are left out, which relaxes the program."""
         chosen = [(atom, sp.csr_array(coefficient[kept])) for atom, coefficient in convex]
         part = rows.take(kept)
@@ -232,9 +232,7 @@ class Lowering:
             row_of, flat = _instances_of(atom, mine.indices)
             at = starts[has][row_of] + flat - atom.over.offsets[mine.indices][row_of]
             instance[at], group[at] = flat, has[row_of]
-            pick = sp.csr_array(
-                (mine.data[row_of], (at, flat)), shape=(declared.size, int(atom.over.offsets[-1]))
-            )
+            pick = sp.csr_array((mine.data[row_of], (at, flat)), shape=(declared.size, int(atom.over.offsets[-1])))
             inner = self.inner_rows(atom).widened(self.linear.width)
             total = _add(total.widened(self.linear.width), inner.left(pick), 1.0)
         return Block(name, Cone.NONNEGATIVE, total, name, declared.astype(np.intp), instance, _renumbered(group))

@@ -63,7 +63,9 @@ def quad_form(expression: Operand, weight: npt.ArrayLike) -> Expression:
 def _bags_of(expression: Expression, bags: Bags | None, atom: str) -> Bags:
     over = bags if bags is not None else expression.bags
     if over is None:
-        raise DeclarationError(f"{atom} needs an expression over instances, such as f(bags), or the bags as its second argument.")
+        raise DeclarationError(
+            f"{atom} needs an expression over instances, such as f(bags), or the bags as its second argument."
+        )
     if expression.size != over.offsets[-1]:
         raise DeclarationError(f"{atom}: {expression.size} entries for {int(over.offsets[-1])} instances.")
     return over

@@ -181,7 +181,9 @@ class Constraint:
         raise DeclarationError("A constraint has no truth value; write `0 <= x` and `x <= 1` as two constraints.")
 
     def __repr__(self) -> str:
-        return f"Constraint({self.expression.describe()} {'==' if self.equality else '>='} 0, {self.expression.size} rows)"
+        return (
+            f"Constraint({self.expression.describe()} {'==' if self.equality else '>='} 0, {self.expression.size} rows)"
+        )
 
 
 def as_expression(value: Operand) -> Expression:
@@ -226,9 +228,7 @@ def _broadcast(expression: Expression, size: int) -> Expression:
 def _common(a: Expression, b: Expression) -> tuple[Expression, Expression, Shape, Bags | None]:
     """Both operands at one shape; only scalars stretch."""
     if a.shape and b.shape and a.shape != b.shape:
-        raise DeclarationError(
-            f"Shapes {a.shape} and {b.shape} do not match ({a.describe()} and {b.describe()})."
-        )
+        raise DeclarationError(f"Shapes {a.shape} and {b.shape} do not match ({a.describe()} and {b.describe()}).")
     shape = a.shape or b.shape
     if shape:
         a_bags, b_bags = a.bags, b.bags
@@ -251,7 +251,9 @@ def _sum(a: Expression, b: Expression) -> Expression:
 def _scale(expression: Expression, factor: Vector) -> Expression:
     """Entry by entry, by numbers."""
     if factor.ndim > 1:
-        raise DeclarationError(f"`*` is entry by entry; for the matrix of shape {factor.shape} write `matrix @ expression`.")
+        raise DeclarationError(
+            f"`*` is entry by entry; for the matrix of shape {factor.shape} write `matrix @ expression`."
+        )
     if factor.ndim == 0:
         terms = [(leaf, c.left(factor * sp.eye_array(expression.size, format="csr"))) for leaf, c in expression.terms]
         return Expression(expression.shape, expression.constant * factor, terms, expression.bags)

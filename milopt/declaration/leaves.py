@@ -56,13 +56,17 @@ class Parameter(Leaf):
             raise ParameterError(f"Parameter {self.name!r} got a NaN or infinite value.")
         if self.sign and (numbers * self.sign < 0).any():
             side = "non-negative" if self.sign > 0 else "non-positive"
-            raise ParameterError(f"Parameter {self.name!r} was declared {side}; entry {_first_wrong(numbers * self.sign)} is not.")
+            raise ParameterError(
+                f"Parameter {self.name!r} was declared {side}; entry {_first_wrong(numbers * self.sign)} is not."
+            )
         self._value = np.atleast_1d(numbers).copy()
 
     def current(self) -> Vector:
         """The current numbers, or an error that says to give them."""
         if self._value is None:
-            raise ParameterError(f"Parameter {self.name!r} has no value yet; set {self.name}.value or session.set_parameter.")
+            raise ParameterError(
+                f"Parameter {self.name!r} has no value yet; set {self.name}.value or session.set_parameter."
+            )
         return self._value
 
     def declared_sign(self) -> int:
@@ -94,14 +98,18 @@ class Function:
             return Evaluation(self, points, owner(points))
         array = np.asarray(points, dtype=float)
         if array.ndim != 2:
-            raise DeclarationError(f"{self.name}(...) takes bags or a 2-D array of points, not an array of shape {array.shape}.")
+            raise DeclarationError(
+                f"{self.name}(...) takes bags or a 2-D array of points, not an array of shape {array.shape}."
+            )
         return Evaluation(self, array, owner(array))
 
     @property
     def coefficients(self) -> Variable:
         """The coefficients over the dictionary."""
         if self._coefficients is None:
-            raise DeclarationError(f"{self.name} has no dictionary; declare function({self.name!r}, kernel, dictionary=Z).")
+            raise DeclarationError(
+                f"{self.name} has no dictionary; declare function({self.name!r}, kernel, dictionary=Z)."
+            )
         return self._coefficients
 
     def norm_squared(self) -> FunctionNormSquared:

@@ -8,7 +8,7 @@ Nothing is scalarised here, and no kernel is evaluated: a program of a hundred t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,6 +106,30 @@ class Program:
         self._own(constraint.expression, f"constraint {chosen!r}")
         self.constraints[chosen] = constraint
         return constraint
+
+    def replace(self, name: str, constraint: Constraint) -> None:
+        """Put another constraint in a block's place."""
+        self.block(name)
+        self._own(constraint.expression, f"constraint {name!r}")
+        self.constraints[name] = constraint
+
+    def extend(
+        self,
+        name: str,
+        count: int,
+        rows: Mapping[str, npt.ArrayLike | sp.sparray],
+        cost: npt.ArrayLike = 0.0,
+        lower: npt.ArrayLike | None = None,
+        upper: npt.ArrayLike | None = None,
+    ) -> Variable:
+        """Add a variable block to the objective, with its cost, and to constraint blocks, each with its matrix."""
+        blocks = {block: self.block(block) for block in rows}
+        variable = self.variable(name, count, lower=lower, upper=upper)
+        self.objective = self.objective + np.broadcast_to(np.asarray(cost, dtype=float), (count,)) @ variable
+        for block, constraint in blocks.items():
+            entered = constraint.expression + (rows[block] @ variable)
+            self.constraints[block] = Constraint(entered, constraint.equality)
+        return variable
 
     def score(self, bags: BagScore, instances: InstanceScore | None = None) -> None:
         """How new bags, and single instances, are scored with the solution."""

@@ -68,9 +68,7 @@ def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     return values
 
 
-def _functions(
-    lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome
-) -> dict[str, FittedFunction]:
+def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome) -> dict[str, FittedFunction]:
     assert outcome.point is not None
     fitted: dict[str, FittedFunction] = {}
     for space, coefficients in zip(spaces, outcome.point.coefficients, strict=True):
@@ -96,6 +94,4 @@ def _duals(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
         if block.origin in duals:
             part = z[start : start + block.count]
             np.add.at(duals[block.origin], block.declared, part if block.share is None else part * block.share)
-    return {
-        name: dual.reshape(lowering.program.constraints[name].expression.shape) for name, dual in duals.items()
-    }
+    return {name: dual.reshape(lowering.program.constraints[name].expression.shape) for name, dual in duals.items()}

@@ -61,9 +61,7 @@ def evaluate(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point) 
     """Functions at all their points, all rows, and the objective."""
     evaluations = tuple(space.values(a) for space, a in zip(spaces, point.coefficients, strict=True))
     norms = tuple(float(a @ values) for a, values in zip(point.coefficients, evaluations, strict=True))
-    return Evaluated(
-        evaluations, form.rows.value(point.x, evaluations), form.value(point.x, evaluations, norms)
-    )
+    return Evaluated(evaluations, form.rows.value(point.x, evaluations), form.value(point.x, evaluations, norms))
 
 
 def certify(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, worth: Evaluated) -> Certificate:

@@ -66,5 +66,3 @@ class PointValues:
             a = square.rows.value(self._point.x[: square.rows.A.shape[1]], self._evaluations)
             return max(0.0, float(a @ square.weight @ a))
         return max(0.0, float(self._point.coefficients[place] @ self._evaluations[place]))
-
-

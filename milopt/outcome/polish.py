@@ -35,7 +35,11 @@ def polish(form: StandardForm, x: Vector, z: Vector) -> tuple[Vector, Vector]:
 
 
 def _solve(
-    form: StandardForm, x: Vector, z: Vector, free: np.ndarray, rows: np.ndarray  # type: ignore[type-arg]
+    form: StandardForm,
+    x: Vector,
+    z: Vector,
+    free: np.ndarray,
+    rows: np.ndarray,  # type: ignore[type-arg]
 ) -> tuple[Vector, Vector]:
     """Newton on P x + q = F'z (free columns), F x + g = 0 (active rows); one factorisation, a few refinements."""
     F = sp.csr_array(form.F[rows][:, free])

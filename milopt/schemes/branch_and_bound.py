@@ -113,7 +113,10 @@ class BranchAndBound:
             branch = self._first_open(node.index)
         else:
             values = PointValues(self.session.lowering, outcome)
-            full = {atom: np.where(node.index[atom] >= 0, node.index[atom], atom.over.argmax(values.inner(atom))) for atom in self.atoms}
+            full = {
+                atom: np.where(node.index[atom] >= 0, node.index[atom], atom.over.argmax(values.inner(atom)))
+                for atom in self.atoms
+            }
             branch = self._most_violated(node.index, values)
             self._restrict(full, clock)
         if branch is None:

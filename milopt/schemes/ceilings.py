@@ -19,9 +19,7 @@ from milopt.solving.session import Session
 from milopt.solving.solver import Solver
 
 
-def ceilings(
-    program: Program, atoms: list[BagMax], solver: Solver, options: Options
-) -> dict[BagMax, np.ndarray]:  # type: ignore[type-arg]
+def ceilings(program: Program, atoms: list[BagMax], solver: Solver, options: Options) -> dict[BagMax, np.ndarray]:  # type: ignore[type-arg]
     """Per maximum, an upper bound a bag; only sought for maxima that need a witness in the objective."""
     needed = {side.atom: side.witness for side in sides(program) if side.where == OBJECTIVE and side.witness.size}
     tops: dict[BagMax, np.ndarray] = {}  # type: ignore[type-arg]

@@ -75,5 +75,3 @@ class Known:
         if isinstance(atom, QuadForm):
             return QuadForm(inner, atom.weight)
         return Norm1(inner) if isinstance(atom, Norm1) else Norm(inner)
-
-

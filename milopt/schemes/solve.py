@@ -42,7 +42,9 @@ def solve(
     if knobs:
         unknown = set(knobs) - set(Options.__dataclass_fields__)
         if unknown:
-            raise ParameterError(f"Unknown option {sorted(unknown)[0]!r}; options are {', '.join(Options.__dataclass_fields__)}.")
+            raise ParameterError(
+                f"Unknown option {sorted(unknown)[0]!r}; options are {', '.join(Options.__dataclass_fields__)}."
+            )
         chosen = replace(chosen, **knobs)  # type: ignore[arg-type]  # Options checks the values itself
     plan = named_scheme(scheme, program)
     tries = [solver] if isinstance(solver, (str, Solver)) else list(solver)

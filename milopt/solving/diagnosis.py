@@ -1,7 +1,7 @@
 """Which block is to blame: an infeasible program relaxed row by row, an unbounded one asked for its ray.
 
-    infeasible:  min sum of relaxations e  s.t.  F x + g + e in K     positive optimum: no point satisfies all rows
-    unbounded:   min q'd  s.t.  P d = 0, F d in K, d within the recession cone of the bounds, |d| <= 1
+infeasible:  min sum of relaxations e  s.t.  F x + g + e in K     positive optimum: no point satisfies all rows
+unbounded:   min q'd  s.t.  P d = 0, F d in K, d within the recession cone of the bounds, |d| <= 1
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Quadratic, Vector
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.recession import falls, recession_form
+from milopt.compilation.standard_form import ColumnBlock, Cone, StandardForm
 from milopt.outcome.status import Termination
 from milopt.solving.options import Options
 from milopt.solving.refusal import refusal
@@ -39,9 +40,9 @@ def infeasible_blocks(form: StandardForm, solver: Solver, options: Options) -> s
 
 def unbounded_blocks(form: StandardForm, solver: Solver, options: Options) -> str:
     """One sentence naming the variables that run away; empty when it cannot be found out."""
-    ray = _recession(form)
+    ray = recession_form(form)
     d = _answer(ray, solver, options)
-    if d is None or float(form.q @ d) > -options.tolerance:
+    if d is None or not falls(form, d):
         return ""
     names = [block.name for block in form.columns if np.max(np.abs(d[block.start : block.stop]), initial=0.0) > 1e-6]
     return f"The objective falls without limit along {', '.join(repr(name) for name in names)}; bound or penalise them."
@@ -78,23 +79,4 @@ def _relaxed(form: StandardForm) -> tuple[StandardForm, np.ndarray]:  # type: ig
             columns=(*form.columns, ColumnBlock("relaxation", form.n, form.n + count)),
         ),
         owner,
-    )
-
-
-def _recession(form: StandardForm) -> StandardForm:
-    rows, blocks, g = form.F, list(form.rows), np.zeros(form.m)
-    if not form.P.is_zero:
-        rows = sp.csr_array(sp.vstack([rows, form.P.sparse], format="csr"))
-        blocks.append(RowBlock("curvature", Cone.ZERO, form.m, form.m + form.n))
-        g = np.zeros(form.m + form.n)
-    return replace(
-        form,
-        P=Quadratic(form.n),
-        constant=0.0,
-        F=rows,
-        g=g,
-        lower=np.where(np.isfinite(form.lower), 0.0, -1.0),
-        upper=np.where(np.isfinite(form.upper), 0.0, 1.0),
-        integer=np.zeros(form.n, dtype=bool),
-        rows=tuple(blocks),
     )

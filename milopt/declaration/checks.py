@@ -1,0 +1,36 @@
+"""Ranges of hyper-parameters: each check gives the value back, or says in one sentence what it should have been."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from numbers import Real
+
+from milopt.errors import ParameterError
+
+
+def positive(name: str, value: float) -> float:
+    """A finite number above 0."""
+    if not _is_number(value) or not 0 < value:
+        raise ParameterError(f"{name} must be a positive number, not {value!r}.")
+    return value
+
+
+def fraction(name: str, value: float) -> float:
+    """A number strictly between 0 and 1."""
+    if not _is_number(value) or not 0 < value < 1:
+        raise ParameterError(f"{name} must lie strictly between 0 and 1, not {value!r}.")
+    return value
+
+
+def one_of(name: str, value: str, choices: Sequence[str]) -> str:
+    """One of the choices."""
+    if value not in choices:
+        known = ", ".join(f'"{choice}"' for choice in choices)
+        raise ParameterError(f"{name} must be one of {known}, not {value!r}.")
+    return value
+
+
+def _is_number(value: object) -> bool:
+    # True and False are numbers to Python, and nobody means them as such.
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

@@ -1,0 +1,200 @@
+"""A program's forms kept in step with its changes: each change lowers only what it touches and says what is different.
+
+Between a session's verbs, which speak expressions, and an engine, which is told `Change`s: the evaluation form, the rows
+of it that are handed over (all, or lazily), and the flat form made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from milopt.compilation.compiled import Compiled
+from milopt.compilation.coordinates import Coordinates
+from milopt.compilation.dual import Dual, dual_refusal
+from milopt.compilation.evaluation_form import Block, EvaluationForm, Index
+from milopt.compilation.kernel_space import KernelSpace, Whitening
+from milopt.compilation.lowering import Lowering
+from milopt.errors import UnsupportedError
+from milopt.solving.engine import Change, What
+from milopt.solving.lazy import LazyRows
+from milopt.solving.options import Options
+
+EVERYTHING = Change(What.EVERYTHING)
+
+
+class LiveForm:
+    """The evaluation form of a program and the flat form that an engine has of it."""
+
+    def __init__(self, lowering: Lowering, options: Options, prefers: str) -> None:
+        self.lowering = lowering
+        self.options = options
+        self._objective = lowering.objective()
+        self._blocks: dict[str, list[Block]] = {
+            name: lowering.block(name, constraint) for name, constraint in lowering.program.constraints.items()
+        }
+        self.form = self._assembled()
+        self.rows = LazyRows(self.form, options.lazy)
+        self.spaces: list[KernelSpace] = []
+        self.whitenings: list[Whitening] = []
+        self._renew_spaces()
+        self.uses_dual = self._chooses_dual(prefers)
+        self._compiled: Compiled | None = None
+
+    @property
+    def compiled(self) -> Compiled:
+        """The flat form of the rows that are handed over, made when first asked for."""
+        if self._compiled is None:
+            make = self._dual if self.uses_dual else self.coordinates
+            self._compiled = make()
+        return self._compiled
+
+    def coordinates(self) -> Coordinates:
+        """The flat form by coordinates, whatever the session uses."""
+        return Coordinates(self.form, self.whitenings, self.rows.active)
+
+    def _dual(self) -> Dual:
+        return Dual(self.form, self.spaces, self.rows.active)
+
+    # -- changes -------------------------------------------------------------------------------------------------
+
+    def refresh_objective(self) -> Change:
+        """The objective was declared anew, or a parameter or witness in it changed."""
+        before, linear = self.form, self.lowering.linear
+        self._objective = self.lowering.objective()
+        if linear.width != before.n or linear.point_counts != before.point_counts:
+            self.form = self._assembled()
+            return self.start_again()
+        self.form = before.with_objective(self.lowering.assemble(self._objective, []).objective)
+        compiled = self._compiled
+        if isinstance(compiled, Coordinates) and self._same_curvature(before) and self._is_touched():
+            compiled.change_objective(self.form)
+            return Change(What.LINEAR)
+        return self._compile_again()
+
+    def refresh_blocks(self, names: Iterable[str]) -> Change | None:
+        """Constraint blocks were replaced, or a parameter or witness in them changed; None when there are none."""
+        changed = list(names)
+        if not changed:
+            return None
+        constraints = self.lowering.program.constraints
+        for name in changed:
+            self._blocks[name] = self.lowering.block(name, constraints[name])
+        before, self.form = self.form, self._assembled()
+        same = self.form.n == before.n and self.form.point_counts == before.point_counts
+        if not same or not np.array_equal(self.form.group, before.group):
+            return self.start_again()
+        if not self._is_flat:
+            return self._compile_again()
+        rows = np.flatnonzero(np.isin(self._names_of(self.form, self.rows.active), changed))
+        self._compiled = self.coordinates()
+        return Change(What.ROWS_REPLACED, rows)
+
+    def append_block(self, name: str) -> Change:
+        """A constraint block was added."""
+        self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
+        before, self.form = self.form, self._assembled()
+        at_the_end = not self.lowering.has_auxiliary and self.form.n == before.n
+        if not self._is_flat or self.rows.lazy or not at_the_end or self._has_groups:
+            return self.start_again()
+        return self.hand_over(np.arange(before.rows.count, self.form.rows.count))
+
+    def append_columns(self, names: Iterable[str]) -> Change:
+        """A variable block was added to the objective and to these constraint blocks."""
+        before = self.form
+        self._objective = self.lowering.objective()
+        for name in names:
+            self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
+        self.form = self._assembled()
+        if not self._is_flat:
+            return self.start_again()
+        self._compiled = self.coordinates()
+        return Change(What.COLUMNS_ADDED, np.arange(before.n, self.form.n))
+
+    def delete_block(self, name: str) -> Change:
+        """A constraint block is gone."""
+        before, gone = self.form, np.flatnonzero(self._names_of(self.form, self.rows.active) == name)
+        del self._blocks[name]
+        self.form = self._assembled()
+        if not self._is_flat or self.rows.lazy:
+            return self.start_again()
+        kept = np.delete(self.rows.active, gone)
+        missing = np.flatnonzero(self._names_of(before, np.arange(before.rows.count)) == name)
+        # The engine keeps its own order of rows; each is named by its place in the new form.
+        self.rows.active = kept - np.searchsorted(missing, kept)
+        self._compiled = self.coordinates()
+        return Change(What.ROWS_DELETED, gone)
+
+    def hand_over(self, rows: Index) -> Change:
+        """More rows of the form go to the engine."""
+        self.rows.add(rows)
+        if self._is_flat and isinstance(self._compiled, Coordinates):
+            self._compiled.append(self.form, rows)
+            return Change(What.ROWS_ADDED)
+        return self._compile_again()
+
+    def hand_over_all(self) -> Change:
+        """Every row goes to the engine."""
+        self.rows.everything(self.form)
+        return self._compile_again()
+
+    def use_coordinates(self) -> Change:
+        """Leave the dual: its own infeasibility would leave open what the program is."""
+        self.uses_dual = False
+        return self._compile_again()
+
+    def start_again(self) -> Change:
+        """Rows or columns are not what they were."""
+        if tuple(space.count for space in self.spaces) != self.form.point_counts:
+            self._renew_spaces()
+        self.rows = LazyRows(self.form, self.options.lazy)
+        return self._compile_again()
+
+    # -- pieces --------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_flat(self) -> bool:
+        """No function of a kernel's space: rows and columns come and go without new coordinates."""
+        return not self.spaces and not self.uses_dual
+
+    @property
+    def _has_groups(self) -> bool:
+        return bool(self.form.group.size and self.form.group.max() >= 0)
+
+    def _assembled(self) -> EvaluationForm:
+        return self.lowering.assemble(self._objective, [b for blocks in self._blocks.values() for b in blocks])
+
+    def _renew_spaces(self) -> None:
+        self.spaces = [KernelSpace(space) for space in self.form.spaces]
+        self.whitenings = [Whitening(space) for space in self.spaces]
+
+    def _compile_again(self) -> Change:
+        self._compiled = None
+        return EVERYTHING
+
+    def _chooses_dual(self, prefers: str) -> bool:
+        reason = dual_refusal(self.form)
+        if self.options.form == "dual" and reason is not None:
+            raise UnsupportedError(reason)
+        if self.options.form != "auto" or reason is not None or not self.form.spaces:
+            return self.options.form == "dual"
+        touched = sum(np.unique(e.indices).size for e in self.form.rows.take(self.rows.active).E)
+        # Coordinates over many more points than rows would cost a factorisation that the dual does without.
+        return prefers == "dual" or touched > 2 * self.rows.active.size
+
+    def _same_curvature(self, before: EvaluationForm) -> bool:
+        old, new = before.objective, self.form.objective
+        return old.ridge == new.ridge and len(old.squares) == len(new.squares) and not old.squares
+
+    def _is_touched(self) -> bool:
+        """Whether every point in the objective has its coordinates already."""
+        return all(
+            bool((w.place[np.flatnonzero(p)] >= 0).all())
+            for w, p in zip(self.whitenings, self.form.objective.p, strict=True)
+        )
+
+    @staticmethod
+    def _names_of(form: EvaluationForm, rows: Index) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+        names = np.array([block.name for block in form.blocks], dtype=np.str_)
+        return names[np.searchsorted(form.starts, rows, side="right") - 1] if rows.size else names[:0]

@@ -1,0 +1,84 @@
+"""From a solver's answer to a proved outcome: recover, certify on the whole program, polish where that is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from milopt.compilation.compiled import Compiled, Point
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.kernel_space import KernelSpace
+from milopt.outcome.certificate import Certificate, Evaluated, certify, certify_integer, evaluate
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.polish import polish
+from milopt.solving.engine import Answer
+from milopt.solving.options import Options
+
+POLISHES = 3
+"""Each polish guesses the active rows from the last one's point."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point that a solver gave, and what it is worth in the whole program."""
+
+    point: Point
+    worth: Evaluated
+
+
+def candidate(
+    form: EvaluationForm, spaces: Sequence[KernelSpace], compiled: Compiled, answer: Answer
+) -> Candidate | None:
+    """The answer's point in the program's own terms; None without a (finite) one."""
+    if answer.x is None or not np.isfinite(answer.x).all():
+        return None
+    z = answer.z if answer.z is not None and np.isfinite(answer.z).all() else None
+    point = compiled.recover(answer.x, z)
+    return Candidate(point, evaluate(form, spaces, point))
+
+
+def proved(
+    form: EvaluationForm,
+    spaces: Sequence[KernelSpace],
+    compiled: Compiled,
+    answer: Answer,
+    found: Candidate,
+    options: Options,
+) -> Outcome:
+    """The outcome with its certificate; polished when that is wanted, needed and better."""
+    if form.integer.any():
+        proof = certify_integer(form, found.point, found.worth, answer.bound)
+        return Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
+    proof = certify(form, spaces, found.point, found.worth)
+    before: Certificate | None = None
+    wanted = options.polish and not compiled.form.second_order and answer.z is not None
+    if wanted and not proof.holds(options.tolerance):
+        found, proof, before = _polished(form, spaces, compiled, answer, found, proof, options.tolerance)
+    outcome = Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
+    return replace(outcome, polished=before)
+
+
+def _polished(
+    form: EvaluationForm,
+    spaces: Sequence[KernelSpace],
+    compiled: Compiled,
+    answer: Answer,
+    found: Candidate,
+    proof: Certificate,
+    tolerance: float,
+) -> tuple[Candidate, Certificate, Certificate | None]:
+    """(point, its certificate, the certificate before if something better was found)."""
+    x, z = answer.x, answer.z
+    before: Certificate | None = None
+    for _ in range(POLISHES):
+        if x is None or z is None or proof.holds(tolerance):
+            break
+        x, z = polish(compiled.form, x, z)
+        point = compiled.recover(x, z)
+        better = Candidate(point, evaluate(form, spaces, point))
+        new = certify(form, spaces, better.point, better.worth)
+        if new.worst < proof.worst:
+            found, proof, before = better, new, before or proof
+    return found, proof, before

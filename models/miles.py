@@ -1,0 +1,54 @@
+"""MILES: bags described by their similarity to every training instance, separated by few of these.
+
+    min  lambda 1'(u + v) + mu sum_{I+} w_i xi_i + (1 - mu) sum_{I-} w_i xi_i
+    s.t. y_i (M_i (u - v) + b) >= 1 - xi_i,   u, v, xi >= 0,      M[i, z] = max_{x in B_i} K(x, z)
+
+A linear program: the maxima are of the data, not of an unknown. Few entries of u - v are not zero, which is the
+selection of instances that the method is named for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt import RBF, BagClassifier, Kernel, Program
+from milopt.declaration.arrays import Floats, Points
+from milopt.declaration.bags import Bags, Signs, Weights
+from milopt.declaration.checks import fraction, positive
+from milopt.declaration.kernels import gram_blocks
+
+
+class MILES(BagClassifier):
+    """Sparse linear separation of bags by their similarities to the training instances.
+
+    An instance is scored as the bag of itself alone, sum_z (u_z - v_z) K(x, z) + b.
+    """
+
+    lam: float = 0.5
+    mu: float = 0.5
+    kernel: Kernel = RBF()
+
+    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
+        """The program of the module."""
+        lam, mu = positive("lam", self.lam), fraction("mu", self.mu)
+        kernel, Z = self.kernel, bags.instances
+        program = Program("MILES")
+        u = program.variable("u", Z.shape[0], lower=0)
+        v = program.variable("v", Z.shape[0], lower=0)
+        b = program.variable("b")
+        slack = program.variable("slack", len(bags), lower=0)
+        cost = np.where(y > 0, mu, 1 - mu) * weight
+        program.minimize(lam * (u.sum() + v.sum()) + cost @ slack)
+        program.subject_to(y * (similarity(kernel, bags, Z) @ (u - v) + b) >= 1 - slack, name="margin")
+        program.score(
+            lambda new: similarity(kernel, new, Z) @ (u - v) + b, instances=lambda x: kernel(x, Z) @ (u - v) + b
+        )
+        return program
+
+
+def similarity(kernel: Kernel, bags: Bags, Z: Points) -> Floats:
+    """M[i, z] = max_{x in B_i} K(x, z), with no more than a block of kernel values at a time."""
+    M = np.empty((len(bags), Z.shape[0]))
+    for some, block in gram_blocks(kernel, Z, bags.instances):
+        M[:, some] = bags.max(block.T)
+    return M
