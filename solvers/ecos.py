@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-
 from typing import ClassVar
 
 import numpy as np

@@ -8,7 +8,6 @@ Anything else is refused by name.
 
 from __future__ import annotations
 
-
 import numpy as np
 import numpy.typing as npt
 

@@ -25,7 +25,8 @@ class Curvature:
     def reason(self) -> str:
         """One sentence when it is not convex."""
         terms = ", ".join(self.terms)
-        return f"The objective is not convex: {terms} bends down, smallest eigenvalue {self.smallest:.4g} on the feasible subspace."
+        where = f"smallest eigenvalue {self.smallest:.4g} on the feasible subspace"
+        return f"The objective is not convex: {terms} bends down, {where}."
 
 
 def bending_terms(form: EvaluationForm) -> tuple[str, ...]:
@@ -75,9 +76,13 @@ def is_semidefinite(weight: npt.NDArray[np.float64]) -> bool:
 
 
 def symmetric_root(matrix: npt.NDArray[np.float64], what: str) -> npt.NDArray[np.float64]:
-    """B with B'B = matrix, eigenvalues below 1e-10 of the largest dropped; an error names the smallest if negative."""
+    """B with B'B = matrix (or diagonal, as a vector); an error names the smallest eigenvalue if it is negative."""
     from scipy.linalg import eigh
 
+    if matrix.ndim == 1:
+        if (matrix < 0).any():
+            raise ConvexityError(f"{what} is not positive semidefinite: smallest weight {matrix.min():.4g}.")
+        return np.diag(np.sqrt(matrix))
     values, vectors = eigh(matrix)
     largest = max(float(values[-1]), 0.0)
     if values[0] < -1e-9 * max(largest, 1e-300) - 1e-12:

@@ -32,6 +32,7 @@ class Space:
 
     @property
     def count(self) -> int:
+        """How many points."""
         return sum(p.shape[0] for p in self.points)
 
 
@@ -57,7 +58,13 @@ class Block:
 
     @property
     def count(self) -> int:
+        """How many rows."""
         return self.rows.count
+
+    def widened(self, columns: int, points: tuple[int, ...]) -> Block:
+        """The same rows over more columns and points."""
+        wide = self.rows.widened(columns, points)
+        return self if wide is self.rows else replace(self, rows=wide)
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,13 @@ class Objective:
     squares: tuple[Square, ...]
     constant: float
 
+    def widened(self, columns: int, points: tuple[int, ...]) -> Objective:
+        """The same objective over more columns and points."""
+        q = np.concatenate([self.q, np.zeros(columns - self.q.size)])
+        p = tuple(np.concatenate([mine, np.zeros(n - mine.size)]) for mine, n in zip(self.p, points, strict=True))
+        squares = tuple(replace(s, rows=s.rows.widened(columns, points)) for s in self.squares)
+        return Objective(q, p, self.ridge, squares, self.constant)
+
 
 @dataclass(frozen=True)
 class EvaluationForm:
@@ -97,10 +111,12 @@ class EvaluationForm:
 
     @property
     def n(self) -> int:
+        """How many columns."""
         return int(self.lower.size)
 
     @property
     def point_counts(self) -> tuple[int, ...]:
+        """How many points each function has."""
         return tuple(space.count for space in self.spaces)
 
     @cached_property

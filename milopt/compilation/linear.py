@@ -6,14 +6,17 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.compilation.curvature import symmetric_root
 from milopt.compilation.evaluation_form import Square
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.rows import Rows, unit_rows
+from milopt.compilation.selection import Witness
 from milopt.compilation.standard_form import ColumnBlock
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
-from milopt.declaration.leaves import Atom, Evaluation, Function, Parameter, Points, Variable
+from milopt.declaration.leaves import Atom, BagMax, Evaluation, Function, InnerAtom, Parameter, Points, Variable
 from milopt.declaration.program import Program, leaves
+from milopt.errors import ConvexityError
 
 
 class Linear:
@@ -27,6 +30,7 @@ class Linear:
         self.width = 0
         self._start: dict[int, int] = {}
         self._points: dict[Function, list[Points]] = {}
+        self._inner: dict[Atom, Rows] = {}
         self._kernel_rows: dict[tuple[Function, int], npt.NDArray[np.float64]] = {}
         for variable in program.variables.values():
             self.add_variable(variable)
@@ -64,6 +68,11 @@ class Linear:
                 known = self._points[leaf.function]
                 if not any(points is leaf.points for points in known):
                     known.append(leaf.points)
+
+    def register_witness(self, witness: Witness) -> None:
+        """Give places to the points of a stand-in for a maximum."""
+        if isinstance(witness, Expression):
+            self.register(witness)
 
     @property
     def free_functions(self) -> list[Function]:
@@ -111,6 +120,20 @@ class Linear:
                     E[place] = _plus(E[place], _placed(matrix, start, self.point_counts[place]))
         return Rows(A, tuple(E), g), atoms
 
+    def inner(self, atom: BagMax | InnerAtom) -> Rows:
+        """The affine rows inside an atom, lowered once unless a parameter is in them."""
+        if atom in self._inner:
+            return self._inner[atom].widened(self.width, self.point_counts)
+        rows, atoms = self.split(atom.inner)
+        if atoms:
+            raise ConvexityError(
+                f"{atom.describe()}: {atoms[0][0].describe()} inside an atom is not affine; "
+                "bring it out through a variable that bounds it."
+            )
+        if not any(isinstance(leaf, Parameter) for leaf in leaves(atom.inner)):
+            self._inner[atom] = rows
+        return rows
+
     def dictionary_square(self, function: Function, weight: float) -> Square:
         """weight/2 a'K_ZZ a."""
         kernel = self._dictionary_kernel(function, function.dictionary)
@@ -118,15 +141,9 @@ class Linear:
 
     def dictionary_rows(self, function: Function) -> Rows:
         """B a with B'B = K_ZZ, so that ||B a|| = ||f||."""
-        from milopt.compilation.curvature import symmetric_root
-
         kernel = self._dictionary_kernel(function, function.dictionary)
         root = symmetric_root(kernel, f"the kernel of {function.name} on its dictionary")
         return self._coefficient_rows(function).left(sp.csr_array(root))
-
-    def has_parameters(self, expression: Expression) -> bool:
-        """Whether a parameter occurs."""
-        return any(isinstance(leaf, Parameter) for leaf in leaves(expression))
 
     def _coefficient_rows(self, function: Function) -> Rows:
         variable = function.coefficients

@@ -22,6 +22,7 @@ class Rows:
 
     @property
     def count(self) -> int:
+        """How many rows."""
         return int(self.g.size)
 
     @classmethod
@@ -36,7 +37,8 @@ class Rows:
 
     def left(self, matrix: sp.csr_array) -> Rows:
         """matrix @ rows."""
-        return Rows(sp.csr_array(matrix @ self.A), tuple(sp.csr_array(matrix @ e) for e in self.E), matrix @ self.g)
+        e = tuple(sp.csr_array(matrix @ e) for e in self.E)
+        return Rows(sp.csr_array(matrix @ self.A), e, np.asarray(matrix @ self.g))
 
     def take(self, index: npt.NDArray[np.intp]) -> Rows:
         """The rows in `index`, in that order."""
@@ -47,12 +49,13 @@ class Rows:
         e = tuple(sp.csr_array(a + b) for a, b in zip(self.E, other.E, strict=True))
         return Rows(sp.csr_array(self.A + other.A), e, self.g + other.g)
 
-    def widened(self, columns: int) -> Rows:
-        """The same rows over more columns; the new ones do not occur."""
-        if columns == self.A.shape[1]:
+    def widened(self, columns: int, points: Sequence[int] | None = None) -> Rows:
+        """The same rows over more columns (and points); the new ones do not occur."""
+        same = points is None or all(e.shape[1] == n for e, n in zip(self.E, points, strict=True))
+        if columns == self.A.shape[1] and same:
             return self
-        wide = sp.csr_array((self.A.data, self.A.indices, self.A.indptr), shape=(self.A.shape[0], columns))
-        return Rows(wide, self.E, self.g)
+        e = self.E if points is None else tuple(_wide(e, n) for e, n in zip(self.E, points, strict=True))
+        return Rows(_wide(self.A, columns), e, self.g)
 
     def value(self, x: Vector, evaluations: Sequence[Vector]) -> Vector:
         """A x + sum_k E_k f_k + g."""
@@ -61,6 +64,10 @@ class Rows:
             if e.nnz:
                 total = total + e @ values
         return np.asarray(total)
+
+
+def _wide(matrix: sp.csr_array, columns: int) -> sp.csr_array:
+    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
 
 
 def stack(parts: Sequence[Rows]) -> Rows:

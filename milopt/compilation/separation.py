@@ -46,6 +46,7 @@ class Separated:
 
     @property
     def n(self) -> int:
+        """How many columns."""
         return int(self.q.size)
 
     @property
@@ -85,7 +86,8 @@ def separated(form: EvaluationForm, active: Index) -> Separated:
         minus = sp.csr_array((-np.ones(count), np.arange(start, start + count), np.arange(count + 1)), (count, width))
         rows = square.rows.widened(width)
         parts.append(Rows(sp.csr_array(rows.A + minus), rows.E, rows.g))
-        inverse = 1.0 / square.weight if square.weight.ndim == 1 else np.linalg.inv(square.weight)
+        weight = square.weight
+        inverse = 1.0 / weight if weight.ndim == 1 else np.asarray(np.linalg.inv(weight), dtype=float)
         groups.append(StrictGroup(np.arange(start, start + count), inverse))
         columns.append(ColumnBlock(f"square{k}", start, start + count))
         names.append((f"square{k}", count))

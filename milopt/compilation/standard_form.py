@@ -37,6 +37,7 @@ class ColumnBlock:
 
     @property
     def size(self) -> int:
+        """How many."""
         return self.stop - self.start
 
 
@@ -55,6 +56,7 @@ class RowBlock:
 
     @property
     def size(self) -> int:
+        """How many."""
         return self.stop - self.start
 
     @property
@@ -86,10 +88,12 @@ class StandardForm:
 
     @property
     def n(self) -> int:
+        """How many columns."""
         return int(self.q.size)
 
     @property
     def m(self) -> int:
+        """How many rows."""
         return int(self.g.size)
 
     def value(self, x: Vector) -> float:

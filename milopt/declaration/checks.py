@@ -11,7 +11,7 @@ from milopt.errors import ParameterError
 
 def positive(name: str, value: float) -> float:
     """A finite number above 0."""
-    if not _is_number(value) or not 0 < value:
+    if not _is_number(value) or not value > 0:
         raise ParameterError(f"{name} must be a positive number, not {value!r}.")
     return value
 

@@ -117,7 +117,7 @@ class Expression:
 
     # -- values ------------------------------------------------------------------------------------------------
 
-    def value(self, leaf_value: Callable[[Leaf], Vector]) -> Vector:
+    def evaluated(self, leaf_value: Callable[[Leaf], Vector]) -> Vector:
         """The entries, given what every leaf is worth."""
         total = self.constant.copy()
         for leaf, coefficient in self.terms:
@@ -131,7 +131,7 @@ class Expression:
 
     def parameter_value(self) -> Vector:
         """The value of an expression in parameters only."""
-        return self.value(lambda leaf: leaf.current())
+        return self.evaluated(lambda leaf: leaf.current())
 
     def parameter_sign(self) -> Vector:
         """The sign of each entry of an expression in parameters only; nan where it is not fixed."""

@@ -9,7 +9,6 @@ Nothing is scalarised here, and no kernel is evaluated: a program of a hundred t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +19,14 @@ from milopt.declaration.expression import Constraint, Expression, Leaf, Shape, a
 from milopt.declaration.kernels import Kernel, as_kernel
 from milopt.declaration.leaves import BagMax, Function, InnerAtom, Parameter, Points, Variable
 from milopt.errors import DeclarationError, UnknownNameError
-
-if TYPE_CHECKING:
-    from milopt.declaration.looking import Looking
-    from milopt.outcome.result import Result
+from milopt.inspection.views import Views
 
 BagScore = Callable[[Bags], Expression]
 InstanceScore = Callable[[Points], Expression]
 
 
-class Program:
-    """An optimisation model over bags; see the module. `look` shows it in every format there is."""
+class Program(Views):
+    """An optimisation model over bags; see the module, and `Views` for every format in which it can be looked at."""
 
     def __init__(self, name: str = "program") -> None:
         self.name = name
@@ -137,20 +133,6 @@ class Program:
         self.instance_score = instances
 
     # -- asking ------------------------------------------------------------------------------------------------
-
-    @property
-    def kind(self) -> str:
-        """LP, QP, SOCP, MILP, MIQP, or DC."""
-        from milopt.compilation.analysis import analyse
-
-        return analyse(self).kind
-
-    @property
-    def look(self) -> Looking:
-        """Everything one can look at: summary, files, LaTeX, picture, other modelling languages."""
-        from milopt.declaration.looking import Looking
-
-        return Looking(self)
 
     def minimized(self) -> Expression:
         """The objective as a minimisation."""

@@ -31,7 +31,7 @@ class PointValues:
 
     def value(self, expression: Expression) -> Vector:
         """An expression's entries."""
-        return expression.value(self.leaf)
+        return expression.evaluated(self.leaf)
 
     def objective(self) -> float:
         """The declared objective, in its declared sense."""
@@ -39,7 +39,7 @@ class PointValues:
 
     def inner(self, atom: BagMax | InnerAtom) -> Vector:
         """What is inside an atom."""
-        rows = self._lowering.inner_rows(atom)
+        rows = self._lowering.linear.inner(atom)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
     def leaf(self, leaf: Leaf) -> Vector:

@@ -148,7 +148,7 @@ class Result:
 
     def value(self, expression: Expression) -> Vector:
         """An expression of the program at this point, atoms taken as declared."""
-        return expression.value(self._leaf)
+        return expression.evaluated(self._leaf)
 
     def _leaf(self, leaf: Leaf) -> Vector:
         if isinstance(leaf, Variable):

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.analysis import sides
-from milopt.compilation.lowering import one_hot_selection
+from milopt.compilation.selection import one_hot_selection
 from milopt.declaration.leaves import BagMax
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues

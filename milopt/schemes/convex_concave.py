@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milopt.compilation.analysis import witnessed
-from milopt.compilation.lowering import one_hot_selection
+from milopt.compilation.selection import one_hot_selection
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milopt.compilation.analysis import form_kind, witnessed
-from milopt.compilation.lowering import Lowering, one_hot_selection
+from milopt.compilation.lowering import Lowering
+from milopt.compilation.selection import Witness, one_hot_selection
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
@@ -77,7 +78,7 @@ class Exact(Scheme):
         first = ConvexConcave().run(program, solver, options)
         tops = ceilings(program, atoms, solver, options)
         with Session(program, solver, options) as session:
-            session.lowering.ceilings.update(tops)
+            session.lowering.maxima.ceilings.update(tops)
             tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
             start = None
             if first.witnesses:

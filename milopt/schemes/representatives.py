@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from milopt.compilation.selection import one_hot_selection
 from milopt.declaration.program import Program
-from milopt.compilation.lowering import one_hot_selection
 from milopt.outcome.assembly import assemble
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues

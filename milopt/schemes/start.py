@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.lowering import Witness, mean_selection, one_hot_selection
+from milopt.compilation.selection import Witness, mean_selection, one_hot_selection
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import BagMax, Evaluation

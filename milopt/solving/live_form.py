@@ -31,7 +31,7 @@ class LiveForm:
         self.lowering = lowering
         self.options = options
         self._objective = lowering.objective()
-        self._blocks: dict[str, list[Block]] = {
+        self._blocks: dict[str, Block] = {
             name: lowering.block(name, constraint) for name, constraint in lowering.program.constraints.items()
         }
         self.form = self._assembled()
@@ -95,7 +95,7 @@ class LiveForm:
         """A constraint block was added."""
         self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
         before, self.form = self.form, self._assembled()
-        at_the_end = not self.lowering.has_auxiliary and self.form.n == before.n
+        at_the_end = not self.lowering.auxiliary and self.form.n == before.n
         if not self._is_flat or self.rows.lazy or not at_the_end or self._has_groups:
             return self.start_again()
         return self.hand_over(np.arange(before.rows.count, self.form.rows.count))
@@ -163,7 +163,7 @@ class LiveForm:
         return bool(self.form.group.size and self.form.group.max() >= 0)
 
     def _assembled(self) -> EvaluationForm:
-        return self.lowering.assemble(self._objective, [b for blocks in self._blocks.values() for b in blocks])
+        return self.lowering.assemble(self._objective, list(self._blocks.values()))
 
     def _renew_spaces(self) -> None:
         self.spaces = [KernelSpace(space) for space in self.form.spaces]

@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from milopt.compilation.curvature import curvature
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.lowering import Lowering, Witness
+from milopt.compilation.lowering import Lowering
+from milopt.compilation.selection import Witness, Witnesses
 from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.leaves import BagMax, Parameter
 from milopt.declaration.program import Program, leaves
@@ -43,7 +44,7 @@ class Session:
         solver: Solver,
         options: Options | None = None,
         *,
-        witnesses: Mapping[BagMax, Witness] | None = None,
+        witnesses: Witnesses | None = None,
         both_sides: bool = False,
     ) -> None:
         began = perf_counter()
@@ -79,7 +80,9 @@ class Session:
 
     def set_witnesses(self, witnesses: Mapping[BagMax, Witness]) -> None:
         """Choose the witnesses of the maxima on their other side."""
-        self.lowering.witnesses.update(witnesses)
+        for witness in witnesses.values():
+            self.lowering.linear.register_witness(witness)
+        self.lowering.maxima.witnesses.update(witnesses)
         self._refresh(witnesses)
 
     def set_objective(self, objective: Expression, *, maximize: bool = False) -> None:

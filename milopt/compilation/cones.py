@@ -1,0 +1,114 @@
+"""Lowering of scalar atoms: norms and quadratics as second-order cones, 1-norms as linear rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.curvature import symmetric_root
+from milopt.compilation.evaluation_form import Block
+from milopt.compilation.linear import Linear
+from milopt.compilation.rows import Rows, stack, unit_rows
+from milopt.compilation.standard_form import Cone
+from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.leaves import Atom, FunctionNorm, FunctionNormSquared, Norm, Norm1, QuadForm
+from milopt.errors import ConvexityError
+
+Scalars = list[tuple[Atom, Coefficient]]
+
+
+class Cones:
+    """Lowers the scalar atoms of one program."""
+
+    def __init__(self, linear: Linear) -> None:
+        self.linear = linear
+        self.auxiliary: list[Block] = []
+        self._columns: dict[Atom, int] = {}
+
+    def in_constraint(self, name: str, rows: Rows, scalars: Scalars) -> Block:
+        """rows + atoms >= 0, in which every atom must be subtracted; alone in a scalar row it is its own cone."""
+        for atom, coefficient in scalars:
+            if (coefficient.value().data > 0).any():
+                raise ConvexityError(wrong_side(atom, f"constraint {name!r}"))
+        if rows.count == 1 and len(scalars) == 1 and not isinstance(scalars[0][0], Norm1):
+            atom, coefficient = scalars[0]
+            weight = -float(coefficient.value().toarray()[0, 0])
+            if weight > 0:
+                cone = self._cone(name, name, atom, rows.left(sp.csr_array(np.array([[1.0 / weight]]))))
+                share = np.zeros(cone.count)
+                share[:2] = (0.5, -0.5) if _is_square(atom) else (1.0, 0.0)[: cone.count]
+                return replace(cone, share=share / weight)
+        for atom, coefficient in scalars:
+            rows = self.through_column(rows, atom, coefficient.value())
+        return plain(name, Cone.NONNEGATIVE, rows)
+
+    def through_column(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
+        """Add coefficient * t, with a column t >= atom."""
+        column = np.array([self._column(atom)])
+        unit = unit_rows(column, self.linear.width, self.linear.point_counts)
+        return rows.widened(self.linear.width).plus(unit.left(coefficient))
+
+    def _column(self, atom: Atom) -> int:
+        if atom not in self._columns:
+            name = f"{atom.word}{len(self._columns)}"
+            column = self.linear.add_columns(name, 1, scalar=True)
+            self._columns[atom] = int(column[0])
+            bound = unit_rows(column, self.linear.width, self.linear.point_counts)
+            if isinstance(atom, Norm1):
+                self.auxiliary.extend(self._absolute(name, atom, bound))
+            else:
+                self.auxiliary.append(self._cone(f"{name}.cone", "", atom, bound))
+        return self._columns[atom]
+
+    def _absolute(self, name: str, atom: Norm1, bound: Rows) -> list[Block]:
+        """bound >= sum s, s >= e, s >= -e."""
+        count = atom.inner.size
+        columns = self.linear.add_columns(f"{name}.absolute", count)
+        width, points = self.linear.width, self.linear.point_counts
+        inner = self.linear.inner(atom).widened(width)
+        size = unit_rows(columns, width, points)
+        minus = sp.csr_array(-sp.eye_array(count, format="csr"))
+        total = size.left(sp.csr_array(-np.ones((1, count))))
+        return [
+            plain(f"{name}.above", Cone.NONNEGATIVE, size.plus(inner.left(minus)), ""),
+            plain(f"{name}.below", Cone.NONNEGATIVE, size.plus(inner), ""),
+            plain(f"{name}.sum", Cone.NONNEGATIVE, bound.widened(width).plus(total), ""),
+        ]
+
+    def _cone(self, name: str, origin: str, atom: Atom, bound: Rows) -> Block:
+        """bound >= atom as one second-order cone; a square e'e <= b through ((1+b)/2, (1-b)/2, e)."""
+        head = bound.widened(self.linear.width)
+        if _is_square(atom):
+            half = head.left(sp.csr_array(np.array([[0.5], [-0.5]])))
+            head = Rows(half.A, half.E, half.g + 0.5)
+        space: int | None = None
+        parts = [head]
+        if isinstance(atom, (FunctionNorm, FunctionNormSquared)):
+            space = self.linear.place_of(atom.function)
+            if space is None:
+                parts.append(self.linear.dictionary_rows(atom.function))
+        elif isinstance(atom, Norm):
+            parts.append(self.linear.inner(atom))
+        elif isinstance(atom, QuadForm):
+            root = sp.csr_array(symmetric_root(atom.weight, atom.describe()))
+            parts.append(self.linear.inner(atom).left(root))
+        rows = stack([part.widened(self.linear.width) for part in parts])
+        none = np.full(rows.count, -1, dtype=np.intp)
+        return Block(name, Cone.SECOND_ORDER, rows, origin, np.zeros(rows.count, dtype=np.intp), none, none, space)
+
+
+def plain(name: str, cone: Cone, rows: Rows, origin: str | None = None) -> Block:
+    """Rows as they are, each its own declared entry."""
+    none = np.full(rows.count, -1, dtype=np.intp)
+    return Block(name, cone, rows, name if origin is None else origin, np.arange(rows.count), none, none)
+
+
+def wrong_side(atom: Atom, where: str) -> str:
+    """Why a convex atom cannot stand there."""
+    return f"{atom.describe()} in {where} is convex and stands where only a concave term may, so it is not a convex program."
+
+
+def _is_square(atom: Atom) -> bool:
+    return isinstance(atom, (QuadForm, FunctionNormSquared))

@@ -1,0 +1,178 @@
+"""Lowering of bag_max: witnesses on its other side, epigraph rows on its convex side.
+
+On the convex side a maximum becomes one row an instance: in place when it is the only maximum of its row, through an
+epigraph column t >= every instance's value otherwise. On the other side each entry is replaced by its witness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.evaluation_form import Block, Index
+from milopt.compilation.linear import Linear
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.rows import Rows, unit_rows
+from milopt.compilation.selection import Witness, Witnesses, instances_of, mean_selection
+from milopt.compilation.standard_form import Cone
+from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.expression import Expression
+from milopt.declaration.leaves import BagMax
+
+Entries = list[tuple[BagMax, sp.csr_array]]
+"""Maxima on their convex side with their coefficients, explicit zeros kept."""
+
+
+class Maxima:
+    """Lowers the maxima of one program."""
+
+    def __init__(self, linear: Linear, witnesses: Witnesses, both_sides: bool) -> None:
+        self.linear = linear
+        self.witnesses: dict[BagMax, Witness] = dict(witnesses)
+        self.both_sides = both_sides
+        """Put witnesses on the convex side too (the papers' alternation)."""
+        self.ceilings: dict[BagMax, Vector] = {}
+        """Upper bounds of maxima, which stand in the objective for entries whose witness is open."""
+        self.auxiliary: list[Block] = []
+        self._columns: dict[BagMax, Index] = {}
+
+    def in_objective(self, rows: Rows, atom: BagMax, coefficient: Coefficient) -> Rows:
+        """A maximum in a minimised objective."""
+        needed, convex = self._sides(coefficient, convex_sign=+1)
+        rows = self._witnessed(rows, atom, needed)
+        released = self._released(atom)
+        if released.any() and needed.nnz:
+            ceiling = np.where(released, self.ceilings.get(atom, np.full(released.size, np.inf)), 0.0)
+            # A coefficient of zero times an infinite ceiling counts as nothing.
+            used = needed.tocoo()
+            rows = Rows(rows.A, rows.E, rows.g + float(np.sum(used.data * ceiling[used.coords[1]])))
+        return self.through_columns(rows, atom, convex)
+
+    def in_constraint(
+        self, rows: Rows, maxima: list[tuple[BagMax, Coefficient]]
+    ) -> tuple[Rows, Entries, Index]:
+        """Maxima in `expression >= 0`: (rows with witnesses in place, entries left to expand, rows that stay)."""
+        kept = np.ones(rows.count, dtype=bool)
+        convex: Entries = []
+        for atom, coefficient in maxima:
+            needed, mine = self._sides(coefficient, convex_sign=-1)
+            kept &= np.asarray(abs(needed) @ self._released(atom).astype(float)) == 0
+            rows = self._witnessed(rows, atom, needed)
+            if mine.nnz:
+                convex.append((atom, mine))
+        return rows, convex, np.flatnonzero(kept)
+
+    def block(self, name: str, rows: Rows, convex: Entries, kept: Index) -> Block:
+        """The rows that stay, each with a maximum on its convex side expanded to one row an instance."""
+        if kept.size < rows.count:
+            rows, convex = rows.take(kept), [(atom, sp.csr_array(c[kept])) for atom, c in convex]
+        block = self._expanded(name, rows, convex)
+        return replace(block, declared=kept[block.declared])
+
+    def through_columns(self, rows: Rows, atom: BagMax, coefficient: sp.csr_array) -> Rows:
+        """Replace entries of a maximum by epigraph columns."""
+        if not coefficient.nnz:
+            return rows
+        columns = self._epigraph_columns(atom, np.unique(coefficient.indices).astype(np.intp))
+        shape = (coefficient.shape[0], self.linear.width)
+        pick = sp.csr_array((coefficient.data, columns[coefficient.indices], coefficient.indptr), shape=shape)
+        wide = rows.widened(self.linear.width)
+        return Rows(sp.csr_array(wide.A + pick), wide.E, wide.g)
+
+    # -- sides ---------------------------------------------------------------------------------------------------
+
+    def _sides(self, coefficient: Coefficient, convex_sign: int) -> tuple[sp.csr_array, sp.csr_array]:
+        """(entries that need witnesses, entries on the convex side), each with the coefficient's values."""
+        values = coefficient.value()
+        if self.both_sides:
+            return values, sp.csr_array(values.shape)
+        signs = coefficient.signs()
+        convex = _only(signs, signs.data == convex_sign)
+        # A structural entry whose parameter is zero now keeps its place, so that it can change without a rebuild.
+        convex.data = _at(values, convex)
+        other = _only(signs, signs.data == -convex_sign)
+        other.data = _at(values, other)
+        return other, convex
+
+    def _witnessed(self, rows: Rows, atom: BagMax, coefficient: sp.csr_array) -> Rows:
+        if not coefficient.nnz:
+            return rows
+        chosen = self.witnesses.get(atom)
+        if isinstance(chosen, Expression):
+            stand_ins, _ = self.linear.split(chosen)
+            added = stand_ins.left(coefficient)
+        else:
+            selection = mean_selection(atom) if chosen is None else chosen
+            added = self.linear.inner(atom).left(sp.csr_array(coefficient @ selection))
+        return rows.widened(self.linear.width).plus(added.widened(self.linear.width))
+
+    def _released(self, atom: BagMax) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Per bag, whether its witness is open (a zero row of the selection)."""
+        chosen = self.witnesses.get(atom)
+        if chosen is None or isinstance(chosen, Expression):
+            return np.zeros(len(atom.over), dtype=bool)
+        return np.asarray(np.diff(chosen.indptr) == 0)
+
+    # -- epigraphs -----------------------------------------------------------------------------------------------
+
+    def _epigraph_columns(self, atom: BagMax, entries: Index) -> Index:
+        """Per bag, its epigraph column; new ones are made, with their rows, for bags that have none."""
+        known = self._columns.setdefault(atom, np.full(len(atom.over), -1, dtype=np.intp))
+        new = entries[known[entries] < 0]
+        if new.size:
+            name = f"max{len(self.auxiliary)}"
+            known[new] = self.linear.add_columns(name, new.size)
+            place, instance = instances_of(atom, new)
+            minus = sp.csr_array(-sp.eye_array(instance.size, format="csr"))
+            below = self.linear.inner(atom).take(instance).left(minus)
+            above = unit_rows(known[new][place], self.linear.width, self.linear.point_counts)
+            rows = above.plus(below.widened(self.linear.width))
+            block = Block(f"{name}.epigraph", Cone.NONNEGATIVE, rows, "", new[place], instance, place)
+            self.auxiliary.append(block)
+        return known
+
+    def _expanded(self, name: str, rows: Rows, convex: Entries) -> Block:
+        """Rows with one maximum become one row an instance; rows with more go through epigraph columns."""
+        counts = np.zeros(rows.count, dtype=np.intp)
+        for _, coefficient in convex:
+            counts += np.diff(coefficient.indptr)
+        single: Entries = []
+        for atom, coefficient in convex:
+            owner = np.repeat(np.arange(rows.count), np.diff(coefficient.indptr))
+            rows = self.through_columns(rows, atom, _only(coefficient, counts[owner] > 1))
+            single.append((atom, _only(coefficient, counts[owner] == 1)))
+        copies = np.ones(rows.count, dtype=np.intp)
+        for atom, coefficient in single:
+            copies[np.diff(coefficient.indptr) > 0] = atom.over.sizes[coefficient.indices]
+        declared = np.repeat(np.arange(rows.count), copies)
+        instance = np.full(declared.size, -1, dtype=np.intp)
+        first = np.cumsum(copies) - copies
+        total = rows.take(declared)
+        for atom, coefficient in single:
+            owner = np.flatnonzero(np.diff(coefficient.indptr))
+            place, flat = instances_of(atom, coefficient.indices.astype(np.intp))
+            at = first[owner][place] + flat - atom.over.offsets[coefficient.indices][place]
+            instance[at] = flat
+            shape = (declared.size, int(atom.over.offsets[-1]))
+            pick = sp.csr_array((coefficient.data[place], (at, flat)), shape=shape)
+            total = total.widened(self.linear.width).plus(self.linear.inner(atom).left(pick).widened(self.linear.width))
+        group = np.where(instance >= 0, np.cumsum(copies > 1)[declared] - 1, -1)
+        group[copies[declared] == 1] = -1
+        return Block(name, Cone.NONNEGATIVE, total, name, declared, instance, group)
+
+
+def _only(matrix: sp.csr_array, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> sp.csr_array:
+    """The flagged entries, explicit zeros among them kept."""
+    counts = np.add.reduceat(np.append(keep, False).astype(np.intp), matrix.indptr[:-1]) if keep.size else None
+    lengths = np.diff(matrix.indptr)
+    per_row = np.zeros(lengths.size, dtype=np.intp) if counts is None else np.where(lengths > 0, counts, 0)
+    indptr = np.concatenate([[0], np.cumsum(per_row)])
+    return sp.csr_array((matrix.data[keep], matrix.indices[keep], indptr), shape=matrix.shape)
+
+
+def _at(values: sp.csr_array, pattern: sp.csr_array) -> Vector:
+    """The values at a pattern's entries."""
+    places = pattern.tocoo().coords
+    return np.asarray(values[places[0], places[1]], dtype=float).ravel() if places[0].size else np.zeros(0)

@@ -1,0 +1,38 @@
+"""Witnesses of a bag_max: a (bags x instances) matrix with one instance a bag, the bag's mean, or an open (zero) row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.evaluation_form import Index
+from milopt.declaration.expression import Expression
+from milopt.declaration.leaves import BagMax
+
+Witness: TypeAlias = sp.csr_array | Expression
+"""A selection matrix, or an expression with an entry a bag that stands in for the maximum."""
+Witnesses: TypeAlias = Mapping[BagMax, Witness]
+
+
+def mean_selection(atom: BagMax) -> sp.csr_array:
+    """Each bag's mean."""
+    bags = atom.over
+    return sp.csr_array(sp.diags_array(1.0 / bags.sizes) @ bags.membership.T)
+
+
+def one_hot_selection(atom: BagMax, index: Index) -> sp.csr_array:
+    """One instance a bag, by flat index; -1 leaves the bag open."""
+    fixed = np.flatnonzero(index >= 0)
+    shape = (len(atom.over), int(atom.over.offsets[-1]))
+    return sp.csr_array((np.ones(fixed.size), (fixed, index[fixed])), shape=shape)
+
+
+def instances_of(atom: BagMax, bags: Index) -> tuple[Index, Index]:
+    """For a list of bags: (place in the list, flat instance) of all their instances, in order."""
+    sizes = atom.over.sizes[bags]
+    place = np.repeat(np.arange(bags.size), sizes)
+    first = np.cumsum(sizes) - sizes
+    return place, np.arange(place.size) - first[place] + atom.over.offsets[bags][place]

@@ -1,0 +1,118 @@
+"""The declared blocks of a program, a table for each sort: variables, functions, parameters, constraints, atoms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt.compilation.analysis import OBJECTIVE, Side, sides
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.standard_form import Cone
+from milopt.declaration.expression import Expression
+from milopt.declaration.leaves import Atom, BagMax
+from milopt.declaration.program import Program
+from milopt.inspection.lowered import evaluated_points
+from milopt.inspection.table import Table
+
+_SIGNS = {1: ">= 0", -1: "<= 0", 0: "any"}
+_CONES = {Cone.ZERO: "= 0", Cone.NONNEGATIVE: ">= 0", Cone.SECOND_ORDER: "second-order cone"}
+
+
+def variable_table(program: Program) -> Table:
+    """Name, size, bounds, integrality."""
+    rows = tuple(
+        (v.name, "scalar" if not v.shape else str(v.size), _bounds(v.lower, v.upper), "integer" if v.integer else "")
+        for v in program.variables.values()
+    )
+    return Table("variables", ("name", "size", "bounds", ""), rows, frozenset({"size"}))
+
+
+def function_table(program: Program) -> Table:
+    """Name, kernel, and at how many points each function is evaluated."""
+    rows = tuple(
+        (
+            f.name,
+            repr(f.kernel),
+            str(evaluated_points(program, f)),
+            "" if f.dictionary is None else str(f.dictionary.shape[0]),
+        )
+        for f in program.functions.values()
+    )
+    return Table("functions", ("name", "kernel", "points", "dictionary"), rows, frozenset({"points", "dictionary"}))
+
+
+def parameter_table(program: Program) -> Table:
+    """Name, size, sign, whether there is a value."""
+    rows = tuple(
+        (p.name, "scalar" if not p.shape else str(p.size), _SIGNS[p.sign], "not set" if p.value is None else "set")
+        for p in program.parameters.values()
+    )
+    return Table("parameters", ("name", "size", "sign", "value"), rows, frozenset({"size"}))
+
+
+def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
+    """Declared rows and what they became; rows that no one declared (epigraphs, absolute values) last."""
+    rows = [
+        (
+            name,
+            str(constraint.expression.size),
+            "" if form is None else str(sum(block.count for block in form.blocks if block.origin == name)),
+            _sense(name, constraint.equality, form),
+            constraint.expression.describe(),
+        )
+        for name, constraint in program.constraints.items()
+    ]
+    for block in () if form is None else form.blocks:
+        if not block.origin:
+            rows.append((block.name, "0", str(block.count), _CONES[block.cone], "auxiliary"))
+    header = ("name", "declared rows", "lowered rows", "sense", "of")
+    return Table("constraints", header, tuple(rows), frozenset(header[1:3]))
+
+
+def atom_table(program: Program) -> Table:
+    """Every atom and the side on which it stands; the bags of a bag_max side by side."""
+    rows = [(side.atom.describe(), _place(side.where), _side_words(side)) for side in sides(program)]
+    places = [(OBJECTIVE, program.minimized(), 1.0)]
+    places += [(name, constraint.expression, -1.0) for name, constraint in program.constraints.items()]
+    for where, expression, convex_sign in places:
+        rows += [(what, _place(where), side) for what, side in _scalar_atoms(expression, convex_sign)]
+    return Table("atoms", ("atom", "in", "side"), tuple(rows))
+
+
+def _scalar_atoms(expression: Expression, convex_sign: float) -> list[tuple[str, str]]:
+    found = []
+    for leaf, coefficient in expression.terms:
+        if isinstance(leaf, Atom) and not isinstance(leaf, BagMax):
+            signs = {0.0} if coefficient.products else set(np.sign(coefficient.matrix.data).tolist()) - {0.0}
+            side = "convex" if signs <= {convex_sign} else "concave" if signs == {-convex_sign} else "either"
+            found.append((leaf.describe(), side if signs else "dropped"))
+    return found
+
+
+def _side_words(side: Side) -> str:
+    rows = int(side.atom.over.sizes[side.convex].sum())
+    epigraph = f" (epigraph {rows} rows)" if side.convex.size else ""
+    return (
+        f"{side.convex.size} bags convex side{epigraph}, {side.witness.size} bags need a witness, "
+        f"{side.dropped.size} dropped"
+    )
+
+
+def _place(where: str) -> str:
+    return "the objective" if where == OBJECTIVE else repr(where)
+
+
+def _sense(name: str, equality: bool, form: EvaluationForm | None) -> str:
+    cones = [] if form is None else [block.cone for block in form.blocks if block.origin == name]
+    return ", ".join(dict.fromkeys(_CONES[cone] for cone in cones)) or ("= 0" if equality else ">= 0")
+
+
+def _bounds(lower: Vector, upper: Vector) -> str:
+    if not lower.size or (np.isneginf(lower).all() and np.isposinf(upper).all()):
+        return "free"
+    return f"{_ends(lower)} .. {_ends(upper)}"
+
+
+def _ends(bound: Vector) -> str:
+    low, high = float(bound.min()), float(bound.max())
+    return f"{low:.4g}" if low == high else f"[{low:.4g} to {high:.4g}]"

@@ -1,0 +1,68 @@
+"""What kind of program it is, told by its blocks alone: no parameter needs a value, no kernel is evaluated.
+
+    objective   squares: quadratic        norms: second-order cones     norm1, bag_max: linear, by more rows
+    rows        squares and norms: second-order cones
+
+A program with a bag_max on its other side is DC; its features are those of the convex program at each choice of
+witnesses.
+"""
+
+from __future__ import annotations
+
+from milopt.compilation.analysis import witnessed
+from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.expression import Expression, Leaf
+from milopt.declaration.leaves import FunctionNorm, FunctionNormSquared, Norm, QuadForm
+from milopt.declaration.program import Program
+from milopt.inspection.curvature_verdict import verdict
+from milopt.solving.solver import Feature
+
+_SQUARES = (QuadForm, FunctionNormSquared)
+_NORMS = (Norm, FunctionNorm)
+
+
+def kind(program: Program) -> str:
+    """LP, QP, SOCP, MILP, MIQP, MISOCP or DC."""
+    return "DC" if witnessed(program) else step_kind(program)
+
+
+def step_kind(program: Program) -> str:
+    """The kind once witnesses are chosen."""
+    found = _by_blocks(program)
+    base = "LP"
+    if Feature.QUADRATIC in found:
+        base = "QP"
+    if Feature.SECOND_ORDER in found:
+        base = "SOCP"
+    if Feature.INTEGER not in found:
+        return base
+    return "MILP" if base == "LP" else f"MI{base}"
+
+
+def features(program: Program) -> frozenset[Feature]:
+    """What a solver must take; a quadratic objective that is found to bend down adds `NONCONVEX`."""
+    found = _by_blocks(program)
+    if Feature.QUADRATIC in found and not verdict(program).convex:
+        found.add(Feature.NONCONVEX)
+    return frozenset(found)
+
+
+def _by_blocks(program: Program) -> set[Feature]:
+    found = {Feature.LINEAR}
+    if _has(program.objective, _SQUARES):
+        found.add(Feature.QUADRATIC)
+    constraints = [constraint.expression for constraint in program.constraints.values()]
+    if _has(program.objective, _NORMS) or any(_has(e, _SQUARES + _NORMS) for e in constraints):
+        found.add(Feature.SECOND_ORDER)
+    if any(variable.integer and variable.size for variable in program.variables.values()):
+        found.add(Feature.INTEGER)
+    return found
+
+
+def _has(expression: Expression, atoms: tuple[type[Leaf], ...]) -> bool:
+    return any(isinstance(leaf, atoms) and _occurs(coefficient) for leaf, coefficient in expression.terms)
+
+
+def _occurs(coefficient: Coefficient) -> bool:
+    """Not times a plain zero; a parameter may be zero now and something else later."""
+    return bool(coefficient.products) or bool(coefficient.matrix.count_nonzero())

@@ -1,0 +1,78 @@
+"""The evaluation form of a program where it costs little, and the reason in words where it cannot be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milopt.compilation.analysis import witnessed
+from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.lowering import Lowering
+from milopt.compilation.selection import one_hot_selection
+from milopt.declaration.leaves import Evaluation, Function
+from milopt.declaration.program import Program, leaves
+from milopt.errors import MiloptError
+from milopt.solving.lazy import LazyRows
+
+LARGEST_KERNEL = 4_000_000
+"""Entries of a kernel over a dictionary up to which looking at a program computes it."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A form, or the reason why there is none."""
+
+    form: EvaluationForm | None
+    reason: str = ""
+
+
+def lowered(program: Program) -> Lowered:
+    """The program at bag means."""
+    reason = _too_large(program)
+    if reason:
+        return Lowered(None, reason)
+    try:
+        return Lowered(Lowering(program).form())
+    except MiloptError as error:
+        return Lowered(None, str(error))
+
+
+def sample(program: Program) -> tuple[EvaluationForm, Index]:
+    """A form and rows of it with the pattern of the whole, touching few points: first instances stand for each bag."""
+    first = {atom: one_hot_selection(atom, atom.over.offsets[:-1]) for atom in witnessed(program)}
+    form = Lowering(program, first).form()
+    return form, LazyRows(form, wanted=True).active
+
+
+def touched_points(form: EvaluationForm, active: Index | None = None) -> int:
+    """At how many points these rows, the cones and the objective evaluate functions."""
+    rows = form.rows if active is None else form.rows.take(active)
+    total = 0
+    for k in range(len(form.spaces)):
+        used: list[Index] = [rows.E[k].indices, np.flatnonzero(form.objective.p[k])]
+        used += [square.rows.E[k].indices for square in form.objective.squares]
+        total += int(np.unique(np.concatenate(used)).size)
+    return total
+
+
+def evaluated_points(program: Program, function: Function) -> int:
+    """At how many points a program evaluates a function, the same array counted once."""
+    arrays = {}
+    for expression in (program.objective, *(c.expression for c in program.constraints.values())):
+        for leaf in leaves(expression):
+            if isinstance(leaf, Evaluation) and leaf.function is function:
+                arrays[id(leaf.points)] = leaf.points.shape[0]
+    return sum(arrays.values())
+
+
+def _too_large(program: Program) -> str:
+    for function in program.functions.values():
+        if function.dictionary is not None:
+            size, points = function.dictionary.shape[0], evaluated_points(program, function)
+            if size * max(points, size) > LARGEST_KERNEL:
+                return (
+                    f"the kernel of {function.name} between {points} points and {size} dictionary atoms is large, "
+                    "and computed only to solve"
+                )
+    return ""

@@ -1,0 +1,115 @@
+"""A program at a glance: its blocks, the sides of its atoms, its sizes and coefficient ranges, and what to beware of.
+
+Everything is read from the declaration and the evaluation form (a DC program's at bag means), so that no kernel
+between all instances is evaluated: coefficient ranges are those of variables and of evaluations f(x), not of
+coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.standard_form import Cone
+from milopt.declaration.program import Program
+from milopt.errors import MiloptError
+from milopt.inspection.blocks import atom_table, constraint_table, function_table, parameter_table, variable_table
+from milopt.inspection.curvature_verdict import sentence, verdict
+from milopt.inspection.kind import kind, step_kind
+from milopt.inspection.lowered import lowered
+from milopt.inspection.ranges import Range, ranges
+from milopt.inspection.table import Table
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A headline, tables, and sentences of warning."""
+
+    headline: str
+    tables: tuple[Table, ...]
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [self.headline, *(str(table) for table in self.tables)]
+        if self.warnings:
+            parts.append("\n".join(["warnings", *(f"  {warning}" for warning in self.warnings)]))
+        return "\n\n".join(parts)
+
+    def html(self) -> str:
+        """The same for a notebook, every text escaped."""
+        warnings = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
+        return (
+            f"<div><p><b>{escape(self.headline)}</b></p>"
+            + "".join(table.html() for table in self.tables)
+            + (f"<ul>{warnings}</ul>" if warnings else "")
+            + "</div>"
+        )
+
+
+def summarise(program: Program) -> Summary:
+    """The summary; never fails on a program that could be declared: what cannot be known is said to be so."""
+    low = lowered(program)
+    tables = [
+        variable_table(program),
+        function_table(program),
+        parameter_table(program),
+        constraint_table(program, low.form),
+    ]
+    warnings: list[str] = []
+    try:
+        tables.append(atom_table(program))
+        word = _kind_words(program)
+    except MiloptError as error:
+        word = "kind unknown"
+        warnings.append(str(error))
+    if low.form is not None:
+        found = ranges(low.form)
+        tables += [size_table(low.form), range_table(found)]
+        warnings += [one.warning() for one in found if one.is_wide]
+    elif low.reason not in warnings:
+        warnings.append(f"Sizes and ranges are left out: {low.reason.rstrip('.')}.")
+    bends = sentence(verdict(program))
+    if bends:
+        warnings.append(bends)
+    verb = "maximise" if program.maximizes else "minimise"
+    headline = f"{program.name}: {word}, {verb} {program.objective.describe()}"
+    return Summary(headline, tuple(table for table in tables if table.rows), tuple(warnings))
+
+
+def size_table(form: EvaluationForm) -> Table:
+    """Rows, columns, non-zeros and cones of the evaluation form."""
+    rows = [("rows", str(form.rows.count), "all epigraph rows included")]
+    rows.append(("columns", str(form.n), f"{int(form.integer.sum())} of them integer" if form.integer.any() else ""))
+    for space, e in zip(form.spaces, form.rows.E, strict=True):
+        name = space.function.name
+        rows.append((f"evaluations of {name}", str(space.count), f"{e.nnz} non-zeros; at most so many coordinates"))
+    rows.append(("non-zeros", str(form.rows.A.nnz), "of the columns in the rows"))
+    squares = len(form.objective.squares) + sum(1 for ridge in form.objective.ridge if ridge)
+    if squares:
+        rows.append(("squares in the objective", str(squares), ""))
+    for cone in Cone:
+        blocks = [block for block in form.blocks if block.cone is cone]
+        if cone is Cone.SECOND_ORDER and blocks:
+            sizes = ", ".join(f"{b.name} {b.count}{_and_function(form, b.space)}" for b in blocks)
+            rows.append((f"{cone.value} cones", str(len(blocks)), f"rows each: {sizes}"))
+        elif blocks:
+            rows.append((f"{cone.value} rows", str(sum(block.count for block in blocks)), ""))
+    return Table("sizes", ("what", "count", "remark"), tuple(rows), frozenset({"count"}))
+
+
+def range_table(found: tuple[Range, ...]) -> Table:
+    """The sizes of coefficients."""
+    rows = tuple((one.what, f"{one.smallest:.3g}", f"{one.largest:.3g}", f"{one.ratio:.1e}") for one in found)
+    return Table(
+        "coefficients", ("of", "smallest", "largest", "ratio"), rows, frozenset({"smallest", "largest", "ratio"})
+    )
+
+
+def _and_function(form: EvaluationForm, space: int | None) -> str:
+    return "" if space is None else f" and {form.spaces[space].function.name}"
+
+
+def _kind_words(program: Program) -> str:
+    word = kind(program)
+    return f"DC (each convex step is of kind {step_kind(program)})" if word == "DC" else word

@@ -1,0 +1,49 @@
+"""Tables as aligned text and as HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, a header and rows of text."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: frozenset[str] = frozenset()
+    """Columns, by their header, that are aligned to the right."""
+
+    def __str__(self) -> str:
+        everything = (self.header, *self.rows)
+        widths = [max(len(row[k]) for row in everything) for k in range(len(self.header))]
+        lines = [self.title] if self.title else []
+        lines += ["  " + self._line(row, widths) for row in everything]
+        return "\n".join(lines)
+
+    def _line(self, row: tuple[str, ...], widths: list[int]) -> str:
+        cells = (
+            cell.rjust(width) if name in self.numeric else cell.ljust(width)
+            for name, cell, width in zip(self.header, row, widths, strict=True)
+        )
+        return "  ".join(cells).rstrip()
+
+    def html(self) -> str:
+        """The same as an HTML table, every text escaped."""
+        head = "".join(f"<th{self._style(name)}>{escape(name)}</th>" for name in self.header)
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f"<td{self._style(name)}>{escape(cell)}</td>" for name, cell in zip(self.header, row, strict=True)
+            )
+            + "</tr>"
+            for row in self.rows
+        )
+        return (
+            f"<table><caption>{escape(self.title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+    def _style(self, name: str) -> str:
+        return f' style="text-align:{"right" if name in self.numeric else "left"}"'
