@@ -1,6 +1,6 @@
 """The one exception tree: every mistake a person can make ends in a `MiloptError` of one sentence.
 
-`exit_code` is what the command line returns for it: 2 for bad input, 3 for an uncertified point, 4 for a missing solver.
+`exit_code` is what the command line returns for it: 2 bad input, 3 an uncertified point, 4 a missing solver.
 """
 
 from __future__ import annotations

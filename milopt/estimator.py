@@ -98,7 +98,7 @@ class BagClassifier(ABC):
         labels = np.asarray(y)
         self.classes_, place = np.unique(labels, return_inverse=True)
         if self.classes_.size != 2:
-            return np.asarray(labels, dtype=object)  # type: ignore[return-value]  # as_signs says what is wrong
+            return np.asarray(labels, dtype=object)  # as_signs says what is wrong
         return np.where(place.ravel() == 1, 1.0, -1.0)
 
     def _declared(self, bags: Bags, y: npt.NDArray[np.float64], sample_weight: npt.ArrayLike | None) -> Program:

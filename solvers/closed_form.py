@@ -139,6 +139,7 @@ class _Symmetric:
         size = matrix.shape[0]
         self.size = size
         self.vectors: Matrix | None = None
+        self.cholesky: Matrix
         largest = float(np.abs(matrix).max(initial=0.0))
         self.cholesky, info = dpotrf(matrix, lower=1, clean=0) if size else (matrix, 0)
         self.definite = info == 0 and bool(np.all(self.cholesky.diagonal() ** 2 > 1e-11 * largest))

@@ -107,7 +107,7 @@ def plain(name: str, cone: Cone, rows: Rows, origin: str | None = None) -> Block
 
 def wrong_side(atom: Atom, where: str) -> str:
     """Why a convex atom cannot stand there."""
-    return f"{atom.describe()} in {where} is convex and stands where only a concave term may, so it is not a convex program."
+    return f"{atom.describe()} in {where} is convex and stands where only a concave term may: not a convex program."
 
 
 def _is_square(atom: Atom) -> bool:

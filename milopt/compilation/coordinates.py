@@ -1,4 +1,4 @@
-"""From evaluation form to standard form by coordinates: f(x_p) = L_p beta, ||f|| = ||beta||, over touched points only."""
+"""From evaluation form to standard form by coordinates over touched points: f(x_p) = L_p beta, ||f|| = ||beta||."""
 
 from __future__ import annotations
 

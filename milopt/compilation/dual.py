@@ -7,7 +7,8 @@ multipliers z in K* minimise
 
 where strictly convex columns are eliminated (x = W^-1 (A'z - q + r)), a free linear column becomes the equality
 A_j'z = q_j, one with a single bound an inequality (or a bound on z when it occurs in one row only), and one with both
-bounds has r+, r- of its own. The dual's multipliers are the primal's columns; f = sum_p ((E_f'z - p_f)/c_f)_p K(x_p, .).
+bounds has r+, r- of its own. The dual's multipliers are the primal's columns, and
+f = sum_p ((E_f'z - p_f)/c_f)_p K(x_p, .).
 """
 
 from __future__ import annotations
@@ -129,7 +130,8 @@ class Dual(Compiled):
         for space, e, p, ridge in zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True):
             used = np.unique(np.concatenate([e.indices, np.flatnonzero(p)])).astype(np.intp)
             if used.size > e.shape[0] and not p.any():
-                pieces.append(Piece(_widened(sp.eye_array(e.shape[0], format="csr"), self._width), space.reduced(e) / ridge))
+                unit = sp.csr_array(sp.eye_array(e.shape[0], format="csr"))
+                pieces.append(Piece(_widened(unit, self._width), space.reduced(e) / ridge))
             elif used.size:
                 gram = space.gram(used, used) / ridge
                 pieces.append(Piece(_widened(sp.csr_array(e[:, used].T), self._width), (gram + gram.T) / 2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import Index, Space
@@ -55,8 +54,9 @@ class KernelSpace:
         if half is None:
             order = np.argsort(self.place[used])
             half = self._columns[:, : self.touched.size] @ sp.csr_array(weights[:, order].T)
-        product = np.asarray(rows @ half)
-        return (product + product.T) / 2
+        product: Matrix = np.asarray(rows @ half)
+        symmetric: Matrix = (product + product.T) / 2
+        return symmetric
 
     def values(self, coefficients: Vector) -> Vector:
         """f at all points, for f = sum_p a_p K(x_p, .)."""
@@ -74,7 +74,7 @@ class KernelSpace:
         if not support.size:
             return 0.0
         a = coefficients[support]
-        return float(np.sqrt(max(0.0, a @ self.gram(support, support) @ a)))
+        return float(np.sqrt(max(0.0, float(a @ self.gram(support, support) @ a))))
 
 
 class Whitening:
@@ -141,6 +141,5 @@ def _stacked(points: tuple[Points, ...]) -> Points:
     if len(points) == 1:
         return points[0]
     if any(sp.issparse(p) for p in points):
-        return sp.csr_array(sp.vstack(points, format="csr"))
-    stacked: npt.NDArray[np.float64] = np.vstack(points)  # type: ignore[arg-type]  # all dense here
-    return stacked
+        return sp.csr_array(sp.vstack([sp.csr_array(p) for p in points], format="csr"))
+    return np.vstack([np.asarray(p) for p in points])

@@ -50,9 +50,7 @@ class Maxima:
             rows = Rows(rows.A, rows.E, rows.g + float(np.sum(used.data * ceiling[used.coords[1]])))
         return self.through_columns(rows, atom, convex)
 
-    def in_constraint(
-        self, rows: Rows, maxima: list[tuple[BagMax, Coefficient]]
-    ) -> tuple[Rows, Entries, Index]:
+    def in_constraint(self, rows: Rows, maxima: list[tuple[BagMax, Coefficient]]) -> tuple[Rows, Entries, Index]:
         """Maxima in `expression >= 0`: (rows with witnesses in place, entries left to expand, rows that stay)."""
         kept = np.ones(rows.count, dtype=bool)
         convex: Entries = []

@@ -1,4 +1,4 @@
-"""Witnesses of a bag_max: a (bags x instances) matrix with one instance a bag, the bag's mean, or an open (zero) row."""
+"""Witnesses of a bag_max: a (bags x instances) matrix; a row is one instance, the bag's mean, or open (zero)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from milopt.declaration.leaves import BagMax
 Witness: TypeAlias = sp.csr_array | Expression
 """A selection matrix, or an expression with an entry a bag that stands in for the maximum."""
 Witnesses: TypeAlias = Mapping[BagMax, Witness]
+Selections: TypeAlias = dict[BagMax, Index]
+"""Per maximum, a flat instance a bag; -1 leaves the bag open."""
 
 
 def mean_selection(atom: BagMax) -> sp.csr_array:
@@ -28,6 +30,11 @@ def one_hot_selection(atom: BagMax, index: Index) -> sp.csr_array:
     fixed = np.flatnonzero(index >= 0)
     shape = (len(atom.over), int(atom.over.offsets[-1]))
     return sp.csr_array((np.ones(fixed.size), (fixed, index[fixed])), shape=shape)
+
+
+def one_hot(selections: Selections) -> dict[BagMax, Witness]:
+    """Selections as witnesses."""
+    return {atom: one_hot_selection(atom, index) for atom, index in selections.items()}
 
 
 def instances_of(atom: BagMax, bags: Index) -> tuple[Index, Index]:

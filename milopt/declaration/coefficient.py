@@ -9,7 +9,7 @@ parameter can change its value between solves without the expression being writt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -92,5 +92,6 @@ def identity_matrix(size: int) -> sp.csr_array:
     return sp.eye_array(size, format="csr")
 
 
-def _csr(matrix: object) -> sp.csr_array:
-    return sp.csr_array(matrix)
+def _csr(matrix: Any) -> sp.csr_array:
+    result: sp.csr_array = sp.csr_array(matrix)
+    return result

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from milopt.declaration.bags import Bags
 
 Vector: TypeAlias = npt.NDArray[np.float64]
-Shape: TypeAlias = tuple[()] | tuple[int]
+Shape: TypeAlias = tuple[int, ...]
+"""() or (n,)."""
 Term: TypeAlias = "tuple[Leaf, Coefficient]"
 Operand: TypeAlias = "Expression | float | npt.ArrayLike"
 
@@ -86,7 +87,7 @@ class Expression:
         return _matrix_times(_numbers(other).T, self)
 
     def __rmatmul__(self, other: npt.ArrayLike | sp.sparray) -> Expression:
-        return _matrix_times(other if sp.issparse(other) else _numbers(other), self)
+        return _matrix_times(sp.csr_array(other) if sp.issparse(other) else _numbers(other), self)
 
     def sum(self) -> Expression:
         """The sum of the entries, a scalar."""
@@ -193,13 +194,13 @@ def as_expression(value: Operand) -> Expression:
     numbers = _numbers(value)
     if numbers.ndim > 1:
         raise DeclarationError(f"Expressions are scalars or vectors; got an array of shape {numbers.shape}.")
-    return Expression(numbers.shape, np.atleast_1d(numbers).copy(), ())  # type: ignore[arg-type]  # ndim is 0 or 1
+    return Expression(numbers.shape, np.atleast_1d(numbers).copy(), ())
 
 
 def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
     """Row sums of the absolute positive (np.maximum) or negative (np.minimum) part."""
     part = sp.csr_array((abs(side(matrix.data, 0)), matrix.indices, matrix.indptr), shape=matrix.shape)
-    return np.asarray(part.sum(axis=1)).ravel()
+    return np.asarray(part @ np.ones(matrix.shape[1]))
 
 
 def _numbers(value: object) -> Vector:
@@ -255,7 +256,8 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
             f"`*` is entry by entry; for the matrix of shape {factor.shape} write `matrix @ expression`."
         )
     if factor.ndim == 0:
-        terms = [(leaf, c.left(factor * sp.eye_array(expression.size, format="csr"))) for leaf, c in expression.terms]
+        scaling = sp.csr_array(sp.diags_array(np.full(expression.size, float(factor))))
+        terms = [(leaf, coefficient.left(scaling)) for leaf, coefficient in expression.terms]
         return Expression(expression.shape, expression.constant * factor, terms, expression.bags)
     if expression.shape and expression.shape != factor.shape:
         raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")
@@ -280,14 +282,13 @@ def _product(a: Expression, b: Expression) -> Expression:
     return _sum(Expression(shape, np.zeros(rest.size), terms, bags), moved)
 
 
-def _matrix_times(matrix: Vector | sp.sparray, expression: Expression) -> Expression:
+def _matrix_times(matrix: Vector | sp.csr_array, expression: Expression) -> Expression:
     """matrix @ expression, or vector @ expression."""
     if matrix.ndim == 0:
         raise DeclarationError("`@` needs a vector or a matrix on its left; write `*` for a number.")
-    columns = matrix.shape[-1]
-    if not expression.shape or columns != expression.size:
+    if not expression.shape or matrix.shape[-1] != expression.size:
         raise DeclarationError(
             f"Shapes {matrix.shape} and {expression.shape} do not match in `@` ({expression.describe()})."
         )
-    rows = sp.csr_array(matrix.reshape(1, -1) if matrix.ndim == 1 else matrix)
+    rows = sp.csr_array(np.atleast_2d(matrix) if isinstance(matrix, np.ndarray) else matrix)
     return _linear(expression, rows, () if matrix.ndim == 1 else (rows.shape[0],))

@@ -197,7 +197,7 @@ def leaves(expression: Expression) -> list[Leaf]:
 
 
 def _shape(shape: int | Shape, name: str) -> Shape:
-    dimensions: Shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    dimensions = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if len(dimensions) > 1 or (dimensions and dimensions[0] < 0):
         raise DeclarationError(f"{name!r} must be a scalar () or a vector (n,), not of shape {dimensions}.")
     return dimensions

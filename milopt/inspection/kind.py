@@ -60,9 +60,9 @@ def _by_blocks(program: Program) -> set[Feature]:
 
 
 def _has(expression: Expression, atoms: tuple[type[Leaf], ...]) -> bool:
-    return any(isinstance(leaf, atoms) and _occurs(coefficient) for leaf, coefficient in expression.terms)
+    return any(isinstance(leaf, atoms) and occurs(coefficient) for leaf, coefficient in expression.terms)
 
 
-def _occurs(coefficient: Coefficient) -> bool:
-    """Not times a plain zero; a parameter may be zero now and something else later."""
+def occurs(coefficient: Coefficient) -> bool:
+    """Whether a term is there: not times a plain zero; a parameter may be zero now and something else later."""
     return bool(coefficient.products) or bool(coefficient.matrix.count_nonzero())

@@ -50,8 +50,8 @@ def touched_points(form: EvaluationForm, active: Index | None = None) -> int:
     rows = form.rows if active is None else form.rows.take(active)
     total = 0
     for k in range(len(form.spaces)):
-        used: list[Index] = [rows.E[k].indices, np.flatnonzero(form.objective.p[k])]
-        used += [square.rows.E[k].indices for square in form.objective.squares]
+        used = [rows.E[k].indices.astype(np.intp), np.flatnonzero(form.objective.p[k])]
+        used += [square.rows.E[k].indices.astype(np.intp) for square in form.objective.squares]
         total += int(np.unique(np.concatenate(used)).size)
     return total
 

@@ -16,7 +16,7 @@ from milopt.declaration.program import Program
 from milopt.errors import MiloptError
 from milopt.inspection.blocks import atom_table, constraint_table, function_table, parameter_table, variable_table
 from milopt.inspection.curvature_verdict import sentence, verdict
-from milopt.inspection.kind import kind, step_kind
+from milopt.inspection.kind import kind, occurs, step_kind
 from milopt.inspection.lowered import lowered
 from milopt.inspection.ranges import Range, ranges
 from milopt.inspection.table import Table
@@ -73,7 +73,7 @@ def summarise(program: Program) -> Summary:
     if bends:
         warnings.append(bends)
     verb = "maximise" if program.maximizes else "minimise"
-    headline = f"{program.name}: {word}, {verb} {program.objective.describe()}"
+    headline = f"{program.name}: {word}, {verb} {_objective_words(program)}"
     return Summary(headline, tuple(table for table in tables if table.rows), tuple(warnings))
 
 
@@ -108,6 +108,11 @@ def range_table(found: tuple[Range, ...]) -> Table:
 
 def _and_function(form: EvaluationForm, space: int | None) -> str:
     return "" if space is None else f" and {form.spaces[space].function.name}"
+
+
+def _objective_words(program: Program) -> str:
+    terms = [leaf.describe() for leaf, coefficient in program.objective.terms if occurs(coefficient)]
+    return " + ".join(terms) or "a constant"
 
 
 def _kind_words(program: Program) -> str:

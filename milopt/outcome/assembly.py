@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from milopt.compilation.evaluation_form import Index
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
@@ -28,7 +29,7 @@ def assemble(
     bound: float | None = None,
     seconds: float,
     history: tuple[Step, ...] = (),
-    witnesses: Mapping[str, Vector] | None = None,
+    witnesses: Mapping[str, Index] | None = None,
 ) -> Result:
     """The result of a scheme that ended with this outcome."""
     program = lowering.program

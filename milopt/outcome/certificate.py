@@ -3,10 +3,10 @@
 For the evaluation form  min 1/2 x'Px + q'x (+ functions)  s.t.  s = A x + E f + g in K,  l <= x <= u  at (x, f, z):
 
     primal = max(dist(s, K), bound violations) / (1 + max(|g|, |finite bounds|))
-    dual   = max(|P x + q - A'z| where no bound takes it, ||c f + p - E'z|| in the kernel's space, dist(z, K*)) / (1 + |q|)
+    dual   = max(|P x + q - A'z| where no bound takes it, ||c f + p - E'z|| in f's space, dist(z, K*)) / (1 + |q|)
     gap    = |primal value - dual value| / (1 + |primal value|)
 
-The norms are infinity norms. All three at most `tolerance`: the point is optimal for the convex program, to that tolerance.
+The norms are infinity norms. All three at most `tolerance`: to that tolerance the point is optimal.
 """
 
 from __future__ import annotations

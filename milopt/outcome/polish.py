@@ -7,9 +7,12 @@ unregularised one, so degenerate guesses do no harm. Whoever calls keeps the out
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.compilation.evaluation_form import Index
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, StandardForm
 
@@ -38,14 +41,14 @@ def _solve(
     form: StandardForm,
     x: Vector,
     z: Vector,
-    free: np.ndarray,
-    rows: np.ndarray,  # type: ignore[type-arg]
+    free: Index,
+    rows: Index,
 ) -> tuple[Vector, Vector]:
     """Newton on P x + q = F'z (free columns), F x + g = 0 (active rows); one factorisation, a few refinements."""
     F = sp.csr_array(form.F[rows][:, free])
-    n, m = free.size, rows.size
+    n = free.size
     scale = max(1.0, float(np.max(np.abs(form.P.diagonal), initial=0.0)))
-    solve = _factorised(form, F, free, 1e-9 * scale, n, m)
+    solve = _factorised(form, F, free, 1e-9 * scale)
     x, z = x.copy(), z.copy()
     best, size = (x.copy(), z.copy()), np.inf
     for _ in range(12):
@@ -61,8 +64,9 @@ def _solve(
     return best
 
 
-def _factorised(form: StandardForm, F: sp.csr_array, free: np.ndarray, delta: float, n: int, m: int):  # type: ignore[no-untyped-def,type-arg]
+def _factorised(form: StandardForm, F: sp.csr_array, free: Index, delta: float) -> Callable[[Vector], Vector]:
     """[[P + delta I, F'], [F, -delta I]] as a solve function; the multiplier's sign is turned by the caller."""
+    m, n = F.shape
     if n + m <= DENSE_BELOW:
         from scipy.linalg import lu_factor, lu_solve
 
@@ -73,10 +77,11 @@ def _factorised(form: StandardForm, F: sp.csr_array, free: np.ndarray, delta: fl
         matrix[np.arange(n), np.arange(n)] += delta
         matrix[np.arange(n, n + m), np.arange(n, n + m)] -= delta
         factor = lu_factor(matrix, check_finite=False)
-        return lambda b: lu_solve(factor, b, check_finite=False)
+        return lambda b: np.asarray(lu_solve(factor, b, check_finite=False))
     from scipy.sparse.linalg import splu
 
     P = sp.csc_array(form.P.sparse[free][:, free])
     top = sp.hstack([P + delta * sp.eye_array(n), F.T])
     whole = sp.csc_array(sp.vstack([top, sp.hstack([F, -delta * sp.eye_array(m)])]))
-    return splu(whole).solve
+    factorised = splu(whole)
+    return lambda b: np.asarray(factorised.solve(b))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from milopt.compilation.evaluation_form import Index
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.bags import Bags
 from milopt.declaration.expression import Expression, Leaf
@@ -37,6 +38,7 @@ class FittedFunction:
     coefficients: Vector
 
     def __call__(self, at: Points) -> Vector:
+        """f at the rows of `at`."""
         if not self.coefficients.size:
             return np.zeros(at.shape[0])
         return kernel_times(self.kernel, at, self.points, self.coefficients)
@@ -117,7 +119,7 @@ class Result:
     """The certificate before polishing, when polish was kept."""
     rebuilds: int = 0
     log: str = field(default="", repr=False)
-    witnesses: Mapping[str, Vector] = field(default_factory=dict)
+    witnesses: Mapping[str, Index] = field(default_factory=dict)
     """For a DC program: the chosen instance of each bag, by the atom's description."""
 
     @property
@@ -129,9 +131,8 @@ class Result:
         """Itself, or an UncertifiedError that says what is missing."""
         if self.point is not PointStatus.CERTIFIED:
             proof = f" ({self.certificate})" if self.certificate else ""
-            raise UncertifiedError(
-                f"{self.program.name} by {self.solver}: {self.termination}, point {self.point}{proof}. {self.message}".strip()
-            )
+            found = f"{self.termination}, point {self.point}{proof}"
+            raise UncertifiedError(f"{self.program.name} by {self.solver}: {found}. {self.message}".strip())
         return self
 
     def score(self, bags: Bags) -> Vector:

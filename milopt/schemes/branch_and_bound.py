@@ -1,7 +1,7 @@
 """Branch and bound over witnesses: each node fixes the witnesses of some bags and leaves the others open.
 
-An open bag's rows are left out (in the objective its maximum stands at its ceiling), so a node's optimum is a lower bound
-for every completion. At a node's point the bag whose row is most violated is branched, one child an instance. The
+An open bag's rows are left out (in the objective its maximum stands at its ceiling), so a node's optimum is a lower
+bound for every completion. At a node's point the bag whose row is most violated is branched, one child an instance. The
 argmax of every bag gives a restriction, whose optimum is an upper bound.
 """
 
@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
-import scipy.sparse as sp
 
 from milopt.compilation.analysis import sides
-from milopt.compilation.selection import one_hot_selection
+from milopt.compilation.selection import Selections, one_hot
 from milopt.declaration.leaves import BagMax
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
@@ -24,16 +23,13 @@ from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.clock import Clock
 from milopt.solving.session import Session
 
-Selection = dict[BagMax, np.ndarray]  # type: ignore[type-arg]
-"""Per maximum, a flat instance a bag; -1 leaves the bag open."""
-
 
 @dataclass
 class Search:
     """How a search ended; objectives are of the minimisation."""
 
     best: Outcome | None
-    index: Selection
+    index: Selections
     bound: float
     nodes: int
     history: tuple[Step, ...] = ()
@@ -44,7 +40,7 @@ class Search:
 class _Node:
     bound: float
     order: int
-    index: Selection = field(compare=False)
+    index: Selections = field(compare=False)
 
 
 class BranchAndBound:
@@ -63,9 +59,9 @@ class BranchAndBound:
         self._tried: set[bytes] = set()
         self.best: Outcome | None = None
         self.best_value = np.inf
-        self.best_index: Selection = {}
+        self.best_index: Selections = {}
 
-    def search(self, clock: Clock, start: Selection | None) -> Search:
+    def search(self, clock: Clock, start: Selections | None) -> Search:
         """Until the bound meets the best point, or a limit."""
         if start is not None:
             self._restrict(start, clock)
@@ -99,9 +95,9 @@ class BranchAndBound:
     def _closed(self, bound: float) -> bool:
         return bool(bound >= self.best_value - 0.1 * self.tolerance * (1.0 + abs(self.best_value)))
 
-    def _expand(self, node: _Node, clock: Clock) -> list[tuple[float, Selection]]:
+    def _expand(self, node: _Node, clock: Clock) -> list[tuple[float, Selections]]:
         """Solve a node's relaxation; its children with their bounds, none when it is closed."""
-        self.session.set_witnesses({atom: _partial(atom, node.index[atom]) for atom in self.atoms})
+        self.session.set_witnesses(one_hot(node.index))
         outcome = self.session.solve(clock)
         if outcome.termination is Termination.INFEASIBLE:
             return []
@@ -138,13 +134,13 @@ class BranchAndBound:
             return outcome.certificate.bound
         return -np.inf
 
-    def _restrict(self, index: Selection, clock: Clock) -> None:
+    def _restrict(self, index: Selections, clock: Clock) -> None:
         """The optimum with these witnesses, kept when it is the best so far."""
         key = b"".join(index[atom].tobytes() for atom in self.atoms)
         if key in self._tried:
             return
         self._tried.add(key)
-        self.session.set_witnesses({atom: one_hot_selection(atom, index[atom]) for atom in self.atoms})
+        self.session.set_witnesses(one_hot(index))
         outcome = self.session.solve(clock)
         if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
             return
@@ -152,7 +148,7 @@ class BranchAndBound:
         if value < self.best_value:
             self.best, self.best_value, self.best_index = outcome, value, dict(index)
 
-    def _most_violated(self, index: Selection, values: PointValues) -> tuple[BagMax, int] | None:
+    def _most_violated(self, index: Selections, values: PointValues) -> tuple[BagMax, int] | None:
         """The open bag whose left-out row fails most with the true maximum, or whose ceiling is furthest."""
         worst, found = 0.0, None
         program = self.session.program
@@ -170,15 +166,9 @@ class BranchAndBound:
                         worst, found = float(row_value[rows[k]]), (leaf, int(bags[k]))
         return found
 
-    def _first_open(self, index: Selection) -> tuple[BagMax, int] | None:
+    def _first_open(self, index: Selections) -> tuple[BagMax, int] | None:
         for atom in self.atoms:
             left = np.flatnonzero((index[atom] < 0) & self._needed[atom])
             if left.size:
                 return atom, int(left[0])
         return None
-
-
-def _partial(atom: BagMax, index: np.ndarray) -> sp.csr_array:  # type: ignore[type-arg]
-    fixed = np.flatnonzero(index >= 0)
-    shape = (len(atom.over), int(atom.over.offsets[-1]))
-    return sp.csr_array((np.ones(fixed.size), (fixed, index[fixed])), shape=shape)

@@ -5,10 +5,13 @@ Over the program's convex part (rows that need a witness left out). An unbounded
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.analysis import OBJECTIVE, sides
+from milopt.compilation.quadratic import Vector
 from milopt.declaration.expression import Constraint, Expression
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
@@ -18,11 +21,14 @@ from milopt.solving.options import Options
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
 
+Ranges: TypeAlias = dict[BagMax, tuple[Vector, Vector]]
+"""Per maximum, the smallest and the largest value that each instance can take."""
 
-def ceilings(program: Program, atoms: list[BagMax], solver: Solver, options: Options) -> dict[BagMax, np.ndarray]:  # type: ignore[type-arg]
+
+def ceilings(program: Program, atoms: list[BagMax], solver: Solver, options: Options) -> dict[BagMax, Vector]:
     """Per maximum, an upper bound a bag; only sought for maxima that need a witness in the objective."""
     needed = {side.atom: side.witness for side in sides(program) if side.where == OBJECTIVE and side.witness.size}
-    tops: dict[BagMax, np.ndarray] = {}  # type: ignore[type-arg]
+    tops: dict[BagMax, Vector] = {}
     for atom in atoms:
         if atom in needed:
             high = _extremes(program, atom, solver, options, +1.0)
@@ -30,9 +36,7 @@ def ceilings(program: Program, atoms: list[BagMax], solver: Solver, options: Opt
     return tops
 
 
-def floors_and_ceilings(
-    program: Program, atoms: list[BagMax], solver: Solver, options: Options
-) -> dict[BagMax, tuple[np.ndarray, np.ndarray]]:  # type: ignore[type-arg]
+def ranges_of(program: Program, atoms: list[BagMax], solver: Solver, options: Options) -> Ranges:
     """Per maximum, the smallest and largest value of each instance."""
     return {
         atom: (_extremes(program, atom, solver, options, -1.0), _extremes(program, atom, solver, options, +1.0))
@@ -40,7 +44,7 @@ def floors_and_ceilings(
     }
 
 
-def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, sign: float) -> np.ndarray:  # type: ignore[type-arg]
+def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, sign: float) -> Vector:
     """sign * sup(sign * inner_p) for every instance p; infinite once one solve says unbounded."""
     count = atom.inner.size
     result = np.full(count, sign * np.inf)
@@ -68,7 +72,7 @@ def convex_part(program: Program) -> Program:
             if isinstance(leaf, BagMax):
                 signs = coefficient.signs()
                 positive = sp.csr_array((signs.data > 0, signs.indices, signs.indptr), shape=signs.shape)
-                rows &= np.asarray(positive.sum(axis=1)).ravel() == 0
+                rows &= np.asarray(positive @ np.ones(positive.shape[1])) == 0
         expression: Expression = constraint.expression
         if not rows.all():
             expression = expression[np.flatnonzero(rows)]

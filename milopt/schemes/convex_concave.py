@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milopt.compilation.analysis import witnessed
-from milopt.compilation.selection import one_hot_selection
+from milopt.compilation.selection import Selections, one_hot
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
@@ -27,8 +27,6 @@ from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
-
-Selections = dict[BagMax, np.ndarray]  # type: ignore[type-arg]
 
 
 def selections(values: PointValues, atoms: list[BagMax]) -> Selections:
@@ -98,7 +96,7 @@ class ConvexConcave(Scheme):
                         ended, message = Termination.LIMIT, "Time limit; the last certified step is kept."
                         break
                     old = new
-                    session.set_witnesses({atom: one_hot_selection(atom, index) for atom, index in new.items()})
+                    session.set_witnesses(one_hot(new))
             except KeyboardInterrupt:
                 if last is None:
                     raise
@@ -127,6 +125,7 @@ class Totals:
         self.iterations, self.build, self.solve, self.log = 0, 0.0, 0.0, ""
 
     def add(self, outcome: Outcome) -> None:
+        """Count a step."""
         self.iterations += outcome.iterations
         self.build += outcome.build_seconds
         self.solve += outcome.solve_seconds

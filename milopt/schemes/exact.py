@@ -1,4 +1,4 @@
-"""Exact: a global optimum with a global bound, by a MILP where everything else is linear and bounded, else by branch and bound."""
+"""Exact: a global optimum with a global bound, by a MILP where all else is linear and bounded, else by branching."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from milopt.compilation.analysis import form_kind, witnessed
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.selection import Witness, one_hot_selection
+from milopt.compilation.selection import one_hot
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
@@ -18,7 +18,7 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound, Search
-from milopt.schemes.ceilings import ceilings, floors_and_ceilings
+from milopt.schemes.ceilings import Ranges, ceilings, ranges_of
 from milopt.schemes.convex_concave import ConvexConcave, selections
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
@@ -46,7 +46,7 @@ class Exact(Scheme):
             f.dictionary is None for f in program.functions.values()
         )
         if linear and Feature.INTEGER in solver.features:
-            ranges = floors_and_ceilings(program, atoms, solver, options)
+            ranges = ranges_of(program, atoms, solver, options)
             if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
                 return self._by_milp(program, atoms, ranges, solver, options, clock)
         return self._by_branching(program, atoms, solver, options, clock)
@@ -55,7 +55,7 @@ class Exact(Scheme):
         self,
         program: Program,
         atoms: list[BagMax],
-        ranges: dict[BagMax, tuple[np.ndarray, np.ndarray]],  # type: ignore[type-arg]
+        ranges: Ranges,
         solver: Solver,
         options: Options,
         clock: Clock,
@@ -64,8 +64,8 @@ class Exact(Scheme):
         found = Direct().run(milp, solver, replace(options, time_limit=clock.left()))
         if not found.values:
             return replace(found, program=program, scheme=self.name)
-        index = {atom: _chosen(atom, found.values[name]) for atom, name in choices.items()}
-        with Session(program, solver, options, witnesses=_hot(index)) as session:
+        index = {atom: atom.over.argmax(found.values[name]) for atom, name in choices.items()}
+        with Session(program, solver, options, witnesses=one_hot(index)) as session:
             outcome = session.solve()
             bound = found.bound if found.bound is None or not program.maximizes else -found.bound
             step = Step(found.objective, found.bound, found.certificate, clock.elapsed())
@@ -89,18 +89,19 @@ class Exact(Scheme):
     def _result(self, session: Session, search: Search, solver: Solver, options: Options, clock: Clock) -> Result:
         outcome = search.best
         if outcome is None or outcome.point is None:
-            raise_from = outcome if outcome is not None else None
-            message = raise_from.message if raise_from is not None else "No selection of witnesses is feasible."
+            nothing = Outcome.without_point(
+                session.form, Termination.INFEASIBLE, "", "No selection of witnesses is feasible."
+            )
             return assemble(
                 session.lowering,
                 session.spaces,
-                outcome or Outcome.without_point(session.form, Termination.INFEASIBLE, "", message),
+                outcome or nothing,
                 solver=solver.name,
                 scheme=self.name,
                 seconds=clock.elapsed(),
                 history=search.history,
             )
-        session.set_witnesses(_hot(search.index))
+        session.set_witnesses(one_hot(search.index))
         values = PointValues(session.lowering, outcome)
         sign = -1.0 if session.program.maximizes else 1.0
         objective = sign * values.objective()
@@ -129,11 +130,3 @@ def _global(certificate: Certificate | None, objective: float, bound: float) -> 
     if certificate is None:
         return Certificate(np.inf, np.inf, gap, np.inf, bound)
     return replace(certificate, gap=gap, bound=bound)
-
-
-def _hot(index: dict[BagMax, np.ndarray]) -> dict[BagMax, object]:  # type: ignore[type-arg]
-    return {atom: one_hot_selection(atom, chosen) for atom, chosen in index.items()}
-
-
-def _chosen(atom: BagMax, binaries: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    return atom.over.argmax(np.asarray(binaries, dtype=float))

@@ -1,7 +1,7 @@
 """The papers' alternation: one representative a bag on both sides; solve, choose every bag's argmax anew, repeat.
 
-The two half-steps share no objective, so it may cycle: selections are remembered, and a repeat of an earlier one ends it
-with status `cycle`. The iterate with the best objective of the declared program (its slacks completed) is kept.
+The two half-steps share no objective, so it may cycle: selections are remembered, and a repeat of an earlier one ends
+it with status `cycle`. The iterate with the best objective of the declared program, slacks completed, is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.compilation.selection import one_hot_selection
+from milopt.compilation.selection import Selections, one_hot
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.outcome import Outcome
@@ -18,7 +18,7 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.completion import Completed, complete
-from milopt.schemes.convex_concave import Selections, Totals, differences, kept_status, selections
+from milopt.schemes.convex_concave import Totals, differences, kept_status, selections
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.start import Start, starting_witness
@@ -81,7 +81,7 @@ class Representatives(Scheme):
                         break
                     seen.add(key)
                     old = new
-                    session.set_witnesses({atom: one_hot_selection(atom, index) for atom, index in new.items()})
+                    session.set_witnesses(one_hot(new))
             except KeyboardInterrupt:
                 if best is None:
                     raise

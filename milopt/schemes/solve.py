@@ -1,4 +1,4 @@
-"""Solve a program: by a solver's name, by several in order, or by `auto`; with the scheme that fits or the one asked for.
+"""Solve a program: by a solver's name, by several in order, or by `auto`; with the scheme that fits or one asked for.
 
 `auto` takes the first installed solver of its list that takes the program, and records it: native where the program
 evaluates no kernel and fits one of its patterns, then HiGHS for linear, Clarabel for quadratic and conic programs.
@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
+
+import numpy as np
 
 from milopt.compilation.analysis import form_kind, witnessed
 from milopt.compilation.coordinates import Coordinates
@@ -107,7 +109,7 @@ def named_scheme(scheme: str | Scheme | None, program: Program) -> Scheme:
 def automatic(program: Program) -> Solver:
     """The solver that `auto` means for a program."""
     form = Lowering(program).form()
-    order = LINEAR_FIRST if form_kind(form) in ("LP", "MILP") else QUADRATIC_FIRST
+    order: tuple[str, ...] = LINEAR_FIRST if form_kind(form) in ("LP", "MILP") else QUADRATIC_FIRST
     if not form.spaces and not witnessed(program):
         order = ("native", *order)
     for name in order:
@@ -121,8 +123,6 @@ def _takes(solver: Solver, form: EvaluationForm) -> bool:
     if form.spaces:
         needed = {"LP": "linear", "QP": "quadratic"}
         return form_kind(form) in needed or any(f.name == "SECOND_ORDER" for f in solver.features)
-    import numpy as np
-
     return refusal(solver, Coordinates(form, [], np.arange(form.rows.count)).form) is None
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.selection import Witness, mean_selection, one_hot_selection
 from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Expression
+from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import BagMax, Evaluation
 from milopt.errors import ParameterError
 
@@ -28,7 +28,7 @@ def starting_witness(atom: BagMax, start: Start) -> Witness:
     if array.ndim == 1 and np.issubdtype(array.dtype, np.integer) and array.size == len(bags):
         if (array < bags.offsets[:-1]).any() or (array >= bags.offsets[1:]).any():
             raise ParameterError("start: a selected instance lies outside its bag; give flat instance indices.")
-        return one_hot_selection(atom, array)
+        return one_hot_selection(atom, array.astype(np.intp))
     if array.ndim == 1 and array.size == bags.offsets[-1]:
         return one_hot_selection(atom, bags.argmax(array.astype(float)))
     raise ParameterError(
@@ -42,7 +42,7 @@ def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
     first = atom.over.offsets[:-1]
     m, n = len(first), int(atom.over.offsets[-1])
     pick = sp.csr_array((np.ones(m), (np.arange(m), first)), shape=(m, n))
-    terms = []
+    terms: list[tuple[Leaf, Coefficient]] = []
     for leaf, coefficient in atom.inner.terms:
         moved = coefficient.left(pick)
         if isinstance(leaf, Evaluation):
@@ -50,4 +50,4 @@ def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
             terms.append((leaf.function(points), Coefficient(sp.csr_array(sp.diags_array(scale)))))
         else:
             terms.append((leaf, moved))
-    return Expression((m,), pick @ atom.inner.constant, terms)
+    return Expression((m,), np.asarray(pick @ atom.inner.constant), terms)

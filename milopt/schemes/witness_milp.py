@@ -7,7 +7,6 @@ with L_p <= e_p <= U_p known. The convex side keeps its bag_max.
 
 from __future__ import annotations
 
-import numpy as np
 import scipy.sparse as sp
 
 from milopt.declaration.atoms import bag_sum
@@ -15,12 +14,13 @@ from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.leaves import BagMax, Variable
 from milopt.declaration.program import Program
+from milopt.schemes.ceilings import Ranges
 
 
 def witness_milp(
     program: Program,
     atoms: list[BagMax],
-    ranges: dict[BagMax, tuple[np.ndarray, np.ndarray]],  # type: ignore[type-arg]
+    ranges: Ranges,
 ) -> tuple[Program, dict[BagMax, str]]:
     """The MILP, and for each maximum the name of its binaries."""
     milp = Program(f"{program.name} (MILP)")

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.compilation.evaluation_form import Index
 from milopt.compilation.quadratic import Quadratic, Vector
 from milopt.compilation.recession import falls, recession_form
 from milopt.compilation.standard_form import ColumnBlock, Cone, StandardForm
@@ -57,7 +58,7 @@ def _answer(form: StandardForm, solver: Solver, options: Options) -> Vector | No
     return answer.x if answer.termination in (Termination.OPTIMAL, Termination.STALLED) else None
 
 
-def _relaxed(form: StandardForm) -> tuple[StandardForm, np.ndarray]:  # type: ignore[type-arg]
+def _relaxed(form: StandardForm) -> tuple[StandardForm, Index]:
     """Add e >= 0 to every non-negative row and cone head, and +-e to every equation; `owner` is each e's row."""
     equal = form.rows_in(Cone.ZERO)
     heads = [np.array([b.start]) for b in form.second_order]

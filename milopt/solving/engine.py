@@ -50,7 +50,7 @@ class What(Enum):
 
 @dataclass(frozen=True)
 class Change:
-    """What `update` must do; `index` names the rows or columns (in the old form for deletions, the new one otherwise)."""
+    """What `update` must do; `index` names rows or columns, of the old form for deletions, else of the new one."""
 
     what: What
     index: npt.NDArray[np.intp] | None = None
@@ -74,5 +74,5 @@ class Engine(ABC):
     def solve(self, time_limit: float | None) -> Answer:
         """Solve the current form within so many seconds."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # not abstract: most engines hold nothing
         """Give back what the solver holds."""

@@ -1,7 +1,7 @@
 """A program's forms kept in step with its changes: each change lowers only what it touches and says what is different.
 
-Between a session's verbs, which speak expressions, and an engine, which is told `Change`s: the evaluation form, the rows
-of it that are handed over (all, or lazily), and the flat form made of them.
+It stands between a session's verbs, which speak expressions, and an engine, which is told `Change`s: the evaluation
+form, the rows of it that are handed over (all, or lazily), and the flat form made of them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from types import MappingProxyType
 
 from milopt.errors import ParameterError
@@ -33,12 +32,14 @@ class Options:
     extra: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        limit = self.time_limit
-        if limit is not None and not (isinstance(limit, Real) and limit > 0):
+        limit: object = self.time_limit
+        if limit is not None and not (isinstance(limit, int | float) and limit > 0):
             raise ParameterError(f"time_limit must be a positive number of seconds or None, not {limit!r}.")
-        if not (isinstance(self.threads, Integral) and self.threads >= 1):
-            raise ParameterError(f"threads must be an integer of at least 1, not {self.threads!r}.")
-        if not (isinstance(self.tolerance, Real) and 0 < self.tolerance < 1):
-            raise ParameterError(f"tolerance must lie between 0 and 1, not {self.tolerance!r}.")
+        threads: object = self.threads
+        if not (isinstance(threads, int) and threads >= 1):
+            raise ParameterError(f"threads must be an integer of at least 1, not {threads!r}.")
+        tolerance: object = self.tolerance
+        if not (isinstance(tolerance, float) and 0 < tolerance < 1):
+            raise ParameterError(f"tolerance must lie between 0 and 1, not {tolerance!r}.")
         if self.form not in ("auto", "coordinates", "dual"):
             raise ParameterError(f'form must be "auto", "coordinates" or "dual", not {self.form!r}.')

@@ -22,10 +22,8 @@ def features_of(form: StandardForm) -> frozenset[Feature]:
 def kind_of(form: StandardForm) -> str:
     """LP, QP, SOCP, MILP, MIQP or MISOCP."""
     features = features_of(form)
-    if Feature.SECOND_ORDER in features:
-        base = "SOCP"
-    else:
-        base = "QP" if Feature.QUADRATIC in features else "LP"
+    flat = "QP" if Feature.QUADRATIC in features else "LP"
+    base = "SOCP" if Feature.SECOND_ORDER in features else flat
     if Feature.INTEGER not in features:
         return base
     return "MILP" if base == "LP" else f"MI{base}"

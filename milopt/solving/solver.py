@@ -50,11 +50,11 @@ class Availability:
 class Solver(ABC):
     """One solver. Stateless: everything alive is in the engines it makes."""
 
-    name: ClassVar[str] | str
-    features: ClassVar[frozenset[Feature]] | frozenset[Feature]
-    package: ClassVar[str] | str
+    name: str
+    features: frozenset[Feature]
+    package: str
     """The distribution that brings it, as pip knows it."""
-    licence: ClassVar[str] | str = "unknown"
+    licence: str = "unknown"
     prefers: ClassVar[str] = "dual"
     """The form in which functions reach it where both can be made: "coordinates" or "dual"."""
 

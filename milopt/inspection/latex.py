@@ -1,0 +1,137 @@
+r"""A program in block form as LaTeX: the objective, one line a constraint block, bounds, and what the symbols are.
+
+    \min_{f, b, slack}  1/2 ||f||^2 + sum_i slack_i
+    s.t.  y_i (max_{x in B_i} f(x) + b) + slack_i >= 1,   i = 1, ..., 92    (margin)
+
+Expressions keep coefficient matrices and not the words in which they were written, so that labels come out as signs y.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milopt.compilation.quadratic import Vector
+from milopt.declaration.expression import Constraint
+from milopt.declaration.leaves import Variable
+from milopt.declaration.program import Program
+from milopt.inspection.latex_symbols import number, symbol, upright
+from milopt.inspection.latex_terms import Block, Term, constant_of, joined, terms_of, variable_symbol, whole
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the program: `\\min ...`, a block with its rows and its name, or a remark."""
+
+    head: str
+    body: str
+    where: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        parts = (self.head, self.body + ("," if self.where else ""), self.where, self.name and f"({self.name})")
+        return r" \quad ".join(part for part in parts if part)
+
+
+def to_latex(program: Program) -> str:
+    """An `aligned` environment."""
+    rows = []
+    for line in latex_lines(program):
+        name = f"({line.name})" if line.name else ""
+        cells = [line.head + r" \quad" if line.head else "", line.body, "", line.where, "", name]
+        while cells and not cells[-1]:
+            cells.pop()
+        rows.append(" & ".join(cells).replace(" &  & ", " && "))
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+def latex_lines(program: Program) -> tuple[Line, ...]:
+    """The lines, one by one."""
+    verb = r"\max" if program.maximizes else r"\min"
+    unknowns = [symbol(name) for name in program.functions]
+    unknowns += [variable_symbol(name) for name in program.variables if not name.endswith(".coefficients")]
+    letter = _sign_letter(program)
+    own = Block("", letter)
+    objective = whole(program.objective, "", own)
+    lines = [Line(f"{verb}_{{{', '.join(unknowns)}}}" if unknowns else verb, objective, _signs(own))]
+    rows = [_constraint(Block(name, letter), constraint) for name, constraint in program.constraints.items()]
+    rows += [line for variable in program.variables.values() for line in _bounds(variable)]
+    lines += [Line(r"\mathrm{s.t.}" if k == 0 else "", r.body, r.where, r.name) for k, r in enumerate(rows)]
+    lines += [_function(program, name) for name in program.functions]
+    return tuple(lines)
+
+
+def _constraint(block: Block, constraint: Constraint) -> Line:
+    """Terms with a minus on the other side, constants on the right."""
+    expression = constraint.expression
+    index = "i" if expression.shape else ""
+    terms = terms_of(expression, index, block)
+    constant = constant_of(expression, index, block)
+    right = [_negated(constant)] if constant else []
+    left = [term for term in terms if term.value > 0 or term.factor]
+    moved = [_negated(term) for term in terms if not (term.value > 0 or term.factor)]
+    relation = "=" if constraint.equality else r"\geq"
+    if not left and moved:
+        left, moved, right = moved, [], [constant] if constant else []
+        relation = "=" if constraint.equality else r"\leq"
+    size = "" if not index else rf"{index} = 1, \ldots, {expression.size}"
+    where = r",\ ".join(part for part in (size, _signs(block)) if part)
+    return Line("", f"{joined(left)} {relation} {joined(moved + right)}", where, upright(block.name))
+
+
+def _negated(term: Term) -> Term:
+    return Term(-term.value, term.factor, term.body)
+
+
+def _signs(block: Block) -> str:
+    """y in {-1, 1}^n, for each vector of signs."""
+    return r",\ ".join(
+        rf"{block.sign_name(place)} \in \{{-1, 1\}}^{{{signs.size}}}" for place, signs in enumerate(block.signs)
+    )
+
+
+def _sign_letter(program: Program) -> str:
+    """What vectors of signs are called: y, unless the program calls something else so."""
+    taken = {*program.variables, *program.functions, *program.parameters}
+    return next((letter for letter in ("y", "s", "t") if letter not in taken), r"\varepsilon")
+
+
+def _bounds(variable: Variable) -> list[Line]:
+    index = "i" if variable.shape else ""
+    name = _entry_symbol(variable, index)
+    where = rf"i = 1, \ldots, {variable.size}" if index else ""
+    low, high = variable.lower, variable.upper
+    binary = variable.integer and bool((low == 0).all() and (high == 1).all())
+    if binary:
+        return [Line("", rf"{name} \in \{{0, 1\}}", where)]
+    lines = []
+    if np.isfinite(low).any() or np.isfinite(high).any():
+        below = f"{_bound(low, 'l', variable, index)} \\leq " if np.isfinite(low).any() else ""
+        above = f" \\leq {_bound(high, 'u', variable, index)}" if np.isfinite(high).any() else ""
+        only_low = f"{name} \\geq {_bound(low, 'l', variable, index)}"
+        lines.append(Line("", only_low if below and not above else f"{below}{name}{above}", where))
+    if variable.integer:
+        lines.append(Line("", rf"{name} \in \mathbb{{Z}}", where))
+    return lines
+
+
+def _bound(bound: Vector, letter: str, variable: Variable, index: str) -> str:
+    if (bound == bound[0]).all():
+        return number(float(bound[0]))
+    return f"{letter}^{{{variable_symbol(variable.name)}}}_{{{index}}}"
+
+
+def _entry_symbol(leaf: Variable, index: str) -> str:
+    name = variable_symbol(leaf.name)
+    return f"{{{name}}}_{{{index}}}" if index and "^" in name else f"{name}_{{{index}}}" if index else name
+
+
+def _function(program: Program, name: str) -> Line:
+    function = program.functions[name]
+    f, kernel = symbol(name), function.kernel.latex()
+    if function.dictionary is None:
+        return Line("", rf"{f} \in \mathcal{{H}}_K", f"K(x, z) = {kernel}")
+    size = function.dictionary.shape[0]
+    body = rf"{f} = \sum_{{j=1}}^{{{size}}} a^{{{f}}}_j K(z_j, \cdot)"
+    return Line("", body, f"K(x, z) = {kernel}")

@@ -1,0 +1,242 @@
+"""Expressions as sums of LaTeX terms, in the entry `i` of a block.
+
+Coefficients that are one number stay numbers; signs +-1 become a vector y; numbers that differ become a vector named
+after its block and leaf, a general matrix likewise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Vector
+from milopt.declaration.coefficient import Product
+from milopt.declaration.expression import Expression, Leaf
+from milopt.declaration.leaves import (
+    BagMax,
+    Evaluation,
+    FunctionNorm,
+    FunctionNormSquared,
+    Norm,
+    Norm1,
+    Parameter,
+    QuadForm,
+    Variable,
+)
+from milopt.inspection.latex_coefficients import Chosen, EntryByEntry, Full, OverBags, Reading, Weighted, read
+from milopt.inspection.latex_symbols import index_after, number, symbol, upright
+
+INSTANCE = "x"
+"""The index of expressions over the instances of a bag."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A signed product: number, coefficient symbol, body."""
+
+    value: float
+    """The number in front, its sign included."""
+    factor: str
+    """A symbol that differs from row to row; empty when the number says it all."""
+    body: str
+
+
+@dataclass
+class Block:
+    """The naming of one block: what its coefficients are called, and which sign vectors it has."""
+
+    name: str
+    """Empty for the objective."""
+    letter: str = "y"
+    """What a vector of signs is called."""
+    signs: list[Vector] = field(default_factory=list)
+
+    def sign_symbol(self, signs: Vector, index: str) -> tuple[str, float]:
+        """The symbol of a vector of signs, and -1 where it is the opposite of a known one."""
+        for place, known in enumerate(self.signs):
+            if known.shape == signs.shape and (np.array_equal(known, signs) or np.array_equal(known, -signs)):
+                return self.sign_name(place, index), float(known[0] * signs[0])
+        self.signs.append(signs)
+        return self.sign_name(len(self.signs) - 1, index), 1.0
+
+    def sign_name(self, place: int, index: str = "") -> str:
+        """The symbol of the block's vectors of signs, primed after the first."""
+        return self.letter + "'" * place + (f"_{{{index}}}" if index else "")
+
+    def inside(self) -> Block:
+        """For an expression inside an atom, whose rows are others."""
+        return Block(self.name, self.letter)
+
+    def coefficient(self, letter: str, leaf: str, index: str) -> str:
+        """c^{slack}_i in the objective, a^{margin,slack}_i in a block."""
+        name = ",".join(part for part in (upright(self.name) if self.name else "", leaf) if part)
+        return f"{letter}^{{{name}}}_{{{index}}}" if name else f"{letter}_{{{index}}}"
+
+
+def terms_of(expression: Expression, index: str, block: Block) -> list[Term]:
+    """The terms of one entry of an expression, its constant left out; index "" for a scalar."""
+    found: list[Term] = []
+    for leaf, coefficient in expression.terms:
+        if coefficient.matrix.count_nonzero():
+            found.append(_term(leaf, coefficient.matrix, index, block, not expression.shape))
+        found += [_product(leaf, product, index, block, not expression.shape) for product in coefficient.products]
+    return found
+
+
+def constant_of(expression: Expression, index: str, block: Block) -> Term | None:
+    """The constant entry; None when it is zero."""
+    if not expression.constant.any():
+        return None
+    value, factor = _entry(expression.constant, "g" if block.name else "c", "", index, block)
+    return Term(value, factor, "")
+
+
+def joined(terms: list[Term]) -> str:
+    """The sum; terms that share a factor in one bracket."""
+    text = ""
+    for shared in dict.fromkeys(term.factor for term in terms):
+        group = [term for term in terms if term.factor == shared]
+        if shared and len(group) > 1:
+            flipped = group[0].value < 0
+            inner = [Term(-t.value if flipped else t.value, "", t.body) for t in group]
+            pieces = [f"{'-' if flipped else '+'} {shared} \\left({joined(inner)}\\right)"]
+        else:
+            pieces = [_signed(term) for term in group]
+        text = " ".join([text, *pieces]).strip()
+    return text.removeprefix("+ ").replace("- ", "-", 1) if text.startswith(("+ ", "- ")) else text or "0"
+
+
+def whole(expression: Expression, index: str, block: Block) -> str:
+    """One entry of an expression, constant included."""
+    constant = constant_of(expression, index, block)
+    return joined(terms_of(expression, index, block) + ([constant] if constant else []))
+
+
+def _signed(term: Term) -> str:
+    size = abs(term.value)
+    bare = term.factor or term.body
+    shown = "" if size == 1 and bare else number(size)
+    return ("- " if term.value < 0 else "+ ") + " ".join(part for part in (shown, term.factor, term.body) if part)
+
+
+def _entry(values: Vector, letter: str, leaf: str, index: str, block: Block) -> tuple[float, str]:
+    """(number, symbol) for a vector of coefficients, entry by entry."""
+    size = np.abs(values)
+    if (values == values[0]).all():
+        return float(values[0]), ""
+    if np.ptp(size) <= 1e-12 * size.max():
+        name, flip = block.sign_symbol(np.sign(values), index)
+        return flip * float(size[0]), name
+    return 1.0, block.coefficient(letter, leaf, index)
+
+
+def _term(leaf: Leaf, matrix: sp.csr_array, index: str, block: Block, is_scalar: bool) -> Term:
+    reading = read(matrix, not leaf.shape, is_scalar, leaf.bags)
+    letter = "a" if block.name else "c"
+    name = leaf_name(leaf)
+    if isinstance(reading, Full):
+        inner = index_after(index)
+        A = block.coefficient("A", name, f"{index}{inner}")
+        return Term(1.0, "", rf"\sum_{{{inner}}} {A} {entry_of(leaf, inner, block)}")
+    if isinstance(reading, Weighted):
+        inner = index_after(index)
+        value, factor = _entry(reading.values, letter, name, inner, block)
+        body = entry_of(leaf, inner, block)
+        return Term(value, "", rf"\sum_{{{inner}}} {factor} {body}".replace("  ", " "))
+    value, factor = _entry(reading.values, letter, name, index, block)
+    return Term(value, factor, _body(leaf, reading, index, block))
+
+
+def _body(leaf: Leaf, reading: Reading, index: str, block: Block) -> str:
+    if isinstance(reading, OverBags):
+        total = rf"\sum_{{x \in B_{index}}} {entry_of(leaf, INSTANCE, block)}"
+        return rf"\frac{{1}}{{|B_{index}|}} {total}" if reading.mean else total
+    if isinstance(reading, Chosen):
+        return entry_of(leaf, rf"\pi({index})", block)
+    assert isinstance(reading, EntryByEntry)
+    return entry_of(leaf, index, block)
+
+
+def _product(leaf: Leaf, product: Product, index: str, block: Block, is_scalar: bool) -> Term:
+    """L diag(e(p)) R leaf: entry by entry, or summed over entries, or as a matrix that depends on parameters."""
+    left = read(product.left, False, is_scalar, None)
+    right = read(product.right, not leaf.shape, False, leaf.bags)
+    inner = index_after(index) if is_scalar and product.scale.shape else index
+    readable = isinstance(left, Weighted if is_scalar else EntryByEntry) and not isinstance(right, (Full, Weighted))
+    if not readable or isinstance(left, Full) or isinstance(right, (Full, Weighted)):
+        column = index_after(index)
+        names = ",".join(sorted({leaf_name(p) for p, _ in product.scale.terms}))
+        A = block.coefficient("A", leaf_name(leaf), f"{index}{column}")
+        return Term(1.0, "", rf"\sum_{{{column}}} {A}({names}) {entry_of(leaf, column, block)}")
+    scale = terms_of(product.scale, inner, block)
+    constant = constant_of(product.scale, inner, block)
+    parts = scale + ([constant] if constant else [])
+    factor = joined(parts) if len(parts) == 1 else rf"\left({joined(parts)}\right)"
+    body = _body(leaf, right, inner, block)
+    pieces = []
+    value = 1.0
+    for values in (left.values, right.values):
+        one, name = _entry(values, "a" if block.name else "c", leaf_name(leaf), inner, block)
+        value *= one
+        pieces.append(name)
+    if factor.startswith("-"):
+        value, factor = -value, factor[1:].lstrip()
+    text = " ".join(part for part in (*pieces, factor, body) if part)
+    return Term(value, "", rf"\sum_{{{inner}}} {text}" if is_scalar and inner != index else text)
+
+
+def leaf_name(leaf: Leaf) -> str:
+    """What coefficients of a leaf are named after."""
+    if isinstance(leaf, (Variable, Parameter)):
+        return variable_symbol(leaf.name)
+    function = getattr(leaf, "function", None)
+    if function is not None:
+        return symbol(function.name)
+    return upright(getattr(leaf, "word", "atom"))
+
+
+def variable_symbol(name: str) -> str:
+    """A variable's symbol; the coefficients of a function over its dictionary are a^f."""
+    function, dot, rest = name.rpartition(".")
+    return f"a^{{{symbol(function)}}}" if dot and rest == "coefficients" else symbol(name)
+
+
+def entry_of(leaf: Leaf, index: str, block: Block) -> str:
+    """One entry of a leaf."""
+    if isinstance(leaf, Evaluation):
+        point = INSTANCE if index == INSTANCE else f"x_{{{index}}}"
+        return f"{symbol(leaf.function.name)}({point})"
+    if isinstance(leaf, BagMax):
+        inner = whole(leaf.inner, INSTANCE, block.inside())
+        body = inner if len(leaf.inner.terms) == 1 and not leaf.inner.constant.any() else rf"\left({inner}\right)"
+        return rf"\max_{{x \in B_{{{index}}}}} {body}"
+    if isinstance(leaf, FunctionNormSquared):
+        return rf"\|{symbol(leaf.function.name)}\|^2"
+    if isinstance(leaf, FunctionNorm):
+        return rf"\|{symbol(leaf.function.name)}\|"
+    if isinstance(leaf, (Norm, Norm1, QuadForm)):
+        return _of_inner(leaf, index, block)
+    name = variable_symbol(leaf.name) if isinstance(leaf, (Variable, Parameter)) else upright(leaf.describe())
+    if not leaf.shape or not index:
+        return name
+    return f"{{{name}}}_{{{index}}}" if "^" in name else f"{name}_{{{index}}}"
+
+
+def _of_inner(leaf: Norm | Norm1 | QuadForm, index: str, block: Block) -> str:
+    """Norms and squares as sums over entries."""
+    row = index_after(index) if leaf.inner.shape else ""
+    inner = whole(leaf.inner, row, block.inside())
+    total = rf"\sum_{{{row}}} " if row else ""
+    if isinstance(leaf, Norm1):
+        return rf"{total}\left|{inner}\right|"
+    if isinstance(leaf, Norm):
+        return rf"\sqrt{{{total}\left({inner}\right)^2}}" if row else rf"\left|{inner}\right|"
+    if leaf.weight.ndim == 2:
+        other = index_after(row)
+        pair = whole(leaf.inner, other, block.inside())
+        return rf"\sum_{{{row},{other}}} W_{{{row}{other}}} \left({inner}\right) \left({pair}\right)"
+    value, factor = _entry(leaf.weight, "w", "", row, Block("", block.letter))
+    shown = " ".join(part for part in ("" if value == 1 else number(value), factor) if part)
+    return f"{total}{shown} ".lstrip() + rf"\left({inner}\right)^2" if shown else rf"{total}\left({inner}\right)^2"
