@@ -14,6 +14,7 @@ from milopt.compilation.kernel_space import Whitening
 from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.declaration.sparse import stacked
 
 
 class Coordinates(Compiled):
@@ -86,7 +87,7 @@ class Coordinates(Compiled):
         self._row_of = np.concatenate([self._row_of, rows])
         self.form = replace(
             self.form,
-            F=sp.csr_array(sp.vstack([self.form.F, F], format="csr")),
+            F=stacked([self.form.F, F]),
             g=np.concatenate([self.form.g, g]),
             rows=(*self.form.rows, *moved),
         )
@@ -144,8 +145,7 @@ class Coordinates(Compiled):
                 size += rank
             blocks.append(RowBlock(block.name, Cone.SECOND_ORDER, stop, stop + size))
             stop += size
-        matrix = matrices[0] if len(matrices) == 1 else sp.csr_array(sp.vstack(matrices, format="csr"))
-        return np.concatenate(row_of).astype(np.intp), matrix, np.concatenate(offsets), blocks
+        return np.concatenate(row_of).astype(np.intp), stacked(matrices), np.concatenate(offsets), blocks
 
 
 def _ridge(span: slice, weight: float, width: int) -> Piece:

@@ -25,6 +25,7 @@ from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.declaration.sparse import widened
 from milopt.errors import UnsupportedError
 
 
@@ -131,10 +132,10 @@ class Dual(Compiled):
             used = np.unique(np.concatenate([e.indices, np.flatnonzero(p)])).astype(np.intp)
             if used.size > e.shape[0] and not p.any():
                 unit = sp.csr_array(sp.eye_array(e.shape[0], format="csr"))
-                pieces.append(Piece(_widened(unit, self._width), space.reduced(e) / ridge))
+                pieces.append(Piece(widened(unit, self._width), space.reduced(e) / ridge))
             elif used.size:
                 gram = space.gram(used, used) / ridge
-                pieces.append(Piece(_widened(sp.csr_array(e[:, used].T), self._width), (gram + gram.T) / 2))
+                pieces.append(Piece(widened(sp.csr_array(e[:, used].T), self._width), (gram + gram.T) / 2))
                 target = pieces[-1].weight @ p[used]
                 linear -= pieces[-1].rows.T @ target
                 constant += 0.5 * float(p[used] @ target)
@@ -153,7 +154,7 @@ class Dual(Compiled):
         data = np.concatenate([np.ones(has_low.sum()), -np.ones(has_high.sum())])
         place = np.concatenate([np.flatnonzero(has_low), np.flatnonzero(has_high)])
         extra = sp.csr_array((data, (place, at)), shape=(columns.size, self._width))
-        return sp.csr_array(_widened(sp.csr_array(self._A[:, columns].T), self._width) + extra)
+        return sp.csr_array(widened(sp.csr_array(self._A[:, columns].T), self._width) + extra)
 
     def _constraints(self) -> tuple[tuple[RowBlock, ...], sp.csr_array, Vector]:
         """q_j - A_j'z - r+_j + r-_j in {0} or R+, block by block; with the other sign for an upper bound alone."""
@@ -225,7 +226,3 @@ def _is_definite(weight: npt.NDArray[np.float64]) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
-
-
-def _widened(matrix: sp.csr_array, width: int) -> sp.csr_array:
-    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))

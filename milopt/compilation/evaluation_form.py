@@ -143,16 +143,39 @@ class EvaluationForm:
     @cached_property
     def equality(self) -> npt.NDArray[np.bool_]:
         """Per row, whether it lies in the zero cone."""
-        flags = [np.full(block.count, block.cone is Cone.ZERO) for block in self.blocks]
-        return np.concatenate(flags) if flags else np.zeros(0, dtype=bool)
+        return self._rows_in(Cone.ZERO)
+
+    @cached_property
+    def inequality(self) -> npt.NDArray[np.bool_]:
+        """Per row, whether it lies in the non-negative cone."""
+        return self._rows_in(Cone.NONNEGATIVE)
+
+    @cached_property
+    def second_order(self) -> tuple[tuple[int, Block], ...]:
+        """The second-order blocks, each with its first row."""
+        starts = zip(self.starts[:-1].tolist(), self.blocks, strict=True)
+        return tuple((start, block) for start, block in starts if block.cone is Cone.SECOND_ORDER)
+
+    def _rows_in(self, cone: Cone) -> npt.NDArray[np.bool_]:
+        flags = np.array([block.cone is cone for block in self.blocks], dtype=bool)
+        return np.repeat(flags, np.diff(self.starts))
 
     def with_objective(self, objective: Objective) -> EvaluationForm:
         """The same rows under another objective."""
         changed = replace(self, objective=objective)
-        for name in ("rows", "starts", "group", "equality"):
+        for name in ("rows", "starts", "group", "equality", "inequality", "second_order"):
             if name in self.__dict__:
                 changed.__dict__[name] = self.__dict__[name]
         return changed
+
+    def with_block(self, block: Block) -> EvaluationForm:
+        """One more block at the end, over the same columns and points."""
+        longer = replace(self, blocks=(*self.blocks, block))
+        last = int(self.group.max(initial=-1)) + 1
+        longer.__dict__["rows"] = stack([self.rows, block.rows])
+        longer.__dict__["starts"] = np.append(self.starts, self.starts[-1] + block.count)
+        longer.__dict__["group"] = np.concatenate([self.group, np.where(block.group >= 0, block.group + last, -1)])
+        return longer
 
     @property
     def has_balls(self) -> bool:

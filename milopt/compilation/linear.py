@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from milopt.compilation.curvature import symmetric_root
 from milopt.compilation.evaluation_form import Square
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.rows import Rows, unit_rows
+from milopt.compilation.rows import Rows, added, unit_rows
 from milopt.compilation.selection import Witness
 from milopt.compilation.standard_form import ColumnBlock
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import Atom, BagMax, Evaluation, Function, InnerAtom, Parameter, Points, Variable
 from milopt.declaration.program import Program, leaves
+from milopt.declaration.sparse import csr, placed
 from milopt.errors import ConvexityError
 
 
@@ -106,7 +107,7 @@ class Linear:
                 continue
             matrix = coefficient.value()
             if isinstance(leaf, Variable):
-                A = _plus(A, _placed(matrix, self._start[id(leaf)], self.width))
+                A = added(A, placed(matrix, self._start[id(leaf)], self.width))
             elif isinstance(leaf, Parameter):
                 g += matrix @ leaf.current()
             elif isinstance(leaf, Evaluation):
@@ -114,10 +115,10 @@ class Linear:
                 if place is None:
                     start = self._start[id(leaf.function.coefficients)]
                     dense = matrix @ self._dictionary_kernel(leaf.function, leaf.points)
-                    A = _plus(A, _placed(sp.csr_array(dense), start, self.width))
+                    A = added(A, placed(csr(dense), start, self.width))
                 else:
                     start = self._point_start(leaf.function, leaf.points)
-                    E[place] = _plus(E[place], _placed(matrix, start, self.point_counts[place]))
+                    E[place] = added(E[place], placed(matrix, start, self.point_counts[place]))
         return Rows(A, tuple(E), g), atoms
 
     def inner(self, atom: BagMax | InnerAtom) -> Rows:
@@ -163,12 +164,3 @@ class Linear:
                 return start
             start += known.shape[0]
         raise KeyError(function.name)
-
-
-def _placed(matrix: sp.csr_array, start: int, width: int) -> sp.csr_array:
-    """The matrix moved to columns start, start+1, ... of a wider one."""
-    return sp.csr_array((matrix.data, matrix.indices + start, matrix.indptr), shape=(matrix.shape[0], width))
-
-
-def _plus(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
-    return b if a.nnz == 0 else sp.csr_array(a + b)

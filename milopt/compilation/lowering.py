@@ -87,6 +87,8 @@ class Lowering:
                     "an equality may hold affine expressions only."
                 )
             return plain(name, Cone.ZERO, rows)
+        if not atoms:
+            return plain(name, Cone.NONNEGATIVE, rows)
         scalars = [(atom, c) for atom, c in atoms if not isinstance(atom, BagMax)]
         rows, convex, kept = self.maxima.in_constraint(rows, [(a, c) for a, c in atoms if isinstance(a, BagMax)])
         if not scalars:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
+from milopt.declaration.sparse import csr, stacked, taken, widened
 
 
 @dataclass(frozen=True)
@@ -37,25 +38,24 @@ class Rows:
 
     def left(self, matrix: sp.csr_array) -> Rows:
         """matrix @ rows."""
-        e = tuple(sp.csr_array(matrix @ e) for e in self.E)
-        return Rows(sp.csr_array(matrix @ self.A), e, np.asarray(matrix @ self.g))
+        return Rows(csr(matrix @ self.A), tuple(csr(matrix @ e) for e in self.E), np.asarray(matrix @ self.g))
 
     def take(self, index: npt.NDArray[np.intp]) -> Rows:
         """The rows in `index`, in that order."""
-        return Rows(self.A[index], tuple(e[index] for e in self.E), self.g[index])
+        return Rows(taken(self.A, index), tuple(taken(e, index) for e in self.E), self.g[index])
 
     def plus(self, other: Rows) -> Rows:
         """Row by row."""
-        e = tuple(sp.csr_array(a + b) for a, b in zip(self.E, other.E, strict=True))
-        return Rows(sp.csr_array(self.A + other.A), e, self.g + other.g)
+        e = tuple(added(a, b) for a, b in zip(self.E, other.E, strict=True))
+        return Rows(added(self.A, other.A), e, self.g + other.g)
 
     def widened(self, columns: int, points: Sequence[int] | None = None) -> Rows:
         """The same rows over more columns (and points); the new ones do not occur."""
         same = points is None or all(e.shape[1] == n for e, n in zip(self.E, points, strict=True))
         if columns == self.A.shape[1] and same:
             return self
-        e = self.E if points is None else tuple(_wide(e, n) for e, n in zip(self.E, points, strict=True))
-        return Rows(_wide(self.A, columns), e, self.g)
+        e = self.E if points is None else tuple(widened(e, n) for e, n in zip(self.E, points, strict=True))
+        return Rows(widened(self.A, columns), e, self.g)
 
     def value(self, x: Vector, evaluations: Sequence[Vector]) -> Vector:
         """A x + sum_k E_k f_k + g."""
@@ -66,16 +66,19 @@ class Rows:
         return np.asarray(total)
 
 
-def _wide(matrix: sp.csr_array, columns: int) -> sp.csr_array:
-    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
+def added(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
+    """a + b, for free when one of them is empty."""
+    if a.nnz == 0:
+        return b
+    return a if b.nnz == 0 else csr(a + b)
 
 
 def stack(parts: Sequence[Rows]) -> Rows:
     """One under the other."""
     if len(parts) == 1:
         return parts[0]
-    e = tuple(sp.csr_array(sp.vstack(blocks, format="csr")) for blocks in zip(*(p.E for p in parts), strict=True))
-    return Rows(sp.csr_array(sp.vstack([p.A for p in parts], format="csr")), e, np.concatenate([p.g for p in parts]))
+    e = tuple(stacked(blocks) for blocks in zip(*(p.E for p in parts), strict=True))
+    return Rows(stacked([p.A for p in parts]), e, np.concatenate([p.g for p in parts]))
 
 
 def unit_rows(columns: npt.NDArray[np.intp], width: int, points: Sequence[int], sign: float = 1.0) -> Rows:

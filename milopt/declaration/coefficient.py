@@ -9,11 +9,12 @@ parameter can change its value between solves without the expression being writt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.declaration.sparse import Vector, csr, scaled_rows
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -36,19 +37,28 @@ class Coefficient:
     matrix: sp.csr_array
     products: tuple[Product, ...] = ()
 
+    is_identity: bool = False
+
     @classmethod
     def identity(cls, size: int) -> Coefficient:
         """The coefficient of a leaf in itself."""
-        return cls(sp.eye_array(size, format="csr"))
+        return cls(identity_matrix(size), is_identity=True)
 
     def left(self, matrix: sp.csr_array) -> Coefficient:
         """matrix @ M(p)."""
-        products = tuple(Product(_csr(matrix @ p.left), p.scale, p.right) for p in self.products)
-        return Coefficient(_csr(matrix @ self.matrix), products)
+        if self.is_identity:
+            return Coefficient(matrix)
+        products = tuple(Product(csr(matrix @ p.left), p.scale, p.right) for p in self.products)
+        return Coefficient(csr(matrix @ self.matrix), products)
+
+    def scaled(self, factors: Vector) -> Coefficient:
+        """diag(factors) @ M(p)."""
+        products = tuple(Product(scaled_rows(p.left, factors), p.scale, p.right) for p in self.products)
+        return Coefficient(scaled_rows(self.matrix, factors), products)
 
     def plus(self, other: Coefficient) -> Coefficient:
         """M(p) + N(p)."""
-        return Coefficient(_csr(self.matrix + other.matrix), self.products + other.products)
+        return Coefficient(csr(self.matrix + other.matrix), self.products + other.products)
 
     def scaled_by(self, scale: Expression) -> Coefficient:
         """diag(e(p)) M: only a constant M may be scaled, so that M stays affine in the parameters."""
@@ -61,8 +71,9 @@ class Coefficient:
         """M at the parameters' current values."""
         total = self.matrix
         for product in self.products:
-            total = total + product.left @ sp.diags_array(product.scale.parameter_value()) @ product.right
-        return _csr(total)
+            scaled = csr(product.left @ scaled_rows(product.right, product.scale.parameter_value()))
+            total = scaled if total.nnz == 0 else csr(total + scaled)
+        return total
 
     def signs(self) -> sp.csr_array:
         """The sign of every entry that can be non-zero; an error where it depends on a parameter of unknown sign."""
@@ -77,11 +88,12 @@ class Coefficient:
                     f"The side of a bag_max depends on the sign of {product.scale.describe()}; "
                     "declare the parameter with sign=+1 or sign=-1."
                 )
-            signed = signed + product.left.sign() @ sp.diags_array(sign) @ product.right.sign()
-            size = size + abs(product.left.sign()) @ sp.diags_array(abs(sign)) @ abs(product.right.sign())
-        if abs(abs(signed) - size).nnz and abs(abs(signed) - size).max() > 0:
+            left, right = product.left.sign(), product.right.sign()
+            signed = signed + left @ scaled_rows(right, sign)
+            size = size + abs(left) @ scaled_rows(abs(right), abs(sign))
+        if self.products and (abs(abs(signed) - size) > 0).nnz:
             raise DeclarationError("The side of a bag_max is not fixed: its coefficient adds parameters of both signs.")
-        signed = _csr(signed)
+        signed = csr(signed)
         signed.eliminate_zeros()
         signed.data = np.sign(signed.data)
         return signed
@@ -90,8 +102,3 @@ class Coefficient:
 def identity_matrix(size: int) -> sp.csr_array:
     """The sparse identity."""
     return sp.eye_array(size, format="csr")
-
-
-def _csr(matrix: Any) -> sp.csr_array:
-    result: sp.csr_array = sp.csr_array(matrix)
-    return result

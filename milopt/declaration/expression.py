@@ -15,12 +15,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.sparse import Vector, csr, row_vector
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
     from milopt.declaration.bags import Bags
 
-Vector: TypeAlias = npt.NDArray[np.float64]
 Shape: TypeAlias = tuple[int, ...]
 """() or (n,)."""
 Term: TypeAlias = "tuple[Leaf, Coefficient]"
@@ -87,11 +87,11 @@ class Expression:
         return _matrix_times(_numbers(other).T, self)
 
     def __rmatmul__(self, other: npt.ArrayLike | sp.sparray) -> Expression:
-        return _matrix_times(sp.csr_array(other) if sp.issparse(other) else _numbers(other), self)
+        return _matrix_times(csr(other) if sp.issparse(other) else _numbers(other), self)
 
     def sum(self) -> Expression:
         """The sum of the entries, a scalar."""
-        return _linear(self, sp.csr_array(np.ones((1, self.size))), ())
+        return _linear(self, row_vector(np.ones(self.size)), ())
 
     def mean(self) -> Expression:
         """The mean of the entries, a scalar."""
@@ -256,13 +256,13 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
             f"`*` is entry by entry; for the matrix of shape {factor.shape} write `matrix @ expression`."
         )
     if factor.ndim == 0:
-        scaling = sp.csr_array(sp.diags_array(np.full(expression.size, float(factor))))
-        terms = [(leaf, coefficient.left(scaling)) for leaf, coefficient in expression.terms]
+        terms = [(leaf, coefficient.scaled(np.full(expression.size, factor))) for leaf, coefficient in expression.terms]
         return Expression(expression.shape, expression.constant * factor, terms, expression.bags)
     if expression.shape and expression.shape != factor.shape:
         raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")
     wide = _broadcast(expression, factor.size)
-    return _linear(wide, sp.csr_array(sp.diags_array(factor)), (factor.size,), expression.bags)
+    scaled = [(leaf, coefficient.scaled(factor)) for leaf, coefficient in wide.terms]
+    return Expression((factor.size,), wide.constant * factor, scaled, expression.bags)
 
 
 def _product(a: Expression, b: Expression) -> Expression:
@@ -290,5 +290,5 @@ def _matrix_times(matrix: Vector | sp.csr_array, expression: Expression) -> Expr
         raise DeclarationError(
             f"Shapes {matrix.shape} and {expression.shape} do not match in `@` ({expression.describe()})."
         )
-    rows = sp.csr_array(np.atleast_2d(matrix) if isinstance(matrix, np.ndarray) else matrix)
+    rows = row_vector(matrix) if isinstance(matrix, np.ndarray) and matrix.ndim == 1 else csr(matrix)
     return _linear(expression, rows, () if matrix.ndim == 1 else (rows.shape[0],))

@@ -92,6 +92,7 @@ class Function:
         self._coefficients = coefficients
 
     def __call__(self, points: Bags | npt.ArrayLike | sp.csr_array) -> Evaluation:
+        """f at bags (all their instances) or at the rows of an array."""
         if isinstance(points, Bags):
             return Evaluation(self, points.instances, points)
         if sp.issparse(points):

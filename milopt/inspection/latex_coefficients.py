@@ -83,5 +83,11 @@ def _over_bags(matrix: sp.csr_array, bags: Bags | None) -> OverBags | None:
     if not np.allclose(matrix.data, np.repeat(values, bags.sizes), rtol=1e-12, atol=0.0):
         return None
     scaled = np.asarray(values * bags.sizes, dtype=np.float64)
-    mean = float(np.ptp(np.abs(scaled))) <= 1e-12 * float(np.max(np.abs(scaled))) and bool((bags.sizes > 1).any())
+    # With bags of one size both readings fit; a sum is meant unless the numbers are those of a mean.
+    mean = _same_size(scaled) and (not _same_size(values) or abs(float(scaled[0])) == 1.0 != abs(float(values[0])))
     return OverBags(scaled if mean else values, mean)
+
+
+def _same_size(values: Vector) -> bool:
+    size = np.abs(values)
+    return bool(np.ptp(size) <= 1e-12 * size.max())

@@ -105,7 +105,9 @@ def joined(terms: list[Term]) -> str:
         else:
             pieces = [_signed(term) for term in group]
         text = " ".join([text, *pieces]).strip()
-    return text.removeprefix("+ ").replace("- ", "-", 1) if text.startswith(("+ ", "- ")) else text or "0"
+    if text.startswith("- "):
+        return f"-{text[2:]}"
+    return text.removeprefix("+ ") or "0"
 
 
 def whole(expression: Expression, index: str, block: Block) -> str:

@@ -12,8 +12,7 @@ from milopt.compilation.lowering import Lowering
 from milopt.compilation.selection import one_hot_selection
 from milopt.declaration.leaves import Evaluation, Function
 from milopt.declaration.program import Program, leaves
-from milopt.errors import MiloptError
-from milopt.solving.lazy import LazyRows
+from milopt.errors import MiloptError, ParameterError
 
 LARGEST_KERNEL = 4_000_000
 """Entries of a kernel over a dictionary up to which looking at a program computes it."""
@@ -25,6 +24,8 @@ class Lowered:
 
     form: EvaluationForm | None
     reason: str = ""
+    is_possible: bool = True
+    """Not possible at all when the program is at fault; else only a value is missing, or it would cost much."""
 
 
 def lowered(program: Program) -> Lowered:
@@ -34,15 +35,17 @@ def lowered(program: Program) -> Lowered:
         return Lowered(None, reason)
     try:
         return Lowered(Lowering(program).form())
-    except MiloptError as error:
+    except ParameterError as error:
         return Lowered(None, str(error))
+    except MiloptError as error:
+        return Lowered(None, str(error), is_possible=False)
 
 
 def sample(program: Program) -> tuple[EvaluationForm, Index]:
-    """A form and rows of it with the pattern of the whole, touching few points: first instances stand for each bag."""
+    """A form and rows of it with the pattern of the whole, touching few points: two instances stand for each bag."""
     first = {atom: one_hot_selection(atom, atom.over.offsets[:-1]) for atom in witnessed(program)}
     form = Lowering(program, first).form()
-    return form, LazyRows(form, wanted=True).active
+    return form, _two_of_each(form.group)
 
 
 def touched_points(form: EvaluationForm, active: Index | None = None) -> int:
@@ -64,6 +67,14 @@ def evaluated_points(program: Program, function: Function) -> int:
             if isinstance(leaf, Evaluation) and leaf.function is function:
                 arrays[id(leaf.points)] = leaf.points.shape[0]
     return sum(arrays.values())
+
+
+def _two_of_each(group: Index) -> Index:
+    """Rows outside maxima (group -1), and the first two of each maximum: one alone would look like no maximum."""
+    order = np.argsort(group, kind="stable")
+    _, first, size = np.unique(group[order], return_index=True, return_counts=True)
+    place = np.arange(order.size) - np.repeat(first, size)
+    return np.sort(order[(place < 2) | (group[order] < 0)])
 
 
 def _too_large(program: Program) -> str:

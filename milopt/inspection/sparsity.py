@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from milopt.compilation.quadratic import Matrix
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptError
+from milopt.inspection.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +40,7 @@ def spy(form: StandardForm, target: str | PathLike[str] | Axes) -> Axes:
     figure = Figure(figsize=(INCHES, INCHES * _aspect(form)), layout="constrained")
     axes = figure.add_subplot()
     _draw(form, axes)
-    figure.savefig(target, dpi=150)
+    write_whole(target, lambda beside: figure.savefig(beside, dpi=150))
     return axes
 
 

@@ -8,13 +8,18 @@ from html import escape
 
 @dataclass(frozen=True)
 class Table:
-    """A title, a header and rows of text."""
+    """A title, a header and rows of text; a column in which nothing stands is left out."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
     """Columns, by their header, that are aligned to the right."""
+
+    def __post_init__(self) -> None:
+        used = [k for k in range(len(self.header)) if not self.rows or any(row[k] for row in self.rows)]
+        object.__setattr__(self, "header", tuple(self.header[k] for k in used))
+        object.__setattr__(self, "rows", tuple(tuple(row[k] for k in used) for row in self.rows))
 
     def __str__(self) -> str:
         everything = (self.header, *self.rows)

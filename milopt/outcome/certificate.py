@@ -20,7 +20,6 @@ from milopt.compilation.compiled import Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def certify(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, w
     for k, (space, pull) in enumerate(zip(spaces, pulls, strict=True)):
         rest = space.norm(pull - form.rows.E[k].T @ z)
         tails.append(rest)
-        if not any(block.space == k for block in form.blocks):
+        if not any(block.space == k for _, block in form.second_order):
             stationarity = max(stationarity, rest)
     dual = max(stationarity, _outside(form, z, tails, dual=True))
     gap = float(gradient @ x) + float(form.rows.g @ z)
@@ -130,18 +129,15 @@ def _gradient(form: EvaluationForm, point: Point, worth: Evaluated) -> tuple[Vec
 
 def _outside(form: EvaluationForm, values: Vector, tails: Sequence[float], dual: bool = False) -> float:
     """How far values lie outside K (or K*, where the zero cone's dual is everything)."""
-    worst = 0.0
-    for block, start in zip(form.blocks, form.starts[:-1], strict=True):
+    worst = float(np.max(-values[form.inequality], initial=0.0))
+    if not dual:
+        worst = max(worst, _inf(values[form.equality]))
+    for start, block in form.second_order:
         part = values[start : start + block.count]
-        if block.cone is Cone.ZERO:
-            worst = worst if dual else max(worst, _inf(part))
-        elif block.cone is Cone.NONNEGATIVE:
-            worst = max(worst, float(np.max(-part, initial=0.0)))
-        else:
-            tail = float(np.linalg.norm(part[1:]))
-            if block.space is not None:
-                tail = float(np.hypot(tail, tails[block.space]))
-            worst = max(worst, tail - float(part[0]))
+        tail = float(np.linalg.norm(part[1:]))
+        if block.space is not None:
+            tail = float(np.hypot(tail, tails[block.space]))
+        worst = max(worst, tail - float(part[0]))
     return worst
 
 

@@ -1,3 +1,129 @@
-"""Who could solve a program: one line a solver, yes or the reason why not."""
+"""Who could solve a program: one line a solver, yes or the reason why not; nothing is solved.
+
+A solver is asked by the program's features first, then, where kernels over few points suffice, by the flat form that it
+would get: two instances a bag stand for all, which leaves the pattern as it is.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+
+from milopt.compilation.analysis import witnessed
+from milopt.compilation.compile_program import FormName, compile_form
+from milopt.compilation.dual import dual_refusal
+from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.standard_form import StandardForm
+from milopt.declaration.program import Program
+from milopt.inspection.curvature_verdict import MOST_POINTS, sentence, verdict
+from milopt.inspection.kind import features, step_kind
+from milopt.inspection.lowered import lowered, sample, touched_points
+from milopt.inspection.table import Table
+from milopt.solving import registry
+from milopt.solving.refusal import refusal
+from milopt.solving.solver import Availability, Feature, Solver
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Whether one solver takes a program, and why, or why not."""
+
+    solver: str
+    takes: bool
+    reason: str
+
+
+class Explanations(tuple[Explanation, ...]):
+    """One explanation a solver; prints as a table."""
+
+    __slots__ = ()
+
+    @property
+    def takers(self) -> list[str]:
+        """The names of the solvers that take the program."""
+        return [one.solver for one in self if one.takes]
+
+    def __str__(self) -> str:
+        rows = tuple((one.solver, "yes" if one.takes else "no", one.reason) for one in self)
+        return str(Table("", ("solver", "takes it", "because"), rows))
+
+
+def explain(program: Program) -> Explanations:
+    """Every registered solver's answer, families by their installed variants."""
+    case = _Case(program)
+    found: list[Explanation] = []
+    for name, availability in registry.available().items():
+        family, colon, _ = name.partition(":")
+        if not availability.installed:
+            found.append(Explanation(name, False, _missing(availability)))
+        elif colon:
+            found += [case.asked(registry.get(variant)) for variant in registry.variants(family)]
+        else:
+            found.append(case.asked(registry.get(name)))
+    return Explanations(found)
+
+
+class _Case:
+    """A program and the flat forms of its pattern, each made once."""
+
+    def __init__(self, program: Program) -> None:
+        self.kind = step_kind(program)
+        self.features = features(program)
+        self.is_dc = bool(witnessed(program))
+        self.bends = sentence(verdict(program)) if Feature.NONCONVEX in self.features else ""
+        low = lowered(program)
+        self.unknown = low.reason
+        """Why there is no form to ask about: a parameter without a value, a large dictionary, a norm on a wrong side."""
+        self.is_possible = low.is_possible
+        self._form: EvaluationForm | None = None
+        self._active: Index | None = None
+        self._flat: dict[FormName, StandardForm | None] = {}
+        if low.form is not None:
+            self._form, self._active = sample(program)
+
+    def asked(self, solver: Solver) -> Explanation:
+        """One solver's answer."""
+        reason = self._refusal(solver)
+        return Explanation(solver.name, reason is None, self._how(solver) if reason is None else reason)
+
+    def _refusal(self, solver: Solver) -> str | None:
+        if not self.is_possible:
+            return self.unknown
+        missing = self.features - solver.features
+        if Feature.NONCONVEX in missing:
+            return f"{self.bends} {solver.name} takes convex programs only."
+        if missing:
+            words = " and ".join(sorted(str(feature) for feature in missing))
+            taken = ", ".join(sorted(str(feature) for feature in solver.features))
+            return f"it is of kind {self.kind} and has {words}; {solver.name} takes {taken}"
+        flat = self._flat_form(self._name(solver))
+        return None if flat is None else refusal(solver, flat)
+
+    def _how(self, solver: Solver) -> str:
+        words = f"{self.kind} at each choice of witnesses" if self.is_dc else self.kind
+        if self._form is None:
+            return f"{words}, by its features; {self.unknown.rstrip('.')}"
+        if self._form.spaces:
+            words += ", by the dual" if self._name(solver) == "dual" else ", in coordinates"
+        if self._flat_form(self._name(solver)) is None:
+            words += f"; by its features, for it evaluates functions at more than {MOST_POINTS} points"
+        return words
+
+    def _name(self, solver: Solver) -> FormName:
+        """The form in which functions would reach a solver."""
+        if self._form is None or solver.prefers != "dual" or not self._form.spaces:
+            return "coordinates"
+        return "dual" if dual_refusal(self._form) is None else "coordinates"
+
+    def _flat_form(self, name: FormName) -> StandardForm | None:
+        if name not in self._flat:
+            form, active = self._form, self._active
+            self._flat[name] = None
+            if form is not None and active is not None and touched_points(form, active) <= MOST_POINTS:
+                self._flat[name] = compile_form(form, name, active).form
+        return self._flat[name]
+
+
+def _missing(availability: Availability) -> str:
+    if availability.install:
+        return f"not installed: {availability.install}"
+    return f"cannot be loaded: {availability.reason or 'its package is missing'}"

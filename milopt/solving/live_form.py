@@ -93,11 +93,14 @@ class LiveForm:
 
     def append_block(self, name: str) -> Change:
         """A constraint block was added."""
-        self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
-        before, self.form = self.form, self._assembled()
-        at_the_end = not self.lowering.auxiliary and self.form.n == before.n
-        if not self._is_flat or self.rows.lazy or not at_the_end or self._has_groups:
+        before, linear = self.form, self.lowering.linear
+        block = self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
+        same = linear.width == before.n and linear.point_counts == before.point_counts
+        # Auxiliary rows end a form, and lazy ones join it by choice: then a new block is not simply its last rows.
+        if not same or not self._is_flat or self.rows.lazy or self.lowering.auxiliary or (block.group >= 0).any():
+            self.form = self._assembled()
             return self.start_again()
+        self.form = before.with_block(block)
         return self.hand_over(np.arange(before.rows.count, self.form.rows.count))
 
     def append_columns(self, names: Iterable[str]) -> Change:
@@ -157,10 +160,6 @@ class LiveForm:
     def _is_flat(self) -> bool:
         """No function of a kernel's space: rows and columns come and go without new coordinates."""
         return not self.spaces and not self.uses_dual
-
-    @property
-    def _has_groups(self) -> bool:
-        return bool(self.form.group.size and self.form.group.max() >= 0)
 
     def _assembled(self) -> EvaluationForm:
         return self.lowering.assemble(self._objective, list(self._blocks.values()))
