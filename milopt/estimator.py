@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self, cast, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,12 @@ from milopt.schemes.solve import solve
 from milopt.solving.options import Options
 
 
-class BagClassifier(ABC):
+@dataclass_transform(kw_only_default=True)
+class _Fields:
+    """What tells type checkers that annotated fields of a subclass are keyword arguments of its `__init__`."""
+
+
+class BagClassifier(_Fields, ABC):
     """A classifier of bags. A subclass annotates its hyper-parameters with defaults and declares its program.
 
     The annotated fields become a keyword-only `__init__`; `solver`, `scheme` and `options` come with every model.
@@ -31,8 +36,6 @@ class BagClassifier(ABC):
     options: Options | None = None
 
     _fields: ClassVar[tuple[str, ...]] = ("solver", "scheme", "options")
-    classes_: npt.NDArray[np.generic]
-    result_: Result
 
     def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
@@ -56,7 +59,7 @@ class BagClassifier(ABC):
 
         initialise.__signature__ = signature  # type: ignore[attr-defined]  # what inspect and scikit-learn read
         initialise.__name__ = "__init__"
-        cls.__init__ = initialise  # type: ignore[method-assign,assignment]  # generated from the fields
+        cls.__init__ = initialise  # type: ignore[method-assign]  # generated from the fields
 
     @abstractmethod
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
@@ -72,7 +75,7 @@ class BagClassifier(ABC):
         result = solve(program, self.solver, self.scheme, self.options)
         if not result.values and not result.functions:
             raise MiloptError(f"{program.name} ended without a point: {result.termination}. {result.message}".strip())
-        self.result_ = result
+        self.result_: Result = result
         return self
 
     def decision_function(self, bags: object) -> npt.NDArray[np.float64]:
@@ -96,7 +99,8 @@ class BagClassifier(ABC):
 
     def _encoded(self, y: npt.ArrayLike) -> npt.NDArray[np.float64]:
         labels = np.asarray(y)
-        self.classes_, place = np.unique(labels, return_inverse=True)
+        classes, place = np.unique(labels, return_inverse=True)
+        self.classes_: npt.NDArray[np.generic] = classes
         if self.classes_.size != 2:
             return np.asarray(labels, dtype=object)  # as_signs says what is wrong
         return np.where(place.ravel() == 1, 1.0, -1.0)

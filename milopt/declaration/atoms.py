@@ -55,7 +55,7 @@ def quad_form(expression: Operand, weight: npt.ArrayLike) -> Expression:
         )
     if not np.isfinite(matrix).all():
         raise DeclarationError("quad_form got a weight that is NaN or infinite.")
-    if matrix.ndim == 2 and not np.allclose(matrix, matrix.T, rtol=1e-10, atol=1e-12 * abs(matrix).max(initial=0)):
+    if matrix.ndim == 2 and abs(matrix - matrix.T).max(initial=0.0) > 1e-10 * abs(matrix).max(initial=0.0):
         raise DeclarationError("quad_form needs a symmetric matrix; give (W + W') / 2.")
     return QuadForm(inner, matrix)
 

@@ -33,4 +33,4 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> str:
 
 def _is_number(value: object) -> bool:
     # True and False are numbers to Python, and nobody means them as such.
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.declaration.bags import Bags, owner
-from milopt.declaration.expression import Expression, Leaf, Shape, Vector
+from milopt.declaration.expression import Expression, Leaf, Shape
 from milopt.declaration.kernels import Kernel
+from milopt.declaration.sparse import Vector
 from milopt.errors import DeclarationError, ParameterError
 
 Points: TypeAlias = npt.NDArray[np.float64] | sp.csr_array

@@ -10,10 +10,13 @@ from milopt.compilation.evaluation_form import Index
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
+from milopt.declaration.leaves import BagMax, FunctionNorm, Norm, Norm1
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import FittedFunction, Result, Seconds, Step
 from milopt.outcome.status import PointStatus, Termination
+
+THROUGH_COLUMNS = (BagMax, Norm, Norm1, FunctionNorm)
 
 
 def assemble(
@@ -41,7 +44,7 @@ def assemble(
         scheme=scheme,
         termination=termination or outcome.termination,
         point=point or outcome.status,
-        objective=PointValues(lowering, outcome).objective() if found else float("nan"),
+        objective=_objective(lowering, outcome),
         bound=None if limit is None else (-limit if program.maximizes else limit),
         values=_values(lowering, outcome) if found else {},
         functions=_functions(lowering, spaces, outcome) if found else {},
@@ -57,6 +60,14 @@ def assemble(
         log=outcome.log,
         witnesses=witnesses or {},
     )
+
+
+def _objective(lowering: Lowering, outcome: Outcome) -> float:
+    """Of the declared program: where an atom stands behind an auxiliary column, it is evaluated itself."""
+    program = lowering.program
+    if outcome.point is not None and any(isinstance(leaf, THROUGH_COLUMNS) for leaf, _ in program.objective.terms):
+        return PointValues(lowering, outcome).objective()
+    return -outcome.objective if program.maximizes else outcome.objective
 
 
 def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:

@@ -72,7 +72,7 @@ class _Case:
         self.bends = sentence(verdict(program)) if Feature.NONCONVEX in self.features else ""
         low = lowered(program)
         self.unknown = low.reason
-        """Why there is no form to ask about: a parameter without a value, a large dictionary, a norm on a wrong side."""
+        """Why there is no form to ask about: a value missing, a large dictionary, a norm on its wrong side."""
         self.is_possible = low.is_possible
         self._form: EvaluationForm | None = None
         self._active: Index | None = None

@@ -173,11 +173,14 @@ class LiveForm:
         return EVERYTHING
 
     def _chooses_dual(self, prefers: str) -> bool:
+        wish = self.options.form
+        if wish == "coordinates" or (wish == "auto" and not self.form.spaces):
+            return False
         reason = dual_refusal(self.form)
-        if self.options.form == "dual" and reason is not None:
+        if reason is not None and wish == "dual":
             raise UnsupportedError(reason)
-        if self.options.form != "auto" or reason is not None or not self.form.spaces:
-            return self.options.form == "dual"
+        if reason is not None or wish == "dual":
+            return reason is None
         touched = sum(np.unique(e.indices).size for e in self.form.rows.take(self.rows.active).E)
         # Coordinates over many more points than rows would cost a factorisation that the dual does without.
         return prefers == "dual" or touched > 2 * self.rows.active.size

@@ -13,6 +13,7 @@ from time import perf_counter
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.compilation.compiled import Compiled
 from milopt.compilation.curvature import curvature
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
@@ -65,6 +66,11 @@ class Session:
     def spaces(self) -> list[KernelSpace]:
         """The kernel values computed so far."""
         return self.live.spaces
+
+    @property
+    def compiled(self) -> Compiled:
+        """Exactly what the solver has (or will get): a flat form, and the way back from its answer."""
+        return self.live.compiled
 
     @property
     def rebuilds(self) -> int:
