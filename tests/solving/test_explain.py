@@ -1,0 +1,172 @@
+"""`explain`: one line a solver, yes or the reason why not, and it agrees with what happens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import milopt
+from milopt import RBF, Bags, Program, as_bags, bag_max, bag_mean, norm, quad_form, sum_squares
+from milopt.errors import ConvexityError, UnsupportedError
+from milopt.inspection import curvature_verdict
+from milopt.solving import explain as module
+from milopt.solving import registry
+from milopt.solving.explain import Explanation, explain
+from milopt.solving.solver import Availability
+
+Y = np.array([1.0, -1, 1, -1, 1, -1])
+
+
+@pytest.fixture
+def bags() -> Bags:
+    rng = np.random.default_rng(3)
+    return as_bags([rng.normal(size=(n, 2)) for n in (2, 3, 1, 4, 2, 3)])
+
+
+def answers(program: Program) -> dict[str, Explanation]:
+    return {one.solver: one for one in explain(program)}
+
+
+def linear() -> Program:
+    program = Program("linear")
+    x = program.variable("x", 3, lower=0)
+    program.minimize(x.sum())
+    program.subject_to(x[0] + x[1] >= 1, name="cover")
+    return program
+
+
+def cone() -> Program:
+    program = linear()
+    program.subject_to(norm(program.variables["x"]) <= 2, name="ball")
+    return program
+
+
+def box() -> Program:
+    program = Program("box")
+    x = program.variable("x", 3, lower=0, upper=1)
+    program.minimize(sum_squares(x - 2))
+    return program
+
+
+def saddle() -> Program:
+    program = Program("saddle")
+    x = program.variable("x", 2)
+    program.minimize(quad_form(x, np.array([1.0, -1.0])))
+    return program
+
+
+def svm(bags: Bags, atom: str) -> Program:
+    program = Program(atom)
+    f = program.function("f", RBF(s=1.0))
+    b = program.variable("b")
+    slack = program.variable("slack", len(bags), lower=0)
+    program.minimize(0.5 * f.norm_squared() + slack.sum())
+    values = bag_max(f(bags)) if atom == "max" else bag_mean(f(bags))
+    program.subject_to(Y * (values + b) >= 1 - slack, name="margin")
+    return program
+
+
+@pytest.mark.parametrize("name", ["linear", "cone", "box", "saddle", "max", "mean"])
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native", "libsvm", "cvxpy:CLARABEL", "pyomo:highs"])
+def test_yes_means_that_it_is_solved_and_no_that_it_is_refused(name: str, solver: str, bags: Bags) -> None:
+    if not registry.get(solver).availability().installed:
+        pytest.skip(f"{solver} is not installed here")
+    makers = {"linear": linear, "cone": cone, "box": box, "saddle": saddle}
+    program = makers[name]() if name in makers else svm(bags, name)
+    said = answers(program)[solver]
+    try:
+        milopt.solve(program, solver)
+    except (UnsupportedError, ConvexityError):
+        assert not said.takes, said
+    else:
+        assert said.takes, said
+
+
+def test_reasons_are_in_words(bags: Bags) -> None:
+    assert answers(cone())["highs"].reason == (
+        "it is of kind SOCP and has second-order cones; highs takes a convex quadratic objective, integer variables, "
+        "linear rows"
+    )
+    assert answers(cone())["clarabel"].reason == "SOCP"
+    assert "bends down, smallest eigenvalue -2 " in answers(saddle())["clarabel"].reason
+    assert "inequality row" in answers(linear())["native"].reason
+    assert answers(svm(bags, "max"))["highs"].reason == "QP at each choice of witnesses, by the dual"
+    assert answers(svm(bags, "mean"))["libsvm"].takes
+    assert not answers(svm(bags, "max"))["libsvm"].takes
+
+
+def test_families_answer_for_their_installed_variants() -> None:
+    said = answers(linear())
+    assert "cvxpy:NAME" not in said
+    assert {"cvxpy:CLARABEL", "cvxpy:HIGHS", "pyomo:highs"} <= set(said)
+
+
+def test_what_is_missing_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {
+        "ecos": Availability(False, None, "pip install ecos"),
+        "cvxpy:NAME": Availability(False, None, "pip install cvxpy"),
+        "mine": Availability(False, reason="ImportError: no module"),
+    }
+    monkeypatch.setattr(registry, "available", lambda: known)
+    assert explain(linear()) == (
+        Explanation("ecos", False, "not installed: pip install ecos"),
+        Explanation("cvxpy:NAME", False, "not installed: pip install cvxpy"),
+        Explanation("mine", False, "cannot be loaded: ImportError: no module"),
+    )
+
+
+def test_it_prints_as_a_table_and_lists_the_takers() -> None:
+    said = explain(cone())
+    lines = str(said).splitlines()
+    assert lines[0].split() == ["solver", "takes", "it", "because"]
+    assert any(line.split() == ["clarabel", "yes", "SOCP"] for line in lines)
+    assert "clarabel" in said.takers
+    assert "highs" not in said.takers
+    assert len(lines) == len(said) + 1
+
+
+def test_a_parameter_without_a_value_is_judged_by_features(bags: Bags) -> None:
+    program = Program("open")
+    x = program.variable("x", 2, lower=0)
+    p = program.parameter("p", 2)
+    program.minimize(p @ x)
+    assert answers(program)["highs"].takes
+    assert "Parameter 'p' has no value yet" in answers(program)["highs"].reason
+
+
+def test_a_norm_on_its_wrong_side_suits_no_one() -> None:
+    program = Program("outside")
+    x = program.variable("x", 2)
+    program.minimize(x.sum())
+    program.subject_to(norm(x) >= 1, name="outside")
+    said = explain(program)
+    assert said.takers == []
+    assert "constraint 'outside'" in said[0].reason
+
+
+class Counting(RBF):
+    """A kernel that counts the values it was asked for."""
+
+    asked = 0
+
+    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        type(self).asked += A.shape[0] * B.shape[0]
+        return super().__call__(A, B)
+
+
+def test_few_kernel_values_are_computed_for_many_instances(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    many = as_bags([rng.normal(size=(100, 2)) for _ in range(6)])
+    program = Program("many")
+    f = program.function("f", Counting(s=1.0))
+    slack = program.variable("slack", len(many), lower=0)
+    program.minimize(0.5 * f.norm_squared() + slack.sum())
+    program.subject_to(Y * bag_max(f(many)) >= 1 - slack, name="margin")
+    assert answers(program)["clarabel"].takes
+    assert 0 < Counting.asked <= 2 * 600 * 12
+    Counting.asked = 0
+    monkeypatch.setattr(module, "MOST_POINTS", 5)
+    monkeypatch.setattr(curvature_verdict, "MOST_POINTS", 5)
+    assert answers(program)["clarabel"].takes
+    assert Counting.asked == 0
+    assert "by its features" in answers(program)["clarabel"].reason
