@@ -104,7 +104,9 @@ class HighsModel:
         if differs.nnz > FEW_COEFFICIENTS:
             return False
         row, column = differs.coords
-        for i, j, value in zip(index[row].tolist(), column.tolist(), new[row, column].tolist(), strict=True):
+        # scipy gives a sparse array, not numbers, for no entries at all.
+        values = new[row, column].tolist() if row.size else []
+        for i, j, value in zip(index[row].tolist(), column.tolist(), values, strict=True):
             self._check(self._highs.changeCoeff(i, j, value), "coefficients")
         lower, upper = _row_bounds(form, 0)
         i32 = index.astype(np.int32)
