@@ -1,25 +1,28 @@
-"""native against Clarabel on box QPs, both sides in one run: time, projected gradient, ratio.
+"""native against Clarabel on box QPs, both sides in one run and both through milopt: time, projected gradient, ratio.
 
-The MIORDM dual  P = [[Q + cI, -Q], [-Q, Q + (c/mu)I]],  delta >= 0  (FORMULATIONS 7.2), and generic box QPs. Times are
-medians of processor time over whole solves from a flat program, each on a new engine: splitting P and proving it convex
-is counted for native, building its own model for Clarabel. KKT is the largest entry of x - clip(x - gradient). One
-thread each: run it as `OMP_NUM_THREADS=1 python benchmarks/box_qp.py`.
+First flat programs, each solved by a new engine: the MIORDM dual  P = [[Q + cI, -Q], [-Q, Q + (c/mu)I]],  delta >= 0
+(FORMULATIONS 7.2), and generic box QPs; splitting P and proving it convex is counted for native, building its own model
+for Clarabel. Then the MIORDM dual as a model author declares it, through `milopt.solve`: lowering, convexity, certificate
+and polish included. Times are medians of processor time; KKT is the largest entry of x - clip(x - gradient).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from statistics import median
+from collections.abc import Iterator
+from functools import partial
 
-import clarabel
 import numpy as np
 import scipy.sparse as sp
+from timing import median, single_thread, table
 
+import milopt
+from milopt import Program, quad_form, sum_squares
 from milopt.compilation.quadratic import Matrix, Piece, Quadratic, Vector
 from milopt.compilation.standard_form import ColumnBlock, StandardForm
-from milopt.solvers.native import Native
 from milopt.solving.options import Options
+from milopt.solving.solver import Solver
+
+THETA, MU = 0.5, 0.5
 
 
 def flat(name: str, P: Quadratic, q: Vector, lower: Vector, upper: Vector) -> StandardForm:
@@ -40,21 +43,37 @@ def flat(name: str, P: Quadratic, q: Vector, lower: Vector, upper: Vector) -> St
     )
 
 
-def odm_dual(n: int, condition: float) -> StandardForm:
-    """The dual of MIORDM on n random bag means, with c set for the condition number of P."""
+def odm_data(n: int, condition: float) -> tuple[Matrix, float]:
+    """(Q, c) of MIORDM on n random bag means, with c set for the condition number of P."""
     rng = np.random.default_rng(0)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     points = rng.normal(size=(n, 8)) + 0.3 * (y > 0)[:, None]
     squares = (points**2).sum(axis=1)
     gram = np.exp(-(squares[:, None] + squares - 2 * points @ points.T) / 8)
     Q = np.outer(y, y) * gram
-    theta, mu = 0.5, 0.5
-    c = 2 * float(np.linalg.eigvalsh(Q)[-1]) / condition
+    return Q, 2 * float(np.linalg.eigvalsh(Q)[-1]) / condition
+
+
+def odm_dual(n: int, condition: float) -> StandardForm:
+    """The dual of MIORDM as a flat program."""
+    Q, c = odm_data(n, condition)
     rows = sp.csr_array(sp.hstack([sp.eye_array(n), -sp.eye_array(n)]))
-    own = np.concatenate([np.full(n, c), np.full(n, c / mu)])
+    own = np.concatenate([np.full(n, c), np.full(n, c / MU)])
     P = Quadratic(2 * n, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(2 * n)), own)))
-    q = np.concatenate([np.full(n, theta - 1), np.full(n, theta + 1)])
+    q = np.concatenate([np.full(n, THETA - 1), np.full(n, THETA + 1)])
     return flat(f"MIORDM {n} bags, cond {condition:.0e}", P, q, np.zeros(2 * n), np.full(2 * n, np.inf))
+
+
+def odm_program(Q: Matrix, c: float) -> Program:
+    """The dual of MIORDM as a model author declares it."""
+    n = Q.shape[0]
+    program = Program("MIORDM dual")
+    alpha = program.variable("alpha", n, lower=0)
+    beta = program.variable("beta", n, lower=0)
+    margin = 0.5 * quad_form(alpha - beta, Q)
+    own = 0.5 * c * sum_squares(alpha) + 0.5 * c / MU * sum_squares(beta)
+    program.minimize(margin + own + (THETA - 1) * alpha.sum() + (THETA + 1) * beta.sum())
+    return program
 
 
 def generic(name: str, P: Matrix, width: float) -> StandardForm:
@@ -78,61 +97,67 @@ def low_rank(n: int, rank: int) -> Matrix:
     return np.asarray(factor.T @ factor / n)
 
 
-def by_native(form: StandardForm) -> Vector:
-    """milopt's own."""
-    x = Native().engine(form, Options()).solve(None).x
+def solution(solver: Solver, form: StandardForm) -> Vector:
+    """A flat program's solution by a new engine, put into its box."""
+    x = solver.engine(form, Options()).solve(None).x
     assert x is not None
-    return x
+    return np.clip(x, form.lower, form.upper)
 
 
-def by_clarabel(form: StandardForm) -> Vector:
-    """Clarabel at its default tolerances, the finite bounds as rows."""
-    up, down = np.flatnonzero(np.isfinite(form.upper)), np.flatnonzero(np.isfinite(form.lower))
-    eye = sp.eye_array(form.n, format="csr")
-    A = sp.csc_matrix(sp.vstack([eye[up], -eye[down]]))
-    b = np.concatenate([form.upper[up], -form.lower[down]])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    P = sp.csc_matrix(sp.triu(form.P.sparse))
-    return np.array(clarabel.DefaultSolver(P, form.q, A, b, [clarabel.NonnegativeConeT(b.size)], settings).solve().x)
+def declared_solution(Q: Matrix, c: float, solver: str) -> Vector:
+    """Declare the dual, solve it, and prove it."""
+    result = milopt.solve(odm_program(Q, c), solver)
+    return np.maximum(np.concatenate([result.values["alpha"], result.values["beta"]]), 0.0)
 
 
-def measured(solve: Callable[[StandardForm], Vector], form: StandardForm, runs: int) -> tuple[float, float]:
-    """Median milliseconds, and how far a gradient step, projected back, moves the point: 0 at the optimum."""
-    seconds = []
-    for _ in range(runs):
-        started = time.process_time()
-        x = solve(form)
-        seconds.append(time.process_time() - started)
-    x = np.clip(x, form.lower, form.upper)
+def residual(form: StandardForm, x: Vector) -> float:
+    """How far a gradient step, projected back, moves the point: 0 at the optimum."""
     gradient = form.P.times(x) + form.q
-    moved = np.clip(x - gradient, form.lower, form.upper) - x
-    return 1e3 * median(seconds), float(np.abs(moved).max())
+    return float(np.abs(np.clip(x - gradient, form.lower, form.upper) - x).max())
+
+
+def flat_results() -> Iterator[tuple[object, ...]]:
+    """A row a flat program; the largest by native alone."""
+    native, clarabel = milopt.get("native"), milopt.get("clarabel")
+    for form in (
+        odm_dual(92, 1e2),
+        odm_dual(500, 1e2),
+        odm_dual(500, 6e5),
+        odm_dual(2000, 6e5),
+        generic("dense 300, cond 1e2, box", spectrum(300, 1e2), 1.0),
+        generic("dense 300, cond 1e4, box", spectrum(300, 1e4), 1.0),
+        generic("dense 300, cond 1e8, box", spectrum(300, 1e8), 1.0),
+        generic("dense 300, cond 1e4, x >= 0", spectrum(300, 1e4), np.inf),
+        generic("dense 300, cond 1e8, x >= 0", spectrum(300, 1e8), np.inf),
+        generic("dense 300, rank 100, box", low_rank(300, 100), 1.0),
+    ):
+        ours = 1e3 * median(partial(solution, native, form))
+        mine = residual(form, solution(native, form))
+        if form.n > 2000:
+            yield form.name, ours, mine, "-", "-", "-"
+            continue
+        theirs = 1e3 * median(partial(solution, clarabel, form), runs=3, warm=0)
+        yield form.name, ours, mine, theirs, residual(form, solution(clarabel, form)), theirs / ours
+
+
+def declared_results() -> Iterator[tuple[object, ...]]:
+    """The same dual through declaration, lowering, solver and certificate."""
+    for n, condition in ((92, 1e2), (500, 1e2), (500, 6e5)):
+        Q, c = odm_data(n, condition)
+        form = odm_dual(n, condition)
+        ours = 1e3 * median(partial(declared_solution, Q, c, "native"))
+        theirs = 1e3 * median(partial(declared_solution, Q, c, "clarabel"), runs=3, warm=0)
+        mine, others = (residual(form, declared_solution(Q, c, solver)) for solver in ("native", "clarabel"))
+        yield form.name, ours, mine, theirs, others, theirs / ours
 
 
 def main() -> None:
-    """Print the table."""
-    by_native(odm_dual(92, 1e2))  # compiles, or loads what was compiled
-    cases = [
-        (odm_dual(92, 1e2), True),
-        (odm_dual(500, 1e2), True),
-        (odm_dual(500, 6e5), True),
-        (odm_dual(2000, 6e5), False),
-        (generic("dense 300, cond 1e2, box", spectrum(300, 1e2), 1.0), True),
-        (generic("dense 300, cond 1e4, box", spectrum(300, 1e4), 1.0), True),
-        (generic("dense 300, cond 1e8, box", spectrum(300, 1e8), 1.0), True),
-        (generic("dense 300, cond 1e4, x >= 0", spectrum(300, 1e4), np.inf), True),
-        (generic("dense 300, cond 1e8, x >= 0", spectrum(300, 1e8), np.inf), True),
-        (generic("dense 300, rank 100, box", low_rank(300, 100), 1.0), True),
-    ]
-    print(f"{'box QP':32}{'native ms':>11}{'KKT':>10}{'Clarabel ms':>13}{'KKT':>10}{'ratio':>8}")
-    for form, both in cases:
-        ours, residual = measured(by_native, form, 7 if form.n < 2000 else 3)
-        line = f"{form.name:32}{ours:11.2f}{residual:10.1e}"
-        if both:
-            theirs, other = measured(by_clarabel, form, 3)
-            line += f"{theirs:13.1f}{other:10.1e}{theirs / ours:8.1f}"
-        print(line, flush=True)
+    """Print the tables."""
+    single_thread()
+    heads = ["native ms", "KKT", "Clarabel ms", "KKT", "ratio"]
+    table(["flat box QP", *heads], flat_results())
+    print()
+    table(["declared, milopt.solve", *heads], declared_results())
 
 
 if __name__ == "__main__":

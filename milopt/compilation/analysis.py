@@ -52,7 +52,7 @@ def sides(program: Program) -> tuple[Side, ...]:
     for where, expression, convex_sign in places:
         for leaf, coefficient in expression.terms:
             if isinstance(leaf, BagMax):
-                signs = coefficient.signs()
+                signs = coefficient.signs
                 convex = np.unique(signs.indices[signs.data == convex_sign])
                 witness = np.unique(signs.indices[signs.data == -convex_sign])
                 dropped = np.setdiff1d(np.arange(leaf.size), signs.indices)

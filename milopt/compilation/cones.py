@@ -14,6 +14,7 @@ from milopt.compilation.rows import Rows, stack, unit_rows
 from milopt.compilation.standard_form import Cone
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.leaves import Atom, FunctionNorm, FunctionNormSquared, Norm, Norm1, QuadForm
+from milopt.declaration.sparse import row_vector
 from milopt.errors import ConvexityError
 
 Scalars = list[tuple[Atom, Coefficient]]
@@ -52,7 +53,7 @@ class Cones:
 
     def _column(self, atom: Atom) -> int:
         if atom not in self._columns:
-            name = f"{atom.word}{len(self._columns)}"
+            name = f"{atom.word}_{len(self._columns)}"
             column = self.linear.add_columns(name, 1, scalar=True)
             self._columns[atom] = int(column[0])
             bound = unit_rows(column, self.linear.width, self.linear.point_counts)
@@ -63,17 +64,17 @@ class Cones:
         return self._columns[atom]
 
     def _absolute(self, name: str, atom: Norm1, bound: Rows) -> list[Block]:
-        """bound >= sum s, s >= e, s >= -e."""
+        """e = p - m with p, m >= 0, bound >= sum (p + m): fewer rows for the simplex method than |e| <= s has."""
         count = atom.inner.size
-        columns = self.linear.add_columns(f"{name}.absolute", count)
+        plus = self.linear.add_columns(f"{name}.plus", count, lower=0.0)
+        minus = self.linear.add_columns(f"{name}.minus", count, lower=0.0)
         width, points = self.linear.width, self.linear.point_counts
-        inner = self.linear.inner(atom).widened(width)
-        size = unit_rows(columns, width, points)
-        minus = sp.csr_array(-sp.eye_array(count, format="csr"))
-        total = size.left(sp.csr_array(-np.ones((1, count))))
+        both = unit_rows(np.concatenate([plus, minus]), width, points)
+        apart = sp.hstack([-sp.eye_array(count), sp.eye_array(count)], format="csr")
+        split = self.linear.inner(atom).widened(width).plus(both.left(apart))
+        total = both.left(row_vector(-np.ones(2 * count)))
         return [
-            plain(f"{name}.above", Cone.NONNEGATIVE, size.plus(inner.left(minus)), ""),
-            plain(f"{name}.below", Cone.NONNEGATIVE, size.plus(inner), ""),
+            plain(f"{name}.split", Cone.ZERO, split, ""),
             plain(f"{name}.sum", Cone.NONNEGATIVE, bound.widened(width).plus(total), ""),
         ]
 

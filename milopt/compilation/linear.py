@@ -49,10 +49,12 @@ class Linear:
         self._start[id(variable)] = self.width
         self._append(variable.name, variable.lower, variable.upper, variable.integer, not variable.shape)
 
-    def add_columns(self, name: str, count: int, scalar: bool = False) -> npt.NDArray[np.intp]:
-        """Free auxiliary columns; returns their indices."""
+    def add_columns(
+        self, name: str, count: int, scalar: bool = False, lower: float = -np.inf
+    ) -> npt.NDArray[np.intp]:
+        """Auxiliary columns, free unless bounded below; returns their indices."""
         start = self.width
-        self._append(name, np.full(count, -np.inf), np.full(count, np.inf), False, scalar)
+        self._append(name, np.full(count, lower), np.full(count, np.inf), False, scalar)
         return np.arange(start, start + count)
 
     def _append(self, name: str, lower: Vector, upper: Vector, integer: bool, scalar: bool) -> None:

@@ -86,7 +86,7 @@ class Maxima:
         values = coefficient.value()
         if self.both_sides:
             return values, sp.csr_array(values.shape)
-        signs = coefficient.signs()
+        signs = coefficient.signs
         convex = _only(signs, signs.data == convex_sign)
         # A structural entry whose parameter is zero now keeps its place, so that it can change without a rebuild.
         convex.data = _at(values, convex)

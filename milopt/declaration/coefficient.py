@@ -9,6 +9,7 @@ parameter can change its value between solves without the expression being writt
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,6 +76,7 @@ class Coefficient:
             total = scaled if total.nnz == 0 else csr(total + scaled)
         return total
 
+    @cached_property
     def signs(self) -> sp.csr_array:
         """The sign of every entry that can be non-zero; an error where it depends on a parameter of unknown sign."""
         signed = self.matrix.copy()

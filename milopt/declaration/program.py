@@ -36,6 +36,7 @@ class Program(Views):
         self.constraints: dict[str, Constraint] = {}
         self.objective: Expression = as_expression(0.0)
         self.maximizes = False
+        self._minimized: Expression | None = None
         self.bag_score: BagScore | None = None
         self.instance_score: InstanceScore | None = None
 
@@ -121,7 +122,8 @@ class Program(Views):
         """Add a variable block to the objective, with its cost, and to constraint blocks, each with its matrix."""
         blocks = {block: self.block(block) for block in rows}
         variable = self.variable(name, count, lower=lower, upper=upper)
-        self.objective = self.objective + np.broadcast_to(np.asarray(cost, dtype=float), (count,)) @ variable
+        weights = np.broadcast_to(np.asarray(cost, dtype=float), (count,))
+        self._objective(self.objective + weights @ variable, self.maximizes)
         for block, constraint in blocks.items():
             entered = constraint.expression + (rows[block] @ variable)
             self.constraints[block] = Constraint(entered, constraint.equality)
@@ -135,8 +137,10 @@ class Program(Views):
     # -- asking ------------------------------------------------------------------------------------------------
 
     def minimized(self) -> Expression:
-        """The objective as a minimisation."""
-        return -self.objective if self.maximizes else self.objective
+        """The objective as a minimisation; the same object while the objective stays."""
+        if self._minimized is None:
+            self._minimized = -self.objective if self.maximizes else self.objective
+        return self._minimized
 
     def block(self, name: str) -> Constraint:
         """The constraint block of that name."""
@@ -162,6 +166,7 @@ class Program(Views):
             raise DeclarationError(f"The objective must be a scalar, not of shape {expression.shape}; sum it.")
         self._own(expression, "the objective")
         self.objective, self.maximizes = expression, maximizes
+        self._minimized = None
 
     def _claim(self, name: str) -> None:
         if not isinstance(name, str) or not name:

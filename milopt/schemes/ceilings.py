@@ -70,7 +70,7 @@ def convex_part(program: Program) -> Program:
         rows = np.ones(constraint.expression.size, dtype=bool)
         for leaf, coefficient in constraint.expression.terms:
             if isinstance(leaf, BagMax):
-                signs = coefficient.signs()
+                signs = coefficient.signs
                 positive = sp.csr_array((signs.data > 0, signs.indices, signs.indptr), shape=signs.shape)
                 rows &= np.asarray(positive @ np.ones(positive.shape[1])) == 0
         expression: Expression = constraint.expression

@@ -51,7 +51,7 @@ def _replaced(expression: Expression, heights: dict[BagMax, Variable], convex_si
     terms: list[tuple[Leaf, Coefficient]] = []
     for leaf, coefficient in expression.terms:
         if isinstance(leaf, BagMax) and leaf in heights:
-            matrix, signs = coefficient.value(), coefficient.signs()
+            matrix, signs = coefficient.value(), coefficient.signs
             on = sp.csr_array((signs.data == convex_sign, signs.indices, signs.indptr), shape=signs.shape)
             convex = sp.csr_array(matrix.multiply(on.astype(float)))
             terms.append((leaf, Coefficient(convex)))

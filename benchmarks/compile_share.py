@@ -1,0 +1,121 @@
+"""What declaring and compiling costs beside HiGHS's own solve, in processor time of the parts of one solve.
+
+One CCP step of MI-SVM on Musk1 and Musk2, and MILES on Musk1. Kernel values (computed within declaration or compilation,
+wherever they are first needed) and the proof (evaluation of all rows, certificate, polish) are counted apart; what is
+neither is declaring and compiling, and should stay under 20 % of the solve. Medians of the parts. Needs MILOPT_DATA.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+from data_sets import Array, data_set
+from timing import single_thread, table
+
+import milopt
+from milopt import RBF, BagClassifier, Kernel
+from milopt.declaration.arrays import Floats, Points
+from milopt.models.mi_svm import MISVM
+from milopt.models.miles import MILES
+from milopt.solvers.highs import HighsEngine
+from milopt.solving import session as sessions
+from milopt.solving.options import Options
+from milopt.solving.session import Session
+
+PARTS = ("kernel", "solve", "proof")
+
+
+@dataclass
+class Parts:
+    """Processor seconds by part; what runs inside another part is taken off that one."""
+
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    open: list[str] = field(default_factory=list)
+
+    def counting(self, part: str, run: Callable[..., object]) -> Callable[..., object]:
+        """The same call, its time added to a part."""
+
+        def counted(*args: object, **kwargs: object) -> object:
+            began = time.process_time()
+            self.open.append(part)
+            try:
+                return run(*args, **kwargs)
+            finally:
+                spent = time.process_time() - began
+                self.open.pop()
+                self.seconds[part] += spent
+                if self.open:
+                    self.seconds[self.open[-1]] -= spent
+
+        return counted
+
+
+class CountedKernel(Kernel):
+    """A kernel that adds the time of its evaluations to the parts."""
+
+    def __init__(self, kernel: Kernel, parts: Parts) -> None:
+        self.kernel = kernel
+        self.parts = parts
+
+    def fitted(self, instances: object) -> Kernel:
+        return CountedKernel(self.kernel.fitted(instances), self.parts)
+
+    def latex(self) -> str:
+        return self.kernel.latex()
+
+    def _gram(self, A: Points, B: Points) -> Floats:
+        gram: Floats = self.parts.counting("kernel", self.kernel._gram)(A, B)  # type: ignore[assignment]  # as wrapped
+        return gram
+
+    def _diagonal(self, A: Points) -> Floats:
+        return self.kernel._diagonal(A)
+
+
+def measure(model: Callable[[Kernel], BagClassifier], bags: list[Array], y: Array) -> dict[str, float]:
+    """The parts of one solve from new, in milliseconds."""
+    parts = Parts()
+    bags_anew = [bag.copy() for bag in bags]
+    wrapped = {name: parts.counting("proof", getattr(sessions, name)) for name in ("evaluate", "certify", "polish")}
+    with patch.multiple(sessions, **wrapped), patch.object(HighsEngine, "solve", _solve(parts)):
+        began = time.process_time()
+        program = model(CountedKernel(RBF(), parts)).program(bags_anew, y)
+        declared = time.process_time() - began - parts.seconds["kernel"]
+        with Session(program, milopt.get("highs"), Options()) as session:
+            outcome = session.solve()
+        total = time.process_time() - began
+    assert outcome.certificate is not None and outcome.certificate.holds(1e-6), outcome.message
+    compiled = total - declared - sum(parts.seconds.values())
+    return {k: 1e3 * v for k, v in {"declare": declared, "compile": compiled, **parts.seconds}.items()}
+
+
+def _solve(parts: Parts) -> Callable[..., object]:
+    return parts.counting("solve", HighsEngine.solve)
+
+
+def results() -> Iterator[tuple[object, ...]]:
+    """A row for each model and data set."""
+    musk1, musk2 = data_set("musk1"), data_set("musk2")
+    for name, model, (bags, y), runs in (
+        ("MI-SVM step, Musk1", lambda kernel: MISVM(kernel=kernel), musk1, 5),
+        ("MI-SVM step, Musk2", lambda kernel: MISVM(kernel=kernel), musk2, 3),
+        ("MILES, Musk1", lambda kernel: MILES(kernel=kernel), musk1, 5),
+    ):
+        measure(model, bags, y)
+        rounds = [measure(model, bags, y) for _ in range(runs)]
+        part = {key: statistics.median(found[key] for found in rounds) for key in rounds[0]}
+        share = (part["declare"] + part["compile"]) / part["solve"]
+        yield name, *part.values(), f"{100 * share:.1f} %"
+
+
+def main() -> None:
+    """Print the table, times in milliseconds."""
+    single_thread()
+    table(["HiGHS", "declare", "compile", "kernel", "solve", "proof", "(declare + compile) / solve"], results())
+
+
+if __name__ == "__main__":
+    main()

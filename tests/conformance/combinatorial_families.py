@@ -1,0 +1,100 @@
+"""Programs that choose: integer variables, and witnesses of maxima on their other side."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from milopt import RBF, Program, bag_max, norm1
+from tests.conformance.family import INFEASIBLE, LP, MILP, SOCP, UNBOUNDED, Expected, family, rbf_gram, some_bags
+
+
+@family("milp, knapsack", MILP)
+def _knapsack() -> Expected:
+    rng = np.random.default_rng(41)
+    value, weight = rng.integers(5, 30, 9).astype(float), rng.integers(3, 20, 9).astype(float)
+    room = float(weight.sum() // 2)
+    program = Program("knapsack")
+    x = program.variable("x", 9, lower=0, upper=1, integer=True)
+    program.maximize(value @ x)
+    program.subject_to(weight @ x <= room, name="room")
+    packs = np.array(list(product((0.0, 1.0), repeat=9)))
+    return Expected(program, float((packs @ value)[packs @ weight <= room].max()))
+
+
+@family("milp, scaled by 1e6", MILP)
+def _milp_scaled() -> Expected:
+    program = Program("fixed charge")
+    flow = program.variable("flow", 3, lower=0)
+    built = program.variable("built", 3, lower=0, upper=1, integer=True)
+    program.minimize(np.array([1.0, 2.0, 3.0]) @ flow + np.array([9e6, 4e6, 1e6]) @ built)
+    program.subject_to(flow <= 1e6 * built, name="only if built")
+    program.subject_to(flow.sum() >= 1.5e6, name="demand")
+    # The last two sites: 4e6 + 1e6 for building, 1e6 * 2 + 0.5e6 * 3 for flow.
+    return Expected(program, 8.5e6)
+
+
+@family("milp, empty blocks", MILP)
+def _milp_empty_blocks() -> Expected:
+    program = Program("empty blocks")
+    x = program.variable("x", 2, lower=0, integer=True)
+    nothing = program.variable("nothing", 0, integer=True)
+    program.minimize(x.sum())
+    program.subject_to(nothing >= 0, name="nobody")
+    program.subject_to(2 * x >= 1, name="half")
+    return Expected(program, 2.0, {"x": np.ones(2)})
+
+
+@family("milp, infeasible", MILP, INFEASIBLE, "parity")
+def _milp_infeasible() -> Expected:
+    program = Program("parity")
+    x = program.variable("x", 2, lower=0, upper=5, integer=True)
+    program.minimize(x.sum())
+    program.subject_to(2 * x[0] - 4 * x[1] == 1, name="parity")
+    return Expected(program)
+
+
+@family("milp, unbounded", MILP, UNBOUNDED, "runaway")
+def _milp_unbounded() -> Expected:
+    program = Program("unbounded integers")
+    x = program.variable("runaway", lower=0, integer=True)
+    program.maximize(x)
+    return Expected(program)
+
+
+@family("dc, 1-norm ball", LP, scheme="exact")
+def _dc_one_norm() -> Expected:
+    """A convex function over the 1-norm ball is largest at a vertex +-e_j."""
+    bags = some_bags()
+    program = Program("largest maxima, 1-norm")
+    w = program.variable("w", 2)
+    program.maximize(bag_max(bags.instances @ w, bags).sum())
+    program.subject_to(norm1(w) <= 1, name="ball")
+    best = max(bags.max(sign * bags.instances[:, j]).sum() for sign in (-1, 1) for j in range(2))
+    return Expected(program, float(best))
+
+
+@family("dc, Hilbert ball", SOCP, scheme="exact")
+def _dc_hilbert() -> Expected:
+    """Over the unit ball the best selection of witnesses has the longest sum of features."""
+    bags = some_bags()
+    program = Program("largest maxima, Hilbert ball")
+    f = program.function("f", RBF(0.7))
+    program.maximize(bag_max(f(bags)).sum())
+    program.subject_to(f.norm() <= 1, name="ball")
+    gram = rbf_gram(bags.instances, 0.7)
+    chosen = [
+        list(p) for p in product(*(range(a, b) for a, b in zip(bags.offsets[:-1], bags.offsets[1:], strict=True)))
+    ]
+    return Expected(program, float(np.sqrt(max(gram[np.ix_(p, p)].sum() for p in chosen))))
+
+
+@family("dc, infeasible", LP, INFEASIBLE, scheme="exact")
+def _dc_infeasible() -> Expected:
+    bags = some_bags()
+    program = Program("maxima out of reach")
+    w = program.variable("w", 2, lower=-1, upper=1)
+    program.minimize(w.sum())
+    program.subject_to(bag_max(bags.instances @ w, bags) >= 100, name="out of reach")
+    return Expected(program)

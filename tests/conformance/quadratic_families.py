@@ -1,0 +1,160 @@
+"""Quadratic programs: definite and singular, boxes, equations, functions of a kernel's space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt import RBF, Linear, Program, quad_form, sum_squares
+from tests.conformance import linear_families
+from tests.conformance.family import INFEASIBLE, QP, UNBOUNDED, Expected, family, rbf_gram, some_points, some_targets
+from tests.conformance.planted import planted
+
+
+@family("qp", QP)
+def _qp() -> Expected:
+    plan = planted(11, rank=8, at_bounds=2)
+    return Expected(plan.declare("qp"), plan.objective, {"x": plan.x}, plan.duals)
+
+
+@family("qp, maximised", QP)
+def _qp_maximised() -> Expected:
+    plan = planted(12, rank=8, at_bounds=2)
+    return Expected(plan.declare("qp", maximize=True), -plan.objective, {"x": plan.x}, plan.duals)
+
+
+@family("qp, singular P", QP)
+def _qp_singular() -> Expected:
+    plan = planted(13, rank=2)
+    return Expected(plan.declare("singular P"), plan.objective, {"x": plan.x}, plan.duals)
+
+
+@family("qp, one row", QP)
+def _qp_one_row() -> Expected:
+    program = Program("one row")
+    x = program.variable("x", 4)
+    program.minimize(0.5 * sum_squares(x))
+    program.subject_to(x.sum() >= 2, name="total")
+    return Expected(program, 0.5, {"x": np.full(4, 0.5)}, {"total": np.array(0.5)})
+
+
+@family("qp, empty blocks", QP)
+def _qp_empty_blocks() -> Expected:
+    plan = planted(14, rank=8, at_bounds=2)
+    program = plan.declare("empty blocks")
+    nothing = program.variable("nothing", 0)
+    program.subject_to(nothing >= 0, name="nobody")
+    return Expected(program, plan.objective, {"x": plan.x}, plan.duals)
+
+
+@family("qp, degenerate", QP)
+def _qp_degenerate() -> Expected:
+    """Every active row twice: the multipliers are a segment, the optimum a point."""
+    plan = planted(15, rank=8, at_bounds=2)
+    program = plan.declare("every row twice")
+    program.subject_to(plan.A @ program.variables["x"] >= plan.a, name="again")
+    program.subject_to(plan.E @ program.variables["x"] == plan.e, name="equal again")
+    return Expected(program, plan.objective, {"x": plan.x})
+
+
+@family("qp, rows scaled by 1e6", QP)
+def _qp_rows_scaled() -> Expected:
+    plan = planted(16, rank=8, at_bounds=2, row_scale=(1.0, 1e6))
+    return Expected(plan.declare("rows scaled"), plan.objective, {"x": plan.x}, plan.duals)
+
+
+@family("qp, objective scaled by 1e6", QP)
+def _qp_objective_scaled() -> Expected:
+    plan = planted(17, rank=8, at_bounds=2)
+    program = plan.declare("objective scaled")
+    program.minimize(1e6 * program.objective)
+    return Expected(program, 1e6 * plan.objective, {"x": plan.x}, {k: 1e6 * z for k, z in plan.duals.items()})
+
+
+@family("qp, 5000 rows", QP)
+def _qp_tall() -> Expected:
+    plan = planted(18, columns=12, rank=12, active=(4, 3, 1), at_bounds=2, idle=2496)
+    return Expected(plan.declare("5000 rows"), plan.objective, {"x": plan.x}, plan.duals)
+
+
+@family("box qp", QP)
+def _box_qp() -> Expected:
+    plan = planted(19, columns=30, rank=30, active=(0, 0, 0), idle=0, at_bounds=15)
+    program = Program("box")
+    x = program.variable("x", 30, lower=plan.lower, upper=plan.upper)
+    program.minimize(0.5 * quad_form(x, np.asarray(plan.P)) + plan.q @ x)
+    return Expected(program, plan.objective, {"x": plan.x})
+
+
+@family("box qp, singular P", QP)
+def _box_qp_singular() -> Expected:
+    plan = planted(20, columns=20, rank=3, active=(0, 0, 0), idle=0, at_bounds=20)
+    program = Program("box")
+    x = program.variable("x", 20, lower=plan.lower, upper=plan.upper)
+    program.minimize(0.5 * quad_form(x, np.asarray(plan.P)) + plan.q @ x)
+    return Expected(program, plan.objective, {"x": plan.x})
+
+
+@family("qp, equations only", QP)
+def _qp_equations() -> Expected:
+    """min 1/2 ||x - c||^2 s.t. E x = e is a projection."""
+    rng = np.random.default_rng(21)
+    E, e, c = rng.normal(size=(3, 7)), rng.normal(size=3), rng.normal(size=7)
+    program = Program("projection")
+    x = program.variable("x", 7)
+    program.minimize(0.5 * sum_squares(x - c))
+    program.subject_to(E @ x == e, name="plane")
+    multiplier = np.linalg.solve(E @ E.T, e - E @ c)
+    nearest = c + E.T @ multiplier
+    return Expected(program, 0.5 * float((nearest - c) @ (nearest - c)), {"x": nearest}, {"plane": multiplier})
+
+
+@family("qp, kernel ridge", QP)
+def _kernel_ridge() -> Expected:
+    X, y = some_points(), some_targets()
+    program = Program("kernel ridge")
+    f = program.function("f", RBF(0.7))
+    program.minimize(0.5 * 0.3 * f.norm_squared() + 0.5 * sum_squares(f(X) - y))
+    a = np.linalg.solve(rbf_gram(X, 0.7) + 0.3 * np.eye(len(X)), y)
+    return Expected(program, 0.5 * 0.3 * float(y @ a))
+
+
+@family("qp, separable svm", QP)
+def _svm() -> Expected:
+    """Two nearest points at distance 2d from each other; the others lie behind them: ||w|| = 1/d."""
+    X = np.array([[0.5, 0.0], [-0.5, 0.0], [2.0, 1.0], [-3.0, 1.0], [1.0, -4.0], [-1.5, 2.0]])
+    y = np.sign(X[:, 0])
+    program = Program("svm")
+    f, b = program.function("f", Linear()), program.variable("b")
+    slack = program.variable("slack", 6, lower=0)
+    program.minimize(0.5 * f.norm_squared() + 10 * slack.sum())
+    program.subject_to(y * (f(X) + b) >= 1 - slack, name="margin")
+    return Expected(
+        program,
+        2.0,
+        {"slack": np.zeros(6), "b": np.array(0.0)},
+        {"margin": np.array([2.0, 2.0, 0.0, 0.0, 0.0, 0.0])},
+    )
+
+
+@family("qp, infeasible", QP, INFEASIBLE, "ceiling")
+def _qp_infeasible() -> Expected:
+    expected = linear_families.infeasible()
+    expected.program.minimize(sum_squares(expected.program.variables["x"]))
+    return expected
+
+
+@family("qp, unbounded", QP, UNBOUNDED, "runaway")
+def _qp_unbounded() -> Expected:
+    expected = linear_families.unbounded()
+    x = expected.program.variables["runaway"]
+    expected.program.minimize(sum_squares(x[0] - x[1]) - x.sum())
+    return expected
+
+
+@family("qp, unbounded function", QP, UNBOUNDED, "b")
+def _qp_unbounded_function() -> Expected:
+    program = Program("unbounded bias")
+    f, b = program.function("f", RBF(1.0)), program.variable("b")
+    program.minimize(0.5 * f.norm_squared() + b)
+    program.subject_to(f(some_points()) + b <= 1, name="cap")
+    return Expected(program)

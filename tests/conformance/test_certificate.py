@@ -1,0 +1,164 @@
+"""The certificate, computed again from the program's data by its definition, and what a moved point does to it.
+
+primal = violation / (1 + |offsets, finite bounds|),  dual = |P x + q - F'z - r| / (1 + |q|),  gap = |p - d| / (1 + |p|)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import milopt
+from milopt import RBF, Program, norm
+from milopt.compilation.compiled import Point
+from milopt.outcome.certificate import Certificate, certify, evaluate
+from milopt.solving import registry
+from milopt.solving.session import Session
+from tests.conformance.planted import Planted, Vector, planted
+
+
+def _inf(*parts: Vector) -> float:
+    return max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0)
+
+
+def _by_definition(plan: Planted, x: Vector, above: Vector, below: Vector, equal: Vector) -> tuple[float, float, float]:
+    """(primal, dual, gap) of a planted program, from the mathematics alone."""
+    P = np.zeros((x.size, x.size)) if plan.P is None else plan.P
+    finite = [bound[np.isfinite(bound)] for bound in (plan.lower, plan.upper)]
+    violation = max(
+        _inf(np.minimum(plan.A @ x - plan.a, 0)),
+        _inf(np.minimum(plan.b - plan.B @ x, 0)),
+        _inf(plan.E @ x - plan.e),
+        _inf(np.maximum(plan.lower - x, 0)),
+        _inf(np.maximum(x - plan.upper, 0)),
+    )
+    primal = violation / (1 + _inf(plan.a, plan.b, plan.e, *finite))
+    reduced = P @ x + plan.q - plan.A.T @ above + plan.B.T @ below - plan.E.T @ equal
+    up = np.where(np.isfinite(plan.lower), np.maximum(reduced, 0), 0)
+    down = np.where(np.isfinite(plan.upper), np.maximum(-reduced, 0), 0)
+    signs = max(_inf(np.minimum(above, 0)), _inf(np.minimum(below, 0)))
+    dual = max(_inf(reduced - up + down), signs) / (1 + _inf(plan.q))
+    worth = 0.5 * x @ P @ x + plan.q @ x
+    bound = -0.5 * x @ P @ x + plan.a @ above - plan.b @ below + plan.e @ equal
+    bound += up[up > 0] @ plan.lower[up > 0] - down[down > 0] @ plan.upper[down > 0]
+    return primal, dual, float(abs(worth - bound) / (1 + abs(worth)))
+
+
+def _by_milopt(plan: Planted, x: Vector, above: Vector, below: Vector, equal: Vector) -> Certificate:
+    with Session(plan.declare("planted"), registry.get("clarabel")) as session:
+        point = Point(x, (), np.concatenate([above, below, equal]))
+        return certify(session.form, session.spaces, point, evaluate(session.form, session.spaces, point))
+
+
+@pytest.mark.parametrize("rank", [None, 2, 8], ids=["lp", "singular qp", "qp"])
+@pytest.mark.parametrize("noise", [0.0, 1e-5, 1e-2, 1.0])
+def test_certificate_is_its_definition(rank: int | None, noise: float) -> None:
+    plan = planted(61, rank=rank)
+    rng = np.random.default_rng(62)
+
+    def near(truth: Vector) -> Vector:
+        return truth + noise * rng.normal(size=truth.size)
+
+    at = (near(plan.x), near(plan.above), near(plan.below), near(plan.equal))
+    found = _by_milopt(plan, *at)
+    assert (found.primal, found.dual, found.gap) == pytest.approx(_by_definition(plan, *at), rel=1e-9, abs=1e-14)
+    assert found.holds(1e-6) is (noise == 0.0)
+
+
+@pytest.mark.parametrize("rank", [None, 8], ids=["lp", "qp"])
+@pytest.mark.parametrize("part", range(4), ids=["x", "above", "below", "equal"])
+def test_moving_any_part_breaks_it(rank: int | None, part: int) -> None:
+    plan = planted(63, rank=rank)
+    at = [plan.x, plan.above, plan.below, plan.equal]
+    assert _by_milopt(plan, *at).holds(1e-9)
+    for step in (1e-3, -1e-3):
+        moved = [value + step if k == part else value for k, value in enumerate(at)]
+        assert not _by_milopt(plan, *moved).holds(1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3, 1e6])
+def test_scaling_of_the_objective_scales_residuals_with_the_data(factor: float) -> None:
+    """dual is divided by 1 + |q|, gap by 1 + |objective|: for large data both are relative."""
+    plan = planted(64, rank=8)
+    program = plan.declare("scaled")
+    program.minimize(factor * program.objective)
+    move = np.random.default_rng(65).normal(size=plan.x.size) * 1e-2
+    multipliers = np.concatenate([plan.above, plan.below, plan.equal])
+    with Session(program, registry.get("clarabel")) as session:
+        point = Point(plan.x + move, (), factor * multipliers)
+        found = certify(session.form, session.spaces, point, evaluate(session.form, session.spaces, point))
+    primal, dual, gap = _by_definition(plan, plan.x + move, plan.above, plan.below, plan.equal)
+    moved = plan.x + move
+    assert plan.P is not None
+    worth = float(0.5 * moved @ plan.P @ moved + plan.q @ moved)
+    size = _inf(plan.q)
+    assert found.primal == pytest.approx(primal, rel=1e-9)
+    assert found.dual == pytest.approx(dual * (1 + size) * factor / (1 + factor * size), rel=1e-9)
+    assert found.gap == pytest.approx(gap * (1 + abs(worth)) * factor / (1 + factor * abs(worth)), rel=1e-7)
+
+
+def test_second_order_cone_by_definition() -> None:
+    """min c'x s.t. ||x|| <= r: s = (r, x), z = (w, v) with ||v|| <= w and c = v; dual value -r w."""
+    c, radius = np.array([3.0, -4.0, 12.0]), 2.0
+    program = Program("ball")
+    x = program.variable("x", 3)
+    program.minimize(c @ x)
+    program.subject_to(norm(x) <= radius, name="ball")
+    with Session(program, registry.get("clarabel")) as session:
+
+        def residuals(x: Vector, w: float, v: Vector) -> Certificate:
+            point = Point(x, (), np.concatenate([[w], v]))
+            return certify(session.form, session.spaces, point, evaluate(session.form, session.spaces, point))
+
+        best = -radius * c / 13
+        assert residuals(best, 13.0, c).holds(1e-12)
+        outside = residuals(1.1 * best, 13.0, c)
+        assert outside.primal == pytest.approx(0.1 * radius / (1 + radius))
+        thin = residuals(best, 12.0, c)
+        assert thin.dual == pytest.approx(1.0 / 13.0)
+        assert thin.gap == pytest.approx(2.0 / 27.0)
+        inside = residuals(0.9 * best, 13.0, c)
+        assert inside.primal == 0
+        assert inside.dual == pytest.approx(0.0, abs=1e-14)
+        assert inside.gap == pytest.approx(0.1 * 26 / (1 + 0.9 * 26))
+        turned = residuals(best, 13.0, c[::-1].copy())
+        assert turned.dual == pytest.approx(9.0 / 13.0)
+
+
+def test_hilbert_ball_by_definition() -> None:
+    """max v'f(X) s.t. ||f|| <= r: f = r K v / sqrt(v'Kv), and what is left of the gradient is measured in the space."""
+    rng = np.random.default_rng(66)
+    X, v, radius = rng.normal(size=(7, 2)), rng.normal(size=7), 1.5
+    gram = np.exp(-0.8 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    length = np.sqrt(v @ gram @ v)
+    program = Program("Hilbert ball")
+    f = program.function("f", RBF(0.8))
+    program.maximize(v @ f(X))
+    program.subject_to(f.norm() <= radius, name="ball")
+    result = milopt.solve(program, "clarabel").require_certified()
+    assert result.objective == pytest.approx(radius * length, rel=1e-7)
+    assert result.functions["f"](X) == pytest.approx(radius * gram @ v / length, abs=1e-6)
+    assert result.functions["f"].norm_squared == pytest.approx(radius**2, rel=1e-7)
+    with Session(program, registry.get("clarabel")) as session:
+        session.solve()
+
+        def residuals(a: Vector, w: float) -> Certificate:
+            point = Point(np.zeros(0), (a,), np.array([w]))
+            return certify(session.form, session.spaces, point, evaluate(session.form, session.spaces, point))
+
+        best = radius * v / length
+        assert residuals(best, length).holds(1e-9)
+        assert residuals(1.2 * best, length).primal == pytest.approx(0.2 * radius / (1 + radius))
+        # The gradient is -v over the points: its norm in the space must not exceed the multiplier.
+        assert residuals(best, 0.9 * length).dual == pytest.approx(0.1 * length / (1 + np.abs(v).max()))
+        assert residuals(0.5 * best, length).gap == pytest.approx(
+            0.5 * radius * length / (1 + 0.5 * radius * length), rel=1e-9
+        )
+
+
+def test_every_residual_must_hold() -> None:
+    assert Certificate(0.0, 0.0, 0.0, 0.0, 0.0).holds(1e-6)
+    for bad in (1e-5, np.inf, np.nan):
+        for place in range(3):
+            primal, dual, gap = (bad if k == place else 0.0 for k in range(3))
+            assert not Certificate(primal, dual, gap, 0.0, 0.0).holds(1e-6)

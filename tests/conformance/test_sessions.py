@@ -1,0 +1,229 @@
+"""Every verb of a session leads to the optimum that a fresh solve of the changed program has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import milopt
+from milopt import RBF, Program, as_bags, bag_max, quad_form, sum_squares
+from milopt.compilation.selection import one_hot_selection
+from milopt.declaration.leaves import BagMax
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.status import PointStatus, Termination
+from milopt.solving import registry
+from milopt.solving.options import Options
+from milopt.solving.session import Session
+
+SOLVERS = ("highs", "clarabel", "ecos")
+RNG = np.random.default_rng(81)
+A, B, C = RNG.normal(size=(6, 5)), RNG.normal(size=(3, 5)), 4 * RNG.normal(size=5)
+BAGS = as_bags([RNG.normal(size=(size, 2)) for size in (3, 4, 2, 5, 3, 4)])
+Y = np.array([1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
+NEAR = np.full(5, 0.3)
+
+
+def _declared(curved: bool) -> Program:
+    program = Program("changing")
+    x = program.variable("x", 5, lower=-2, upper=2)
+    p = program.parameter("p", 6)
+    p.value = np.zeros(6)
+    program.minimize(C @ x + (0.5 * quad_form(x, np.eye(5)) if curved else 0.0))
+    program.subject_to(A @ x >= A @ NEAR - 0.5 + p, name="rows")
+    program.subject_to(B @ x <= B @ NEAR + 0.5, name="caps")
+    return program
+
+
+Verb = Callable[[Session], None]
+
+
+def _parameter(session: Session) -> None:
+    session.set_parameter(session.program.parameters["p"], np.linspace(0.0, 0.4, 6))
+
+
+def _parameter_twice(session: Session) -> None:
+    _parameter(session)
+    session.solve()
+    session.set_parameter(session.program.parameters["p"], np.linspace(0.3, -0.2, 6))
+
+
+def _objective(session: Session) -> None:
+    x = session.program.variables["x"]
+    curved = any(session.form.objective.squares)
+    session.set_objective(-2 * (C @ x) + x[0] + (0.5 * quad_form(x, np.eye(5)) if curved else 0.0))
+
+
+def _maximized(session: Session) -> None:
+    x = session.program.variables["x"]
+    session.set_objective(C @ x - x[1], maximize=True)
+
+
+def _added(session: Session) -> None:
+    x = session.program.variables["x"]
+    session.add_rows(x.sum() >= 1.6, name="total")
+    session.solve()
+    session.add_rows(x[0] - x[1] == 0.25, name="tie")
+
+
+def _replaced(session: Session) -> None:
+    x = session.program.variables["x"]
+    session.replace_rows("caps", B[::-1].copy() @ x <= B[::-1].copy() @ NEAR + 0.1)
+
+
+def _replaced_by_fewer(session: Session) -> None:
+    x = session.program.variables["x"]
+    session.replace_rows("rows", A[:2] @ x >= A[:2] @ NEAR)
+
+
+def _columns(session: Session) -> None:
+    entering = np.linspace(-1, 1, 12).reshape(6, 2)
+    session.add_columns("new", 2, {"rows": entering, "caps": np.ones((3, 2))}, [-0.3, 0.2], lower=0, upper=1)
+
+
+def _deleted(session: Session) -> None:
+    session.delete("rows")
+
+
+def _deleted_and_added(session: Session) -> None:
+    session.delete("rows")
+    session.solve()
+    session.add_rows(session.program.variables["x"].sum() >= 1.0, name="rows")
+    session.solve()
+    session.delete("caps")
+
+
+def _everything(session: Session) -> None:
+    for verb in (_parameter, _added, _columns, _replaced, _objective):
+        verb(session)
+        session.solve()
+    session.delete("total")
+
+
+VERBS: list[Verb] = [
+    _parameter,
+    _parameter_twice,
+    _objective,
+    _maximized,
+    _added,
+    _replaced,
+    _replaced_by_fewer,
+    _columns,
+    _deleted,
+    _deleted_and_added,
+    _everything,
+]
+NO_REBUILD = [verb for verb in VERBS if verb is not _replaced_by_fewer]
+
+
+def _same(outcome: Outcome, session: Session) -> None:
+    """The outcome is certified and has the objective of a fresh solve by another solver."""
+    fresh = milopt.solve(session.program, "clarabel" if session.solver.name != "clarabel" else "highs")
+    fresh.require_certified()
+    assert outcome.termination is Termination.OPTIMAL, outcome.message
+    assert outcome.status is PointStatus.CERTIFIED
+    sense = -1.0 if session.program.maximizes else 1.0
+    assert sense * outcome.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("curved", [False, True], ids=["lp", "qp"])
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__.strip("_"))
+def test_changed_session_has_the_optimum_of_a_fresh_solve(verb: Verb, curved: bool, solver: str) -> None:
+    with Session(_declared(curved), registry.get(solver)) as session:
+        before = session.solve().objective
+        verb(session)
+        after = session.solve()
+        _same(after, session)
+        assert after.objective != pytest.approx(before, rel=1e-4), "a change that changes nothing proves nothing"
+
+
+@pytest.mark.parametrize("verb", NO_REBUILD, ids=lambda verb: verb.__name__.strip("_"))
+def test_highs_keeps_its_linear_model_alive(verb: Verb) -> None:
+    with Session(_declared(False), registry.get("highs")) as session:
+        session.solve()
+        verb(session)
+        _same(session.solve(), session)
+        assert session.rebuilds == 0
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__.strip("_"))
+def test_change_before_the_first_solve(verb: Verb) -> None:
+    with Session(_declared(True), registry.get("clarabel")) as session:
+        verb(session)
+        _same(session.solve(), session)
+
+
+# -- functions, witnesses, lazy rows -------------------------------------------------------------------------------
+
+
+def _bags_program() -> Program:
+    program = Program("bags")
+    f, b = program.function("f", RBF(0.5)), program.variable("b")
+    slack = program.variable("slack", 6, lower=0)
+    program.minimize(0.5 * f.norm_squared() + 3 * slack.sum() + 0.01 * sum_squares(b))
+    program.subject_to(Y * (bag_max(f(BAGS)) + b) >= 1 - slack, name="margin")
+    return program
+
+
+def _witnesses(program: Program, seed: int) -> dict[BagMax, sp.csr_array]:
+    (atom,) = program.bag_maxima()
+    rng = np.random.default_rng(seed)
+    ends = zip(BAGS.offsets[:-1], BAGS.offsets[1:], strict=True)
+    return {atom: one_hot_selection(atom, np.array([rng.integers(a, b) for a, b in ends]))}
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("form", ["coordinates", "dual"])
+@pytest.mark.parametrize("lazy", [False, True], ids=["all rows", "lazy rows"])
+def test_witnesses_change_in_place(solver: str, form: str, lazy: bool) -> None:
+    program = _bags_program()
+    options = Options(form=form, lazy=lazy)
+    seen = set()
+    with Session(program, registry.get(solver), options, witnesses=_witnesses(program, 0)) as session:
+        session.solve()
+        for seed in (1, 2, 0):
+            session.set_witnesses(_witnesses(program, seed))
+            changed = session.solve()
+            other = registry.get("clarabel" if solver != "clarabel" else "highs")
+            with Session(program, other, Options(lazy=False), witnesses=_witnesses(program, seed)) as fresh:
+                truth = fresh.solve()
+            assert truth.status is changed.status is PointStatus.CERTIFIED
+            assert changed.objective == pytest.approx(truth.objective, rel=1e-6)
+            seen.add(round(changed.objective, 6))
+    assert len(seen) == 3, "the selections must differ in their optimum"
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("form", ["coordinates", "dual"])
+def test_lazy_rows_change_nothing(solver: str, form: str) -> None:
+    rng = np.random.default_rng(82)
+    bags = as_bags([rng.normal(size=(12, 3)) for _ in range(10)])
+    target = rng.normal(size=10)
+
+    def declared() -> Program:
+        program = Program("caps")
+        f, slack = program.function("f", RBF(0.3)), program.variable("slack", 10, lower=0)
+        program.minimize(0.5 * f.norm_squared() - 2 * f(bags).mean() + 5 * slack.sum())
+        program.subject_to(bag_max(f(bags)) <= 0.1 * np.abs(target) + slack, name="cap")
+        return program
+
+    whole, lazy = (milopt.solve(declared(), solver, lazy=lazy, form=form).require_certified() for lazy in (False, True))
+    assert lazy.objective == pytest.approx(whole.objective, rel=1e-6)
+    assert lazy.functions["f"](bags.instances) == pytest.approx(whole.functions["f"](bags.instances), abs=1e-4)
+    with Session(declared(), registry.get(solver), Options(lazy=True, form=form)) as session:
+        session.solve()
+        assert 10 <= session.live.rows.active.size < 120, "lazy means fewer rows than there are"
+        assert session.live.rows.lazy
+
+
+def test_closed_session_and_unknown_blocks() -> None:
+    with Session(_declared(False), registry.get("highs")) as session:
+        session.solve()
+        with pytest.raises(milopt.MiloptError, match="it has rows, caps"):
+            session.delete("row")
+        with pytest.raises(milopt.MiloptError, match="it has rows, caps"):
+            session.replace_rows("cap", session.program.variables["x"] >= 0)
+        _same(session.solve(), session)
