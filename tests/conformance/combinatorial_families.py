@@ -71,7 +71,7 @@ def _dc_one_norm() -> Expected:
     w = program.variable("w", 2)
     program.maximize(bag_max(bags.instances @ w, bags).sum())
     program.subject_to(norm1(w) <= 1, name="ball")
-    best = max(bags.max(sign * bags.instances[:, j]).sum() for sign in (-1, 1) for j in range(2))
+    best = max(bags.max(sign * np.asarray(bags.instances)[:, j]).sum() for sign in (-1, 1) for j in range(2))
     return Expected(program, float(best))
 
 
@@ -83,7 +83,7 @@ def _dc_hilbert() -> Expected:
     f = program.function("f", RBF(0.7))
     program.maximize(bag_max(f(bags)).sum())
     program.subject_to(f.norm() <= 1, name="ball")
-    gram = rbf_gram(bags.instances, 0.7)
+    gram = rbf_gram(np.asarray(bags.instances), 0.7)
     chosen = [
         list(p) for p in product(*(range(a, b) for a, b in zip(bags.offsets[:-1], bags.offsets[1:], strict=True)))
     ]

@@ -6,7 +6,17 @@ import numpy as np
 
 from milopt import RBF, Linear, Program, quad_form, sum_squares
 from tests.conformance import linear_families
-from tests.conformance.family import INFEASIBLE, QP, UNBOUNDED, Expected, family, rbf_gram, some_points, some_targets
+from tests.conformance.family import (
+    INFEASIBLE,
+    QP,
+    UNBOUNDED,
+    Expected,
+    Vector,
+    family,
+    rbf_gram,
+    some_points,
+    some_targets,
+)
 from tests.conformance.planted import planted
 
 
@@ -104,7 +114,7 @@ def _qp_equations() -> Expected:
     program.minimize(0.5 * sum_squares(x - c))
     program.subject_to(E @ x == e, name="plane")
     multiplier = np.linalg.solve(E @ E.T, e - E @ c)
-    nearest = c + E.T @ multiplier
+    nearest: Vector = c + E.T @ multiplier
     return Expected(program, 0.5 * float((nearest - c) @ (nearest - c)), {"x": nearest}, {"plane": multiplier})
 
 

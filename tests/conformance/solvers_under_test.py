@@ -32,6 +32,7 @@ HONEST = {
     ("cvxpy:OSQP", "lp, columns scaled by 1e6"): "a first-order method on a badly scaled program",
     ("cvxpy:OSQP", "lp, rows scaled by 1e6"): "a first-order method on a badly scaled program",
     ("cvxpy:SCS", "lp, columns scaled by 1e6"): "a first-order method on a badly scaled program",
+    ("cvxpy:ECOS", "qp, objective scaled by 1e6"): "cvxpy's bridge leaves the objective unscaled, and ECOS breaks down",
     ("highs", "qp, rows scaled by 1e6"): "its active-set QP calls a point optimal that is not",
     ("cvxpy:HIGHS", "qp, rows scaled by 1e6"): "its active-set QP calls a point optimal that is not",
     ("pyomo:highs", "qp, rows scaled by 1e6"): "its active-set QP calls a point optimal that is not",
