@@ -35,7 +35,7 @@ class Native(Solver):
         found = _obstacle(form)
         if found is None:
             return None
-        return f"native solves equality-constrained quadratics and box-constrained QPs; this program has {found}."
+        return f"it has {found}; native solves equality-constrained quadratics and box-constrained QPs"
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """An engine; factorisations and the last point stay in it."""

@@ -1,4 +1,4 @@
-"""What a program is: the side of every entry of every bag_max, its kind, its features."""
+"""The side of every entry of every bag_max, and the kind of a form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.lowering import Lowering
 from milopt.compilation.standard_form import Cone
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
@@ -29,19 +28,6 @@ class Side:
     """Bags whose maximum is on its other side: each needs a witness."""
     dropped: npt.NDArray[np.intp]
     """Bags that do not occur (coefficient zero)."""
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """The whole verdict."""
-
-    kind: str
-    sides: tuple[Side, ...]
-
-    @property
-    def is_dc(self) -> bool:
-        """Whether some maximum needs witnesses."""
-        return any(side.witness.size for side in self.sides)
 
 
 def sides(program: Program) -> tuple[Side, ...]:
@@ -67,14 +53,6 @@ def witnessed(program: Program) -> list[BagMax]:
         if side.witness.size:
             found[id(side.atom)] = side.atom
     return list(found.values())
-
-
-def analyse(program: Program) -> Analysis:
-    """Kind and sides; evaluates no kernel."""
-    where = sides(program)
-    if any(side.witness.size for side in where):
-        return Analysis("DC", where)
-    return Analysis(form_kind(Lowering(program).form()), where)
 
 
 def form_kind(form: EvaluationForm) -> str:

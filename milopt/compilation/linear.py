@@ -49,9 +49,7 @@ class Linear:
         self._start[id(variable)] = self.width
         self._append(variable.name, variable.lower, variable.upper, variable.integer, not variable.shape)
 
-    def add_columns(
-        self, name: str, count: int, scalar: bool = False, lower: float = -np.inf
-    ) -> npt.NDArray[np.intp]:
+    def add_columns(self, name: str, count: int, scalar: bool = False, lower: float = -np.inf) -> npt.NDArray[np.intp]:
         """Auxiliary columns, free unless bounded below; returns their indices."""
         start = self.width
         self._append(name, np.full(count, lower), np.full(count, np.inf), False, scalar)

@@ -64,6 +64,8 @@ class Lowering:
             matrix = coefficient.value()
             weight = float(matrix.toarray()[0, 0])
             place = self.linear.place_of(atom.function) if isinstance(atom, FunctionNormSquared) else None
+            if weight == 0:
+                continue
             if isinstance(atom, QuadForm):
                 squares.append(Square(self.linear.inner(atom), 2 * weight * atom.weight, atom.describe()))
             elif isinstance(atom, FunctionNormSquared) and place is None:
@@ -72,7 +74,7 @@ class Lowering:
                 ridge[place] += 2 * weight
             elif weight < 0:
                 raise ConvexityError(wrong_side(atom, "the objective"))
-            elif weight > 0:
+            else:
                 rows = self.cones.through_column(rows, atom, matrix)
         p = tuple(np.asarray(e.toarray()).ravel() for e in rows.E)
         return Objective(np.asarray(rows.A.toarray()).ravel(), p, tuple(ridge), tuple(squares), float(rows.g[0]))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from milopt.declaration.bags import Bags
 from milopt.declaration.expression import Expression, Operand, as_expression
-from milopt.declaration.leaves import BagMax, Norm, Norm1, QuadForm
+from milopt.declaration.leaves import BagMax, Norm, Norm1, QuadForm, SumSquares
 from milopt.errors import DeclarationError
 
 
@@ -40,8 +40,7 @@ def norm1(expression: Operand) -> Expression:
 
 def sum_squares(expression: Operand) -> Expression:
     """||e||_2^2, a scalar."""
-    inner = as_expression(expression)
-    return QuadForm(inner, np.ones(inner.size))
+    return SumSquares(as_expression(expression))
 
 
 def quad_form(expression: Operand, weight: npt.ArrayLike) -> Expression:

@@ -199,6 +199,15 @@ class QuadForm(InnerAtom):
         self.weight = weight
 
 
+class SumSquares(QuadForm):
+    """||e||^2, which is e'We with W the identity."""
+
+    word = "sum_squares"
+
+    def __init__(self, inner: Expression) -> None:
+        super().__init__(inner, np.ones(inner.size))
+
+
 class FunctionAtom(Atom):
     """A scalar convex function of one function of a kernel's space."""
 

@@ -13,6 +13,7 @@ from milopt.compilation.selection import one_hot_selection
 from milopt.declaration.leaves import Evaluation, Function
 from milopt.declaration.program import Program, leaves
 from milopt.errors import MiloptError, ParameterError
+from milopt.solving.lazy import LazyRows
 
 LARGEST_KERNEL = 4_000_000
 """Entries of a kernel over a dictionary up to which looking at a program computes it."""
@@ -45,7 +46,7 @@ def sample(program: Program) -> tuple[EvaluationForm, Index]:
     """A form and rows of it with the pattern of the whole, touching few points: two instances stand for each bag."""
     first = {atom: one_hot_selection(atom, atom.over.offsets[:-1]) for atom in witnessed(program)}
     form = Lowering(program, first).form()
-    return form, _two_of_each(form.group)
+    return form, LazyRows.sample(form)
 
 
 def touched_points(form: EvaluationForm, active: Index | None = None) -> int:
@@ -67,14 +68,6 @@ def evaluated_points(program: Program, function: Function) -> int:
             if isinstance(leaf, Evaluation) and leaf.function is function:
                 arrays[id(leaf.points)] = leaf.points.shape[0]
     return sum(arrays.values())
-
-
-def _two_of_each(group: Index) -> Index:
-    """Rows outside maxima (group -1), and the first two of each maximum: one alone would look like no maximum."""
-    order = np.argsort(group, kind="stable")
-    _, first, size = np.unique(group[order], return_index=True, return_counts=True)
-    place = np.arange(order.size) - np.repeat(first, size)
-    return np.sort(order[(place < 2) | (group[order] < 0)])
 
 
 def _too_large(program: Program) -> str:

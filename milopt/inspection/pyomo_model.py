@@ -20,7 +20,7 @@ from milopt.inspection.names import legal_names
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
 
-RESERVED = ("objective", "dual")
+RESERVED = ("objective", "dual", "slack", "rc")
 
 
 def to_pyomo(form: StandardForm) -> ConcreteModel:

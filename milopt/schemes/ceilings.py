@@ -49,6 +49,7 @@ def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, 
     count = atom.inner.size
     result = np.full(count, sign * np.inf)
     convex = convex_part(program)
+    convex.maximize(atom.inner[0] * sign)
     with Session(convex, solver, options) as session:
         for p in range(count):
             session.set_objective(atom.inner[p] * sign, maximize=True)

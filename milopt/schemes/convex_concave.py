@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milopt.compilation.analysis import witnessed
+from milopt.compilation.evaluation_form import Index
 from milopt.compilation.selection import Selections, one_hot
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
@@ -114,8 +115,19 @@ class ConvexConcave(Scheme):
                 message=message,
                 seconds=clock.elapsed(),
                 history=tuple(history),
-                witnesses={atom.describe(): index for atom, index in chosen.items()},
+                witnesses=named(chosen),
             )
+
+
+def named(chosen: Selections) -> dict[str, Index]:
+    """Selections by what their maxima are called; equal names are numbered."""
+    result: dict[str, Index] = {}
+    for atom, index in chosen.items():
+        name, number = atom.describe(), 2
+        while name in result:
+            name, number = f"{atom.describe()} ({number})", number + 1
+        result[name] = index
+    return result
 
 
 class Totals:

@@ -19,7 +19,7 @@ from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound, Search
 from milopt.schemes.ceilings import Ranges, ceilings, ranges_of
-from milopt.schemes.convex_concave import ConvexConcave, selections
+from milopt.schemes.convex_concave import ConvexConcave, named, selections
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.witness_milp import witness_milp
@@ -75,14 +75,12 @@ class Exact(Scheme):
     def _by_branching(
         self, program: Program, atoms: list[BagMax], solver: Solver, options: Options, clock: Clock
     ) -> Result:
-        first = ConvexConcave().run(program, solver, options)
+        first = ConvexConcave().run(program, solver, replace(options, time_limit=clock.left()))
         tops = ceilings(program, atoms, solver, options)
         with Session(program, solver, options) as session:
             session.lowering.maxima.ceilings.update(tops)
             tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
-            start = None
-            if first.witnesses:
-                start = {atom: np.asarray(first.witnesses[atom.describe()]) for atom in atoms}
+            start = dict(zip(atoms, first.witnesses.values(), strict=True)) if first.witnesses else None
             search = tree.search(clock, start)
             return self._result(session, search, solver, options, clock)
 
@@ -120,7 +118,7 @@ class Exact(Scheme):
             bound=search.bound,
             seconds=clock.elapsed(),
             history=search.history,
-            witnesses={atom.describe(): index for atom, index in chosen.items()},
+            witnesses=named(chosen),
         )
 
 

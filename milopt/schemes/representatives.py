@@ -18,7 +18,7 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.completion import Completed, complete
-from milopt.schemes.convex_concave import Totals, differences, kept_status, selections
+from milopt.schemes.convex_concave import Totals, differences, kept_status, named, selections
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.start import Start, starting_witness
@@ -47,6 +47,8 @@ class Representatives(Scheme):
         seen: set[bytes] = set()
         old: Selections | None = None
         best: tuple[float, Outcome, Completed | None] | None = None
+        used: Selections = {}
+        """The representatives of the best iterate's own solve; none while they are the start's."""
         ended, message = Termination.LIMIT, f"Stopped after {self.max_steps} steps; the best iterate is kept."
         witnesses = {atom: starting_witness(atom, self.start) for atom in atoms}
         with Session(program, solver, options, witnesses=witnesses, both_sides=True) as session:
@@ -66,10 +68,10 @@ class Representatives(Scheme):
                     changed = differences(new, old)
                     history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
                     if best is None or sign * objective < best[0]:
-                        best = (sign * objective, outcome, completed)
+                        best, used = (sign * objective, outcome, completed), old or {}
                     if changed == 0:
                         ended, message = Termination.STATIONARY, ""
-                        best = (sign * objective, outcome, completed)
+                        best, used = (sign * objective, outcome, completed), new
                         break
                     key = b"".join(np.asarray(new[atom]).tobytes() for atom in atoms)
                     if key in seen:
@@ -88,7 +90,6 @@ class Representatives(Scheme):
                 ended, message = Termination.LIMIT, "Interrupted; the best iterate is kept."
             assert best is not None
             _, outcome, completed = best
-            chosen = selections(PointValues(session.lowering, outcome), atoms) if outcome.point is not None else {}
             result = assemble(
                 session.lowering,
                 session.spaces,
@@ -100,7 +101,7 @@ class Representatives(Scheme):
                 message=message,
                 seconds=clock.elapsed(),
                 history=tuple(history),
-                witnesses={atom.describe(): index for atom, index in chosen.items()},
+                witnesses=named(used),
             )
         if completed is None:
             return result

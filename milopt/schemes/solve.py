@@ -1,7 +1,7 @@
 """Solve a program: by a solver's name, by several in order, or by `auto`; with the scheme that fits or one asked for.
 
-`auto` takes the first installed solver of its list that takes the program, and records it: native where the program
-evaluates no kernel and fits one of its patterns, then HiGHS for linear, Clarabel for quadratic and conic programs.
+`auto` is the first solver of a fixed list that is installed and takes the program, recorded in the result: for linear
+programs HiGHS, Clarabel, ECOS; for others native (where it knows the pattern), Clarabel, HiGHS, ECOS.
 A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, or leaves a point
 without its certificate; every attempt is in `result.attempts`.
 """
@@ -12,24 +12,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
-import numpy as np
-
-from milopt.compilation.analysis import form_kind, witnessed
-from milopt.compilation.coordinates import Coordinates
-from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.lowering import Lowering
+from milopt.compilation.analysis import witnessed
 from milopt.declaration.program import Program
 from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, UnsupportedError
 from milopt.outcome.result import Attempt, Result
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.scheme import Scheme
 from milopt.solving import registry
+from milopt.solving.explain import Case
 from milopt.solving.options import Options
-from milopt.solving.refusal import refusal
 from milopt.solving.solver import Solver
 
 LINEAR_FIRST = ("highs", "clarabel", "ecos")
-QUADRATIC_FIRST = ("clarabel", "highs", "ecos")
+QUADRATIC_FIRST = ("native", "clarabel", "highs", "ecos")
 
 
 def solve(
@@ -107,23 +102,15 @@ def named_scheme(scheme: str | Scheme | None, program: Program) -> Scheme:
 
 
 def automatic(program: Program) -> Solver:
-    """The solver that `auto` means for a program."""
-    form = Lowering(program).form()
-    order: tuple[str, ...] = LINEAR_FIRST if form_kind(form) in ("LP", "MILP") else QUADRATIC_FIRST
-    if not form.spaces and not witnessed(program):
-        order = ("native", *order)
+    """The solver that `auto` means for a program: the first of its list that is installed and takes it."""
+    case = Case(program)
+    order = LINEAR_FIRST if case.kind in ("LP", "MILP") else QUADRATIC_FIRST
     for name in order:
         candidate = registry.get(name)
-        if candidate.availability().installed and _takes(candidate, form):
+        if candidate.availability().installed and case.asked(candidate).takes:
             return candidate
-    raise UnsupportedError(f"No installed solver takes {program.name!r}; `milopt solvers` lists what is installed.")
-
-
-def _takes(solver: Solver, form: EvaluationForm) -> bool:
-    if form.spaces:
-        needed = {"LP": "linear", "QP": "quadratic"}
-        return form_kind(form) in needed or any(f.name == "SECOND_ORDER" for f in solver.features)
-    return refusal(solver, Coordinates(form, [], np.arange(form.rows.count)).form) is None
+    reasons = "; ".join(f"{name}: {case.asked(registry.get(name)).reason}" for name in order)
+    raise UnsupportedError(f"No installed solver takes {program.name!r} ({reasons}).")
 
 
 def _named(solver: str | Solver, program: Program) -> Solver:

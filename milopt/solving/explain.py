@@ -49,7 +49,7 @@ class Explanations(tuple[Explanation, ...]):
 
 def explain(program: Program) -> Explanations:
     """Every registered solver's answer, families by their installed variants."""
-    case = _Case(program)
+    case = Case(program)
     found: list[Explanation] = []
     for name, availability in registry.available().items():
         family, colon, _ = name.partition(":")
@@ -62,7 +62,7 @@ def explain(program: Program) -> Explanations:
     return Explanations(found)
 
 
-class _Case:
+class Case:
     """A program and the flat forms of its pattern, each made once."""
 
     def __init__(self, program: Program) -> None:

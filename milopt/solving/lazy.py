@@ -52,6 +52,14 @@ class LazyRows:
         self.active = np.arange(form.rows.count)
 
     @staticmethod
+    def sample(form: EvaluationForm) -> Index:
+        """Rows with the pattern of the whole: those outside maxima, and two of each maximum (one would hide it)."""
+        order = np.argsort(form.group, kind="stable")
+        _, first, size = np.unique(form.group[order], return_index=True, return_counts=True)
+        place = np.arange(order.size) - np.repeat(first, size)
+        return np.sort(order[(place < 2) | (form.group[order] < 0)])
+
+    @staticmethod
     def _first(form: EvaluationForm) -> Index:
         """Rows always needed, and the first row of each maximum."""
         _, first = np.unique(form.group, return_index=True)

@@ -16,6 +16,7 @@ from milopt.compilation.dual import Dual, dual_refusal
 from milopt.compilation.evaluation_form import Block, EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.compilation.lowering import Lowering
+from milopt.compilation.standard_form import StandardForm
 from milopt.errors import UnsupportedError
 from milopt.solving.engine import Change, What
 from milopt.solving.lazy import LazyRows
@@ -54,8 +55,15 @@ class LiveForm:
         """The flat form by coordinates, whatever the session uses."""
         return Coordinates(self.form, self.whitenings, self.rows.active)
 
-    def _dual(self) -> Dual:
-        return Dual(self.form, self.spaces, self.rows.active)
+    def pattern(self) -> StandardForm:
+        """A flat form with the pattern of the whole program, for a solver to say whether it takes it."""
+        if not self.rows.lazy:
+            return self.compiled.form
+        rows = LazyRows.sample(self.form)
+        return (self._dual(rows) if self.uses_dual else Coordinates(self.form, self.whitenings, rows)).form
+
+    def _dual(self, rows: Index | None = None) -> Dual:
+        return Dual(self.form, self.spaces, self.rows.active if rows is None else rows)
 
     # -- changes -------------------------------------------------------------------------------------------------
 

@@ -201,8 +201,8 @@ class Session:
 
     def _ready(self) -> Engine:
         if self._engine is None:
+            check(self.solver, self.live.pattern(), self.program.name)
             form = self.live.compiled.form
-            check(self.solver, form, self.program.name)
             if not self.live.uses_dual and Feature.NONCONVEX not in self.solver.features:
                 verdict = curvature(self.form, form)
                 if not verdict.convex:

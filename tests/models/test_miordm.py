@@ -41,8 +41,7 @@ def means(bags) -> Bags:
 def reselected(bags, y, start, name):
     """Which representatives one solve with `start` leads to."""
     result = solve(miordm(bags, y), name, Representatives(start=start, max_steps=1))
-    (witnesses,) = {tuple(np.asarray(index).tolist()) for index in result.witnesses.values()}
-    return witnesses
+    return tuple(bags.argmax(result.functions["f"](bags.instances)).tolist())
 
 
 @pytest.mark.parametrize("name", ["native", "highs", "clarabel", "ecos"])

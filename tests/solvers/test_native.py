@@ -190,7 +190,7 @@ def test_box_that_opens_on_negative_curvature_is_refused_then() -> None:
 def test_refusal_names_what_it_found(program: StandardForm, words: str) -> None:
     sentence = Native().refusal(program)
     assert sentence is not None
-    assert sentence.startswith("native solves equality-constrained quadratics and box-constrained QPs")
+    assert sentence.endswith("native solves equality-constrained quadratics and box-constrained QPs")
     assert words in sentence
     with pytest.raises(UnsupportedError, match=words):
         solve(program)
