@@ -2,8 +2,8 @@
 
 First flat programs, each solved by a new engine: the MIORDM dual  P = [[Q + cI, -Q], [-Q, Q + (c/mu)I]],  delta >= 0
 (FORMULATIONS 7.2), and generic box QPs; splitting P and proving it convex is counted for native, building its own model
-for Clarabel. Then the MIORDM dual as a model author declares it, through `milopt.solve`: lowering, convexity, certificate
-and polish included. Times are medians of processor time; KKT is the largest entry of x - clip(x - gradient).
+for Clarabel. Then the MIORDM dual as a model author declares it, through `milopt.solve`: lowering, curvature check,
+certificate and polish too. Times are medians of processor time; KKT is the largest entry of x - clip(x - gradient).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def solution(solver: Solver, form: StandardForm) -> Vector:
 def declared_solution(Q: Matrix, c: float, solver: str) -> Vector:
     """Declare the dual, solve it, and prove it."""
     result = milopt.solve(odm_program(Q, c), solver)
-    return np.maximum(np.concatenate([result.values["alpha"], result.values["beta"]]), 0.0)
+    return np.asarray(np.maximum(np.concatenate([result.values["alpha"], result.values["beta"]]), 0.0))
 
 
 def residual(form: StandardForm, x: Vector) -> float:

@@ -6,8 +6,8 @@ The weak learner over the 1-norm ball (FORMULATIONS 2.1) with the witnesses of t
 
 over 25 negative series of 120 windows and 100 atoms. Every round has a new d: the last one with each weight moved by so
 much, or one drawn without regard to the last. milopt keeps one model inside HiGHS, gives it only the rows that matter,
-and proves each answer on all of them; cvxpy -> HiGHS is built anew each round, or once with d as a parameter (DPP), which
-leaves it to HiGHS to start from its last basis. Kernel values are computed before the clock starts, on both sides.
+and proves each answer on all of them. cvxpy -> HiGHS is built anew each round, or once with d as a parameter (DPP);
+HiGHS then too starts from its last basis. Kernel values are computed before the clock starts, on both sides.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def results(data: Data) -> Iterator[tuple[object, ...]]:
                 return outcome.objective
 
             mine, values = rounds(weights, ours)
-            used, rebuilds = f"{session.rows.active.size} of {session.form.rows.count}", session.rebuilds
+            used, rebuilds = f"{session.live.rows.active.size} of {session.form.rows.count}", session.rebuilds
         new, others = rounds(weights, anew)
         dpp, _ = rounds(weights, again)
         apart = float(np.abs(values - others).max())

@@ -34,7 +34,7 @@ def measure(model: str, solver: str) -> dict[str, object]:
     with Session(MODELS[model].program(bags, y), milopt.get(solver)) as session:
         outcome = session.solve()
         seconds = time.perf_counter() - began
-        used, rows = session.rows.active.size, session.form.rows.count
+        used, rows = session.live.rows.active.size, session.form.rows.count
     certificate = outcome.certificate
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return {
