@@ -1,28 +1,20 @@
-"""How do I write a formulation of my own? Declare it once; solvers, certificates, inspection and an estimator follow.
-
-A bag is judged by its most positive instance and, a little, by its average one: share * max + (1 - share) * mean. The
-function is a combination of prototypes with a small 1-norm, so that few of them are used. A linear DC program.
-
-    python examples/new_formulation.py
-"""
-
-from __future__ import annotations
+"""How do I write a formulation of my own? Here bags are judged by the peak and the mean of one sparse function."""
 
 import numpy as np
 
-from milopt import RBF, BagClassifier, Kernel, Program, bag_max, bag_mean, norm1, solve
-from milopt.declaration.bags import Bags, Signs, Weights
+from milopt import RBF, BagClassifier, Bags, Kernel, Program, bag_max, bag_mean, norm1, solve
+from milopt.declaration.bags import Signs, Weights
 
 
 class PeakAndMean(BagClassifier):
-    """Sparse separation of bags by the peak and the mean of one function."""
+    """min ||a||_1 + C w'slack  s.t.  y (share max f + (1 - share) mean f + b) >= 1 - slack,  f = sum_z a_z K(z, .)."""
 
     C: float = 1.0
     share: float = 0.7
-    kernel: Kernel = RBF()
+    kernel: Kernel = RBF(s=0.5)
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """min ||a||_1 + C w'slack  s.t.  y (share max f + (1 - share) mean f + b) >= 1 - slack."""
+        """A linear DC program."""
         program = Program("peak and mean")
         f = program.function("f", self.kernel, dictionary=bags.instances)
         b = program.variable("b")
@@ -34,28 +26,14 @@ class PeakAndMean(BagClassifier):
         return program
 
 
-def planted_bags(seed: int, count: int = 30) -> tuple[list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]], Signs]:
-    """Bags of noise; the positive ones have an instance near (2, 2)."""
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(count) % 2, -1.0, 1.0)
-    bags = [rng.normal(0, 0.8, size=(int(rng.integers(2, 6)), 2)) for _ in y]
-    for bag in (bag for bag, sign in zip(bags, y, strict=True) if sign > 0):
-        bag[0] = rng.normal(2, 0.4, size=2)
-    return bags, y
-
-
 if __name__ == "__main__":
-    bags, y = planted_bags(seed=0)
-    program = PeakAndMean(kernel=RBF(s=0.5)).program(bags, y)
+    rng, y = np.random.default_rng(0), np.where(np.arange(40) % 2, 1, -1)
+    bags = [np.vstack([rng.normal(0, 0.8, (4, 2)), rng.normal(2 * (sign > 0), 0.4, (1, 2))]) for sign in y]
+    program = PeakAndMean().program(bags[:30], y[:30])
     print(program.summary())
     for solver in ("highs", "clarabel", "ecos"):
-        result = solve(program, solver)
-        print(f"{solver:9} {result.termination}, objective {result.objective:.6f}, certificate: {result.certificate}")
-
-    model = PeakAndMean(kernel=RBF(s=0.5), solver="highs").fit(bags, y)
+        print(solve(program, solver))
+    model = PeakAndMean(solver="highs").fit(bags[:30], y[:30])
     weights = model.result_.values["f.coefficients"]
-    print(f"{np.count_nonzero(np.abs(weights) > 1e-8)} of {weights.size} prototypes are used:")
-    for z in np.flatnonzero(np.abs(weights) > 1e-8):
-        print(f"  {weights[z]:+.3f} at {np.concatenate(bags)[z].round(2)}")
-    new, labels = planted_bags(seed=1)
-    print("labels of new bags:", model.predict(new)[:8].astype(int), f"accuracy {model.score(new, labels):.2f}")
+    print("weights:", {int(z): round(float(weights[z]), 3) for z in np.flatnonzero(abs(weights) > 1e-8)})
+    print("ten new bags:", model.predict(bags[30:]), "accuracy", model.score(bags[30:], y[30:]))

@@ -178,13 +178,9 @@ class Dual(Compiled):
         return tuple(blocks), F, sign * s.q[index]
 
     def _columns(self) -> tuple[ColumnBlock, ...]:
-        names = [*self.primal.row_names, ("lower", self._low.size), ("upper", self._high.size)]
-        stops = np.cumsum([size for _, size in names])
-        return tuple(
-            ColumnBlock(name, int(stop) - size, int(stop))
-            for (name, size), stop in zip(names, stops, strict=True)
-            if size
-        )
+        middle = self._rows + self._low.size
+        bounds = (ColumnBlock("lower", self._rows, middle), ColumnBlock("upper", middle, self._width))
+        return (*self.primal.row_columns, *(block for block in bounds if block.size))
 
     # -- the way back --------------------------------------------------------------------------------------------
 

@@ -36,7 +36,8 @@ class Separated:
 
     rows: Rows
     equality: npt.NDArray[np.bool_]
-    row_names: tuple[tuple[str, int], ...]
+    row_columns: tuple[ColumnBlock, ...]
+    """The rows as columns of the dual."""
     lower: Vector
     upper: Vector
     q: Vector
@@ -74,7 +75,8 @@ def separated(form: EvaluationForm, active: Index) -> Separated:
     extra = [s.rows.count for s in moved]
     width = n + sum(extra)
     blocks = row_blocks(form, active)
-    names = [(b.name, b.size) for b in blocks]
+    names = [ColumnBlock(b.name, b.start, b.stop, False, b.declared, b.instance) for b in blocks]
+    last = int(active.size)
     parts = [form.rows.take(active).widened(width)]
     columns, groups = list(form.columns), []
     strict = np.flatnonzero(curvature)
@@ -90,7 +92,8 @@ def separated(form: EvaluationForm, active: Index) -> Separated:
         inverse = 1.0 / weight if weight.ndim == 1 else np.asarray(np.linalg.inv(weight), dtype=float)
         groups.append(StrictGroup(np.arange(start, start + count), inverse))
         columns.append(ColumnBlock(f"square{k}", start, start + count))
-        names.append((f"square{k}", count))
+        names.append(ColumnBlock(f"square{k}", last, last + count))
+        last += count
         start += count
     free = np.full(width - n, np.inf)
     return Separated(

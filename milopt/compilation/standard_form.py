@@ -25,20 +25,28 @@ class Cone(Enum):
     SECOND_ORDER = "second-order"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnBlock:
-    """Consecutive columns that came from one named variable (or auxiliary) of the program."""
+    """Consecutive columns that came from one named variable (or auxiliary) of the program, or, in a dual, from rows."""
 
     name: str
     start: int
     stop: int
     scalar: bool = False
     """Declared without a shape: its one column is called by the bare name."""
+    declared: npt.NDArray[np.intp] | None = None
+    instance: npt.NDArray[np.intp] | None = None
+    """As in a row block, for the columns of a dual."""
 
     @property
     def size(self) -> int:
         """How many."""
         return self.stop - self.start
+
+    @property
+    def labels(self) -> list[str]:
+        """One label a column, as in a row block."""
+        return _labels(self.size, self.declared, self.instance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +70,7 @@ class RowBlock:
     @property
     def labels(self) -> list[str]:
         """One label a row: "3", or "3,17" for the row of instance 17 in entry 3; made only when asked for."""
-        entries = range(self.size) if self.declared is None else self.declared.tolist()
-        if self.instance is None:
-            return [str(i) for i in entries]
-        return [str(i) if p < 0 else f"{i},{p}" for i, p in zip(entries, self.instance.tolist(), strict=True)]
+        return _labels(self.size, self.declared, self.instance)
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ class StandardForm:
     def column_names(self) -> list[str]:
         """One readable name a column: `b`, `slack[3]`."""
         return [
-            block.name if block.scalar else f"{block.name}[{i}]" for block in self.columns for i in range(block.size)
+            block.name if block.scalar else f"{block.name}[{label}]" for block in self.columns for label in block.labels
         ]
 
     def row_names(self) -> list[str]:
@@ -122,3 +127,10 @@ class StandardForm:
         for block in self.rows:
             names.extend(f"{block.name}[{label}]" for label in block.labels)
         return names
+
+
+def _labels(size: int, declared: npt.NDArray[np.intp] | None, instance: npt.NDArray[np.intp] | None) -> list[str]:
+    entries = range(size) if declared is None else declared.tolist()
+    if instance is None:
+        return [str(i) for i in entries]
+    return [str(i) if p < 0 else f"{i},{p}" for i, p in zip(entries, instance.tolist(), strict=True)]
