@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from milopt import Program, bag_max
-from tests.conformance.family import INFEASIBLE, LP, UNBOUNDED, Expected, Vector, family, some_bags
+from tests.conformance.family import INFEASIBLE, LP, UNBOUNDED, Expected, family, some_bags
 from tests.conformance.planted import planted
 
 
@@ -90,9 +90,12 @@ def _lp_maxima() -> Expected:
     program.minimize(bag_max(bags.instances @ w - 0.25, bags).sum() + shift.sum())
     program.subject_to(bag_max(bags.instances @ w, bags) <= 1 + shift, name="cap")
     scores = bags.max(bags.instances.sum(axis=1))
-    excess: Vector = np.maximum(scores - 1, 0)
+    excess = np.maximum(scores - 1, 0)
     return Expected(
-        program, float((scores - 0.25).sum() + excess.sum()), {"shift": excess}, {"cap": (excess > 0) * 1.0}
+        program,
+        float((scores - 0.25).sum() + excess.sum()),
+        {"shift": np.asarray(excess, dtype=np.float64)},
+        {"cap": (excess > 0).astype(np.float64)},
     )
 
 

@@ -11,7 +11,6 @@ from tests.conformance.family import (
     QP,
     UNBOUNDED,
     Expected,
-    Vector,
     family,
     rbf_gram,
     some_points,
@@ -114,8 +113,13 @@ def _qp_equations() -> Expected:
     program.minimize(0.5 * sum_squares(x - c))
     program.subject_to(E @ x == e, name="plane")
     multiplier = np.linalg.solve(E @ E.T, e - E @ c)
-    nearest: Vector = c + E.T @ multiplier
-    return Expected(program, 0.5 * float((nearest - c) @ (nearest - c)), {"x": nearest}, {"plane": multiplier})
+    nearest = c + E.T @ multiplier
+    return Expected(
+        program,
+        0.5 * float((nearest - c) @ (nearest - c)),
+        {"x": np.asarray(nearest, dtype=np.float64)},
+        {"plane": np.asarray(multiplier, dtype=np.float64)},
+    )
 
 
 @family("qp, kernel ridge", QP)

@@ -112,6 +112,15 @@ def _shared_columns() -> Program:
     return program
 
 
+def _shared_upper_columns() -> Program:
+    program = Program("columns with an upper bound alone, in several rows")
+    f = program.function("f", RBF(0.6))
+    gain = program.variable("gain", 4, upper=0.5)
+    program.minimize(0.5 * f.norm_squared() - 2 * gain.sum())
+    program.subject_to(Y * f(X) >= 1 + BAGS.membership @ gain, name="margin")
+    return program
+
+
 def _squared_slack() -> Program:
     program = Program("strictly convex columns")
     f, b = program.function("f", RBF(0.6)), program.variable("b")
@@ -170,6 +179,7 @@ DECLARED: list[Callable[[], Program]] = [
     _upper_sided,
     _two_sided,
     _shared_columns,
+    _shared_upper_columns,
     _squared_slack,
     _bounded_squared,
     _square_of_function,
