@@ -11,7 +11,7 @@ from functools import cache
 from milopt.solving import registry
 
 UNSAFE = {
-    "cvxpy:ECOS_BB": "has aborted the whole process (malloc: invalid size) in the search for the ray of an unbounded LP",
+    "cvxpy:ECOS_BB": "aborted the whole process (malloc: invalid size) in the search for the ray of an unbounded LP",
 }
 
 SLOW = {
