@@ -87,12 +87,14 @@ class ClarabelEngine(Engine):
         ended, log = captured(run) if self.options.verbose else (run(), "")
         if ended is Ended.ABANDONED:
             self._solver = None
-            return Answer(Termination.LIMIT, "left behind at Ctrl-C", log=log)
+            return Answer(Termination.LIMIT, "left behind at Ctrl-C", log=log, interrupted=True)
 
         solution = found[0]
         status = str(solution.status)
         termination = STATUS_MAP.get(status, Termination.ERROR)
-        answer = Answer(termination, status, iterations=int(solution.iterations), log=log)
+        answer = Answer(
+            termination, status, iterations=int(solution.iterations), log=log, interrupted=ended is Ended.STOPPED
+        )
         x, z = np.array(solution.x), np.array(solution.z)
         no_point = termination in (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.ERROR)
         if no_point or (status.startswith("Almost") and status.endswith("Infeasible")):

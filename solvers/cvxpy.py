@@ -113,7 +113,10 @@ class CvxpyEngine(Engine):
                 # An inaccurate point is the certificate's to judge.
                 warnings.simplefilter("ignore")
                 _, log = self._run(model, settings)
-        except cp.error.SolverError as error:
+        except (
+            cp.error.SolverError,
+            ValueError,
+        ) as error:  # some interfaces raise ValueError for what they cannot take
             failure = str(error)
         late = time_limit is not None and monotonic() - start >= time_limit
         if failure:

@@ -74,9 +74,6 @@ BACKENDS: dict[str, Backend] = {
     "SCS": Backend(SOCP, "scs", "MIT", _EPS, {"max_iters": 200_000}, time="time_limit_secs"),
     "OSQP": Backend(QP, "osqp", "Apache-2.0", _EPS, {"max_iter": 200_000, "polishing": True}, time="time_limit"),
     "ECOS": Backend(SOCP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}),
-    "ECOS_BB": Backend(
-        SOCP | MILP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500, "mi_max_iters": 10_000}, mixed_integer_quadratic=True
-    ),
     "HIGHS": Backend(QP | MILP, "highspy", "MIT", _HIGHS, time="time_limit", threads="threads"),
     "SCIPY": Backend(MILP, "scipy", "BSD-3-Clause", time="time_limit", inside="scipy_options"),
     "PIQP": Backend(QP, "piqp", "BSD-2-Clause", _EPS),

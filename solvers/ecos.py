@@ -4,7 +4,8 @@ It takes  min c'x  s.t.  A x = b,  h - G x in K,  so the zero-cone rows are  A =
 G = -F, h = g;  its y and z are milopt's z. Quadratic objectives go through the quadratic-to-cone bridge, if need be
 twice, the second time recentred. It never starts warm and knows no time limit: with one, it runs in a process of its
 own, which is ended when the time is up, without a point. The limit counts from when that process is ready, about half a
-second after the call.
+second after the call. It has a handler for Ctrl-C that tells no one, so Ctrl-C waits until a call of ECOS has ended
+(where BLAS runs threads of its own, one of them may take it: press again).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ STATUS_MAP = {
     -4: Termination.LIMIT,  # Ctrl-C
 }
 """Exit flags; any other is an error."""
+INTERRUPTED = -4
 WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
 
 LENS = 0.1
@@ -70,17 +72,21 @@ class EcosEngine(Engine):
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
         self._settings = _settings(options)
+        self._interrupted = False
 
     def solve(self, time_limit: float | None) -> Answer:
         """Solve from a cold start; where a quadratic program stalls, see whether it is unbounded."""
-        form = self.form
+        self._interrupted = False
+        answer = self._solve(self.form, None if time_limit is None else time.perf_counter() + time_limit)
+        return replace(answer, interrupted=self._interrupted)
+
+    def _solve(self, form: StandardForm, deadline: float | None) -> Answer:
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
-        deadline = None if time_limit is None else time.perf_counter() + time_limit
         if form.P.is_zero:
             return self._solve_linear(form, deadline)
         answer = self._solve_quadratic(form, deadline)
-        if answer.termination is not Termination.STALLED:
+        if answer.termination is not Termination.STALLED or self._interrupted:
             return answer
         direction = self._solve_linear(recession_form(form), deadline)
         if direction.termination is not Termination.OPTIMAL or direction.x is None or not falls(form, direction.x):
@@ -96,7 +102,7 @@ class EcosEngine(Engine):
         first = quadratic_to_cone.invert(form, found)
         rough = quadratic_to_cone.mismatch(form, conic, found)
         target = 1e-2 * self.options.tolerance * (1.0 + float(np.abs(form.q).max()))
-        if first.x is None or rough <= target or first.termination is Termination.LIMIT:
+        if first.x is None or rough <= target or first.termination is Termination.LIMIT or self._interrupted:
             return first
         near = recentred.apply(form, first.x, LENS)
         conic = quadratic_to_cone.apply(near)
@@ -123,9 +129,10 @@ class EcosEngine(Engine):
         else:
             reply = solve_within(program, self._settings, max(deadline - time.perf_counter(), 0.0))
         if reply is None:
-            return Answer(Termination.LIMIT, "its process was ended at the time limit or Ctrl-C")
+            return Answer(Termination.LIMIT, "its process was ended at the time limit")
 
         termination = STATUS_MAP.get(reply.flag, Termination.ERROR)
+        self._interrupted |= reply.flag == INTERRUPTED
         answer = Answer(termination, reply.text, iterations=reply.iterations, log=reply.log)
         if reply.flag not in WITH_POINT or not _finite(reply):
             return answer

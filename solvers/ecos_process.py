@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
 from milopt.solving.capture import captured
+from milopt.solving.interrupt import delayed_interrupt
 
 READY = b"ready\n"
 
@@ -59,7 +60,8 @@ def solve_here(program: ConeProgram, settings: Mapping[str, object]) -> Reply:
     dims = {"l": program.linear, "q": program.cones.tolist()}
 
     def call() -> dict[str, object]:
-        found: dict[str, object] = ecos.solve(program.c, G, h, dims, A, b, **settings)
+        with delayed_interrupt():
+            found: dict[str, object] = ecos.solve(program.c, G, h, dims, A, b, **settings)
         return found
 
     found, log = captured(call) if settings.get("verbose") else (call(), "")
@@ -70,7 +72,7 @@ def solve_here(program: ConeProgram, settings: Mapping[str, object]) -> Reply:
 
 
 def solve_within(program: ConeProgram, settings: Mapping[str, object], seconds: float) -> Reply | None:
-    """Call ECOS in a process of its own and end it after so many seconds, or at Ctrl-C: None then."""
+    """Call ECOS in a process of its own and end it after so many seconds, with None then; at Ctrl-C too."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     # -P: the folder of this file holds an `ecos.py` that must not hide the package.
     command = [sys.executable, "-P", "-m", "milopt.solvers.ecos_process"]
@@ -89,7 +91,7 @@ def solve_within(program: ConeProgram, settings: Mapping[str, object], seconds: 
         return _unpack(packed) if process.returncode == 0 else _broken(process)
     except BrokenPipeError:
         return _broken(process)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+    except subprocess.TimeoutExpired:
         return None
     finally:
         process.kill()

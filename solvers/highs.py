@@ -79,6 +79,7 @@ class HighsEngine(Engine):
             return answer_without_columns(form, self.options.tolerance)
         deadline = None if time_limit is None else time.perf_counter() + time_limit
         self._model.log.clear()
+        self._model.interrupted = False
         run = self._model.run(time_limit) if form.P.is_zero else solve_quadratic(self._model, deadline)
         if run.status == "kUnboundedOrInfeasible":
             run = replace(run, status=self._tell_apart(left(deadline)))
@@ -93,6 +94,7 @@ class HighsEngine(Engine):
             bound=run.bound + form.constant if integer and np.isfinite(run.bound) and not no_point else None,
             iterations=run.iterations,
             log="".join(self._model.log),
+            interrupted=self._model.interrupted,
         )
 
     def _tell_apart(self, time_limit: float | None) -> str:

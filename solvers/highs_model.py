@@ -42,7 +42,7 @@ class HighsModel:
     def __init__(self, form: StandardForm, options: Options) -> None:
         self.options = options
         self.log: list[str] = []
-        self._stop = False
+        self._stop = self.interrupted = False
         self._build(form)
 
     # -- edits ---------------------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ class HighsModel:
             self._highs.run()
 
     def _request_stop(self) -> None:
-        self._stop = True
+        self._stop = self.interrupted = True
 
     def _asked(self, event: Any) -> None:
         if self._stop:

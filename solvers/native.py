@@ -113,4 +113,5 @@ class NativeEngine(Engine):
             found.x,
             None if found.x is None else np.zeros(0),
             iterations=found.factorisations,
+            interrupted=found.reason == "interrupted",
         )

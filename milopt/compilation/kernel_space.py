@@ -138,6 +138,8 @@ class Whitening:
 
 
 def _stacked(points: tuple[Points, ...]) -> Points:
+    if not points:
+        return np.zeros((0, 1))
     if len(points) == 1:
         return points[0]
     if any(sp.issparse(p) for p in points):

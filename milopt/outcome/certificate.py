@@ -41,7 +41,7 @@ class Certificate:
 
     def holds(self, tolerance: float) -> bool:
         """Whether all three are within tolerance."""
-        return bool(np.isfinite(self.worst) and self.worst <= tolerance)
+        return all(residual <= tolerance for residual in (self.primal, self.dual, self.gap))  # false for NaN
 
     def __str__(self) -> str:
         return f"primal {self.primal:.1e}, dual {self.dual:.1e}, gap {self.gap:.1e}"

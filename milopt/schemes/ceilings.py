@@ -17,6 +17,7 @@ from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.errors import MiloptError
 from milopt.outcome.status import Termination
+from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
@@ -25,26 +26,31 @@ Ranges: TypeAlias = dict[BagMax, tuple[Vector, Vector]]
 """Per maximum, the smallest and the largest value that each instance can take."""
 
 
-def ceilings(program: Program, atoms: list[BagMax], solver: Solver, options: Options) -> dict[BagMax, Vector]:
+def ceilings(
+    program: Program, atoms: list[BagMax], solver: Solver, options: Options, clock: Clock
+) -> dict[BagMax, Vector]:
     """Per maximum, an upper bound a bag; only sought for maxima that need a witness in the objective."""
     needed = {side.atom: side.witness for side in sides(program) if side.where == OBJECTIVE and side.witness.size}
     tops: dict[BagMax, Vector] = {}
     for atom in atoms:
         if atom in needed:
-            high = _extremes(program, atom, solver, options, +1.0)
+            high = _extremes(program, atom, solver, options, clock, +1.0)
             tops[atom] = atom.over.max(high)
     return tops
 
 
-def ranges_of(program: Program, atoms: list[BagMax], solver: Solver, options: Options) -> Ranges:
+def ranges_of(program: Program, atoms: list[BagMax], solver: Solver, options: Options, clock: Clock) -> Ranges:
     """Per maximum, the smallest and largest value of each instance."""
     return {
-        atom: (_extremes(program, atom, solver, options, -1.0), _extremes(program, atom, solver, options, +1.0))
+        atom: (
+            _extremes(program, atom, solver, options, clock, -1.0),
+            _extremes(program, atom, solver, options, clock, +1.0),
+        )
         for atom in atoms
     }
 
 
-def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, sign: float) -> Vector:
+def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, clock: Clock, sign: float) -> Vector:
     """sign * sup(sign * inner_p) for every instance p; infinite once one solve says unbounded."""
     count = atom.inner.size
     result = np.full(count, sign * np.inf)
@@ -53,9 +59,9 @@ def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, 
     with Session(convex, solver, options) as session:
         for p in range(count):
             session.set_objective(atom.inner[p] * sign, maximize=True)
-            outcome = session.solve()
+            outcome = session.solve(clock)
             if outcome.certificate is None or outcome.termination is not Termination.OPTIMAL:
-                if outcome.termination is Termination.UNBOUNDED:
+                if outcome.termination in (Termination.UNBOUNDED, Termination.LIMIT):
                     return np.full(count, sign * np.inf)
                 raise MiloptError(f"The range of {atom.describe()} could not be found: {outcome.termination}.")
             result[p] = -sign * outcome.certificate.bound

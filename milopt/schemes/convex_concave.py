@@ -55,15 +55,15 @@ class ConvexConcave(Scheme):
     name = "ccp"
     start: Start = None
     max_steps: int = 100
-    relative_decrease: float = 0.0
-    """Stop when a step lowers the objective by less than this fraction; 0 goes on to the fixed point."""
+    relative_decrease: float = 1e-9
+    """A step that lowers the objective by no more than this fraction ends it: its start was stationary already."""
 
-    def run(self, program: Program, solver: Solver, options: Options) -> Result:
+    def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Iterate to a fixed point."""
         atoms = witnessed(program)
         if not atoms:
-            return Direct().run(program, solver, options)
-        clock = Clock(options.time_limit)
+            return Direct().run(program, solver, options, clock)
+        clock = clock or Clock(options.time_limit)
         sign = -1.0 if program.maximizes else 1.0
         history: list[Step] = []
         old: Selections | None = None
@@ -80,7 +80,7 @@ class ConvexConcave(Scheme):
                         if last is None or outcome.termination is not Termination.LIMIT:
                             last, ended, message = outcome, outcome.termination, outcome.message
                         else:
-                            ended, message = Termination.LIMIT, "Time limit; the last certified step is kept."
+                            ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
                         break
                     last = outcome
                     values = PointValues(session.lowering, outcome)
@@ -90,11 +90,11 @@ class ConvexConcave(Scheme):
                     previous = history[-1].objective if history else np.inf * sign
                     history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
                     fall = sign * (previous - objective)
-                    if changed == 0 or fall < self.relative_decrease * (1.0 + abs(objective)):
+                    if changed == 0 or fall <= self.relative_decrease * (1.0 + abs(objective)):
                         ended, message = Termination.STATIONARY, ""
                         break
                     if clock.is_over():
-                        ended, message = Termination.LIMIT, "Time limit; the last certified step is kept."
+                        ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
                         break
                     old = new
                     session.set_witnesses(one_hot(new))

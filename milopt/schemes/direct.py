@@ -22,7 +22,7 @@ class Direct(Scheme):
 
     name = "direct"
 
-    def run(self, program: Program, solver: Solver, options: Options) -> Result:
+    def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Solve once."""
         needy = witnessed(program)
         if needy:
@@ -30,7 +30,7 @@ class Direct(Scheme):
                 f"{program.name!r} is a DC program: {needy[0].describe()} needs a witness a bag; "
                 'solve it with scheme="ccp", "representatives" or "exact".'
             )
-        clock = Clock(options.time_limit)
+        clock = clock or Clock(options.time_limit)
         with Session(program, solver, options) as session:
             outcome = session.solve(clock)
             step = Step(

@@ -36,17 +36,17 @@ class Exact(Scheme):
     name = "exact"
     max_nodes: int = 1_000_000
 
-    def run(self, program: Program, solver: Solver, options: Options) -> Result:
+    def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """MILP if linear, bounded, and the solver takes integers; branch and bound over witnesses otherwise."""
         atoms = witnessed(program)
         if not atoms:
-            return Direct().run(program, solver, options)
-        clock = Clock(options.time_limit)
+            return Direct().run(program, solver, options, clock)
+        clock = clock or Clock(options.time_limit)
         linear = form_kind(Lowering(program).form()) == "LP" and not any(
             f.dictionary is None for f in program.functions.values()
         )
         if linear and Feature.INTEGER in solver.features:
-            ranges = ranges_of(program, atoms, solver, options)
+            ranges = ranges_of(program, atoms, solver, options, clock)
             if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
                 return self._by_milp(program, atoms, ranges, solver, options, clock)
         return self._by_branching(program, atoms, solver, options, clock)
@@ -61,12 +61,12 @@ class Exact(Scheme):
         clock: Clock,
     ) -> Result:
         milp, choices = witness_milp(program, atoms, ranges)
-        found = Direct().run(milp, solver, replace(options, time_limit=clock.left()))
+        found = Direct().run(milp, solver, options, clock)
         if not found.values:
             return replace(found, program=program, scheme=self.name)
         index = {atom: atom.over.argmax(found.values[name]) for atom, name in choices.items()}
         with Session(program, solver, options, witnesses=one_hot(index)) as session:
-            outcome = session.solve()
+            outcome = session.solve(clock)
             bound = found.bound if found.bound is None or not program.maximizes else -found.bound
             step = Step(found.objective, found.bound, found.certificate, clock.elapsed())
             search = Search(outcome, index, bound if bound is not None else -np.inf, 1, (step,), found.termination)
@@ -75,8 +75,11 @@ class Exact(Scheme):
     def _by_branching(
         self, program: Program, atoms: list[BagMax], solver: Solver, options: Options, clock: Clock
     ) -> Result:
-        first = ConvexConcave().run(program, solver, replace(options, time_limit=clock.left()))
-        tops = ceilings(program, atoms, solver, options)
+        first = ConvexConcave().run(program, solver, options, clock)
+        if clock.is_over():
+            point = PointStatus.FEASIBLE if first.values else PointStatus.NONE
+            return replace(first, scheme=self.name, point=point, bound=None)
+        tops = ceilings(program, atoms, solver, options, clock)
         with Session(program, solver, options) as session:
             session.lowering.maxima.ceilings.update(tops)
             tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
@@ -87,9 +90,10 @@ class Exact(Scheme):
     def _result(self, session: Session, search: Search, solver: Solver, options: Options, clock: Clock) -> Result:
         outcome = search.best
         if outcome is None or outcome.point is None:
-            nothing = Outcome.without_point(
-                session.form, Termination.INFEASIBLE, "", "No selection of witnesses is feasible."
-            )
+            late = search.ended is Termination.LIMIT
+            message = f"{clock.why()} before any point." if late else "No selection of witnesses is feasible."
+            ended = Termination.LIMIT if late else Termination.INFEASIBLE
+            nothing = Outcome.without_point(session.form, ended, "", message)
             return assemble(
                 session.lowering,
                 session.spaces,

@@ -36,12 +36,12 @@ class Representatives(Scheme):
     start: Start = None
     max_steps: int = 50
 
-    def run(self, program: Program, solver: Solver, options: Options) -> Result:
+    def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Alternate to a fixed point, a cycle or a limit."""
         atoms = program.bag_maxima()
         if not atoms:
-            return Direct().run(program, solver, options)
-        clock = Clock(options.time_limit)
+            return Direct().run(program, solver, options, clock)
+        clock = clock or Clock(options.time_limit)
         sign = -1.0 if program.maximizes else 1.0
         history: list[Step] = []
         seen: set[bytes] = set()
@@ -79,7 +79,7 @@ class Representatives(Scheme):
                         message = f"The selection of step {len(history)} had occurred before; the best iterate is kept."
                         break
                     if clock.is_over():
-                        ended, message = Termination.LIMIT, "Time limit; the best iterate is kept."
+                        ended, message = Termination.LIMIT, f"{clock.why()}; the best iterate is kept."
                         break
                     seen.add(key)
                     old = new

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from milopt.declaration.program import Program
 from milopt.outcome.result import Result
+from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
@@ -17,5 +18,5 @@ class Scheme(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def run(self, program: Program, solver: Solver, options: Options) -> Result:
-        """The result, best point kept at a limit or Ctrl-C."""
+    def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
+        """The result, best point kept at a limit or Ctrl-C; a scheme within a scheme shares its clock."""

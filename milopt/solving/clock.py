@@ -10,6 +10,8 @@ class Clock:
 
     def __init__(self, limit: float | None) -> None:
         self.limit = limit
+        self.interrupted = False
+        """Ctrl-C: the time is up, whatever the limit."""
         self._start = perf_counter()
 
     def elapsed(self) -> float:
@@ -21,5 +23,9 @@ class Clock:
         return None if self.limit is None else max(1e-3, self.limit - self.elapsed())
 
     def is_over(self) -> bool:
-        """Whether the limit has passed."""
-        return self.limit is not None and self.elapsed() >= self.limit
+        """Whether the limit has passed, or Ctrl-C was pressed."""
+        return self.interrupted or (self.limit is not None and self.elapsed() >= self.limit)
+
+    def why(self) -> str:
+        """Why it is over, as a sentence's beginning."""
+        return "Interrupted" if self.interrupted else "Time limit"

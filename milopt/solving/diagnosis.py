@@ -6,7 +6,7 @@ unbounded:   min q'd  s.t.  P d = 0, F d in K, d within the recession cone of th
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,37 +21,48 @@ from milopt.solving.refusal import refusal
 from milopt.solving.solver import Solver
 
 
-def infeasible_blocks(form: StandardForm, solver: Solver, options: Options) -> str:
-    """One sentence naming the blocks that cannot hold together; empty when it cannot be found out."""
+@dataclass(frozen=True)
+class Diagnosis:
+    """Whether a claim of infeasibility or unboundedness was confirmed, and the blocks to blame."""
+
+    confirmed: bool
+    message: str
+
+
+def infeasible_blocks(form: StandardForm, solver: Solver, options: Options) -> Diagnosis:
+    """The blocks that cannot hold together; unconfirmed when the relaxed program, always feasible, shows none."""
     relaxed, owner = _relaxed(form)
+    if refusal(solver, relaxed) is not None:
+        return Diagnosis(True, "")
     x = _answer(relaxed, solver, options)
-    if x is None:
-        return ""
-    moved = np.abs(x[form.n :])
+    moved = np.abs(x[form.n :]) if x is not None else np.zeros(0)
     if moved.sum() <= options.tolerance * (1.0 + float(np.max(np.abs(form.g), initial=0.0))):
-        return ""
+        return Diagnosis(False, "The solver said infeasible, but relaxing the constraints does not confirm it.")
     worst: dict[str, float] = {}
     for block in form.rows:
         size = float(moved[(owner >= block.start) & (owner < block.stop)].sum())
         if size > 1e-6 * moved.sum():
             worst[block.name] = worst.get(block.name, 0.0) + size
     names = ", ".join(f"{name!r} by {size:.3g}" for name, size in sorted(worst.items(), key=lambda item: -item[1]))
-    return f"No point satisfies all constraints; the cheapest relaxation violates {names}."
+    return Diagnosis(True, f"No point satisfies all constraints; the cheapest relaxation violates {names}.")
 
 
-def unbounded_blocks(form: StandardForm, solver: Solver, options: Options) -> str:
-    """One sentence naming the variables that run away; empty when it cannot be found out."""
+def unbounded_blocks(form: StandardForm, solver: Solver, options: Options) -> Diagnosis:
+    """The variables that run away; unconfirmed when no direction is found along which the objective falls for ever."""
     ray = recession_form(form)
+    if refusal(solver, ray) is not None:
+        return Diagnosis(True, "")
     d = _answer(ray, solver, options)
     if d is None or not falls(form, d):
-        return ""
+        return Diagnosis(
+            False, "The solver said unbounded, but no direction was found along which the objective falls."
+        )
     names = [block.name for block in form.columns if np.max(np.abs(d[block.start : block.stop]), initial=0.0) > 1e-6]
-    return f"The objective falls without limit along {', '.join(repr(name) for name in names)}; bound or penalise them."
+    runaways = ", ".join(repr(name) for name in names)
+    return Diagnosis(True, f"The objective falls without limit along {runaways}; bound or penalise them.")
 
 
 def _answer(form: StandardForm, solver: Solver, options: Options) -> Vector | None:
-    if refusal(solver, form) is not None:
-        return None
     engine = solver.engine(form, options)
     answer = engine.solve(options.time_limit)
     engine.close()

@@ -32,6 +32,8 @@ class Answer:
     """A proved lower bound on the minimum, from a mixed-integer search."""
     iterations: int = 0
     log: str = ""
+    interrupted: bool = False
+    """Ended by Ctrl-C: a scheme must not go on."""
 
 
 class What(Enum):

@@ -1,7 +1,8 @@
 """Ctrl-C while compiled code runs: Python sees the signal only between its own instructions.
 
-Two ways to let it through: `run_interruptible` sends the call to a thread and waits (any call, at 0.5 ms or so), and
-`noted_interrupt` notes the signal without raising (free, for calls that come back to Python now and then to ask).
+Ways to let it through: `run_interruptible` sends the call to a thread and waits (any call, at 0.5 ms or so),
+`noted_interrupt` notes the signal without raising (free, for calls that come back to Python now and then to ask), and
+`delayed_interrupt` keeps it until the call has ended.
 """
 
 from __future__ import annotations
@@ -54,6 +55,19 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
     if failures:
         raise failures[0]
     return ended
+
+
+@contextmanager
+def delayed_interrupt() -> Iterator[None]:
+    """While inside, Ctrl-C waits: for compiled code with a handler of its own, which would take it and tell no one."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -173,12 +173,15 @@ class Session:
             answer = engine.solve(clock.left())
             spent += perf_counter() - start
             iterations, log = iterations + answer.iterations, log + answer.log
+            clock.interrupted |= answer.interrupted
             found = candidate(self.form, self.spaces, self.live.compiled, answer)
-            change = self._next(answer, found, slack)
-            if change is None or (clock.is_over() and found is not None):
+            change = None if clock.is_over() else self._next(answer, found, slack)
+            if change is None:
                 break
             self._tell(change)
         outcome = self._judged(answer, found, clock)
+        if clock.is_over() and outcome.termination is Termination.STALLED:
+            outcome = replace(outcome, termination=Termination.LIMIT, message=f"{clock.why()}; the last point is kept.")
         build, self._build_seconds = self._build_seconds + perf_counter() - began - spent, 0.0
         return replace(
             outcome,
@@ -213,15 +216,21 @@ class Session:
     def _judged(self, answer: Answer, found: Candidate | None, clock: Clock) -> Outcome:
         if found is not None:
             return proved(self.form, self.spaces, self.live.compiled, answer, found, self.options)
-        termination, form, message = answer.termination, self.live.compiled.form, ""
-        if self.live.uses_dual and termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
+        termination, form = answer.termination, self.live.compiled.form
+        claims = (Termination.INFEASIBLE, Termination.UNBOUNDED)
+        if termination not in (*claims, Termination.LIMIT):
+            message = f"The solver said {answer.raw_status!r} and gave no finite point."
+            return Outcome.without_point(self.form, Termination.ERROR, answer.raw_status, message)
+        if self.live.uses_dual and termination in claims:
             if refusal(self.solver, self.live.coordinates().form) is None:
                 self._tell(self.live.use_coordinates())
                 return self.solve(clock)
             infeasible = termination is Termination.UNBOUNDED
             termination = Termination.INFEASIBLE if infeasible else Termination.UNBOUNDED
-        elif termination is Termination.INFEASIBLE:
-            message = infeasible_blocks(form, self.solver, self.options)
-        elif termination is Termination.UNBOUNDED:
-            message = unbounded_blocks(form, self.solver, self.options)
-        return Outcome.without_point(self.form, termination, answer.raw_status, message)
+            return Outcome.without_point(self.form, termination, answer.raw_status, "")
+        if termination is Termination.LIMIT:
+            return Outcome.without_point(self.form, termination, answer.raw_status, f"{clock.why()} before any point.")
+        find = infeasible_blocks if termination is Termination.INFEASIBLE else unbounded_blocks
+        found_out = find(form, self.solver, self.options)
+        ended = termination if found_out.confirmed else Termination.STALLED
+        return Outcome.without_point(self.form, ended, answer.raw_status, found_out.message)

@@ -13,7 +13,7 @@ from milopt.solving import registry
 from milopt.solving.solver import Feature
 from tests.conformance.families import FAMILIES
 from tests.conformance.family import Expected, Family
-from tests.conformance.solvers_under_test import HONEST, SLOW, UNSAFE, solver_names, too_slow
+from tests.conformance.solvers_under_test import HONEST, SLOW, solver_names, too_slow
 
 PATTERNS = ("native", "libsvm")
 """Solvers that take only what they recognise; everybody else takes all that its features say."""
@@ -104,7 +104,6 @@ def test_exclusions_name_solvers_and_families_that_exist() -> None:
     for solver, family in (*HONEST, *SLOW):
         assert solver.startswith(prefixes)
         assert family in families
-    assert all(solver.startswith(prefixes) for solver in UNSAFE)
 
 
 @pytest.mark.parametrize("family", [f for f in FAMILIES if f.needs == frozenset({Feature.LINEAR})], ids=str)

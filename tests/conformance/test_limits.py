@@ -167,6 +167,10 @@ def test_options_and_knobs_are_one() -> None:
 INTERRUPTED = (
     HARD
     + """
+import signal
+
+# Where this process was started with Ctrl-C ignored, as a shell does in the background, Python leaves it so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
     result = milopt.solve(program, sys.argv[1], scheme=sys.argv[2])
