@@ -63,14 +63,14 @@ class BranchAndBound:
 
     def search(self, clock: Clock, start: Selections | None) -> Search:
         """Until the bound meets the best point, or a limit."""
-        if start is not None:
-            self._restrict(start, clock)
         root = {atom: np.full(len(atom.over), -1, dtype=np.intp) for atom in self.atoms}
         order = count()
         heap = [_Node(-np.inf, next(order), root)]
         history: list[Step] = []
         nodes, bound, ended = 0, -np.inf, Termination.OPTIMAL
         try:
+            if start is not None and not clock.is_over():
+                self._restrict(start, clock)
             while heap:
                 node = heapq.heappop(heap)
                 bound = max(bound, node.bound)

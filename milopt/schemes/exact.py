@@ -76,16 +76,20 @@ class Exact(Scheme):
         self, program: Program, atoms: list[BagMax], solver: Solver, options: Options, clock: Clock
     ) -> Result:
         first = ConvexConcave().run(program, solver, options, clock)
-        if clock.is_over():
-            point = PointStatus.FEASIBLE if first.values else PointStatus.NONE
-            return replace(first, scheme=self.name, point=point, bound=None)
-        tops = ceilings(program, atoms, solver, options, clock)
-        with Session(program, solver, options) as session:
-            session.lowering.maxima.ceilings.update(tops)
-            tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
-            start = dict(zip(atoms, first.witnesses.values(), strict=True)) if first.witnesses else None
-            search = tree.search(clock, start)
-            return self._result(session, search, solver, options, clock)
+        try:
+            tops = {} if clock.is_over() else ceilings(program, atoms, solver, options, clock)
+            with Session(program, solver, options) as session:
+                session.lowering.maxima.ceilings.update(tops)
+                tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
+                start = dict(zip(atoms, first.witnesses.values(), strict=True)) if first.witnesses else None
+                search = tree.search(clock, start)
+                if search.best is not None or not first.values:
+                    return self._result(session, search, solver, options, clock)
+        except KeyboardInterrupt:
+            clock.interrupted = True
+        message = f"{clock.why()} before a global bound; the point of the convex-concave procedure is kept."
+        point = PointStatus.FEASIBLE if first.values else PointStatus.NONE
+        return replace(first, scheme=self.name, termination=Termination.LIMIT, point=point, bound=None, message=message)
 
     def _result(self, session: Session, search: Search, solver: Solver, options: Options, clock: Clock) -> Result:
         outcome = search.best
