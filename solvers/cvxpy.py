@@ -116,7 +116,7 @@ class CvxpyEngine(Engine):
         except (
             cp.error.SolverError,
             ValueError,
-        ) as error:  # some interfaces raise ValueError for what they cannot take
+        ) as error:  # ValueError: some interfaces' refusal
             failure = str(error)
         late = time_limit is not None and monotonic() - start >= time_limit
         if failure:

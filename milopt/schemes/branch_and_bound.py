@@ -85,6 +85,7 @@ class BranchAndBound:
                     heapq.heappush(heap, _Node(child[0], next(order), child[1]))
                 history.append(Step(self._sign * self.best_value, self._sign * bound, None, clock.elapsed()))
         except KeyboardInterrupt:
+            clock.interrupted = True
             ended = Termination.LIMIT
         if not heap and ended is Termination.OPTIMAL:
             bound = self.best_value

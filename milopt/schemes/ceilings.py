@@ -41,13 +41,11 @@ def ceilings(
 
 def ranges_of(program: Program, atoms: list[BagMax], solver: Solver, options: Options, clock: Clock) -> Ranges:
     """Per maximum, the smallest and largest value of each instance."""
-    return {
-        atom: (
-            _extremes(program, atom, solver, options, clock, -1.0),
-            _extremes(program, atom, solver, options, clock, +1.0),
-        )
-        for atom in atoms
-    }
+    ranges: Ranges = {}
+    for atom in atoms:
+        low, high = (_extremes(program, atom, solver, options, clock, sign) for sign in (-1.0, +1.0))
+        ranges[atom] = (low, high)
+    return ranges
 
 
 def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, clock: Clock, sign: float) -> Vector:

@@ -101,7 +101,8 @@ class ConvexConcave(Scheme):
             except KeyboardInterrupt:
                 if last is None:
                     raise
-                ended, message = Termination.LIMIT, "Interrupted; the last certified step is kept."
+                clock.interrupted = True
+                ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
             assert last is not None
             chosen = selections(PointValues(session.lowering, last), atoms) if last.point is not None else {}
             return assemble(

@@ -87,7 +87,8 @@ class Representatives(Scheme):
             except KeyboardInterrupt:
                 if best is None:
                     raise
-                ended, message = Termination.LIMIT, "Interrupted; the best iterate is kept."
+                clock.interrupted = True
+                ended, message = Termination.LIMIT, f"{clock.why()}; the best iterate is kept."
             assert best is not None
             _, outcome, completed = best
             result = assemble(

@@ -59,14 +59,18 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
 
 @contextmanager
 def delayed_interrupt() -> Iterator[None]:
-    """While inside, Ctrl-C waits: for compiled code with a handler of its own, which would take it and tell no one."""
-    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+    """While inside, Ctrl-C waits: for compiled code with a handler of its own, which may take it and tell no one."""
+    handler = signal.getsignal(signal.SIGINT)
+    outside = threading.current_thread() is not threading.main_thread()
+    if outside or handler is None or not hasattr(signal, "pthread_sigmask"):
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
+        # Such code may leave its own handler behind; Python's must be back before the signal is let through.
+        signal.signal(signal.SIGINT, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

@@ -180,7 +180,10 @@ class Session:
                 break
             self._tell(change)
         outcome = self._judged(answer, found, clock)
-        if clock.is_over() and outcome.termination is Termination.STALLED:
+        cut = outcome.termination is Termination.LIMIT or (
+            clock.is_over() and outcome.termination is Termination.STALLED
+        )
+        if cut and outcome.point is not None:
             outcome = replace(outcome, termination=Termination.LIMIT, message=f"{clock.why()}; the last point is kept.")
         build, self._build_seconds = self._build_seconds + perf_counter() - began - spent, 0.0
         return replace(
