@@ -4,8 +4,8 @@ It takes  min c'x  s.t.  A x = b,  h - G x in K,  so the zero-cone rows are  A =
 G = -F, h = g;  its y and z are milopt's z. Quadratic objectives go through the quadratic-to-cone bridge, if need be
 twice, the second time recentred. It never starts warm and knows no time limit: with one, it runs in a process of its
 own, which is ended when the time is up, without a point. The limit counts from when that process is ready, about half a
-second after the call. Its own handler of Ctrl-C loses one that comes while it factorises: so Ctrl-C waits until the call
-has ended.
+second after the call. Its own handler of Ctrl-C loses one that comes while it factorises: so Ctrl-C waits until the
+call has ended.
 """
 
 from __future__ import annotations
