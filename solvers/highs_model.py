@@ -21,6 +21,8 @@ from milopt.solving.options import Options
 
 Index = npt.NDArray[np.intp]
 
+PATIENCE = 0.5
+"""Seconds for which a warm simplex runs without being asked about Ctrl-C."""
 FEW_COEFFICIENTS = 2000
 """Up to so many are changed one by one; more are cheaper to pass anew with the whole model."""
 
@@ -208,8 +210,9 @@ class HighsModel:
             **options.extra,
         }.items():
             self.set_option(name, value)
-        for event in (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt):
+        for event in (highs.cbIpmInterrupt, highs.cbMipInterrupt):
             event.subscribe(self._asked)
+        self._asks = False
         if options.verbose:
             highs.cbLogging.subscribe(lambda event: self.log.append(event.message))
 
@@ -240,10 +243,9 @@ class HighsModel:
         if self._linear_program and "presolve" not in self.options.extra:
             self.set_option("presolve", "off" if self._warm else "choose")
         self._stop = False
-        # A warm simplex asks back at every iteration; anything else may be out for long.
+        self._ask(not self._warm)
         if self._warm:
-            with noted_interrupt(self._request_stop):
-                self._run()
+            self._run_warm(time_limit)
         elif run_interruptible(self._run, self._request_stop) is Ended.ABANDONED:
             self._build(self.form)
             return Run("kInterrupt")
@@ -258,6 +260,21 @@ class HighsModel:
             iterations=sum(max(0, count) for count in counts),
         )
 
+    def _run_warm(self, time_limit: float | None) -> None:
+        """A warm simplex is mostly done before anyone could press Ctrl-C; else it asks back at every iteration."""
+        highs = self._highs
+        if time_limit is None or time_limit > PATIENCE:
+            self.set_option("time_limit", highs.getRunTime() + PATIENCE)
+        with noted_interrupt(self._request_stop):
+            self._run()
+            late = highs.getModelStatus().name == "kTimeLimit"
+            if not late or self._stop or (time_limit is not None and time_limit <= PATIENCE):
+                return
+            left = np.inf if time_limit is None else highs.getRunTime() + time_limit - PATIENCE
+            self.set_option("time_limit", left)
+            self._ask(True)
+            self._run()
+
     def _run(self) -> None:
         import highspy
 
@@ -265,6 +282,13 @@ class HighsModel:
         if self._highs.run() == highspy.HighsStatus.kError:
             highspy.Highs.resetGlobalScheduler(True)
             self._highs.run()
+
+    def _ask(self, wanted: bool) -> None:
+        """Whether the simplex method is to ask at every iteration if it should stop; each question costs."""
+        if wanted != self._asks:
+            event = self._highs.cbSimplexInterrupt
+            (event.subscribe if wanted else event.unsubscribe)(self._asked)
+            self._asks = wanted
 
     def _request_stop(self) -> None:
         self._stop = self.interrupted = True

@@ -37,6 +37,7 @@ class LibSVM(Solver):
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
     package = "scikit-learn"
     licence = "BSD-3-Clause"
+    recognises_patterns = True
 
     def refusal(self, form: StandardForm) -> str | None:
         """What makes the form something else than the dual of a C-SVM, or None."""

@@ -29,6 +29,7 @@ class Native(Solver):
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.NONCONVEX})
     package = "milopt"
     licence = "BSD-3-Clause"
+    recognises_patterns = True
 
     def refusal(self, form: StandardForm) -> str | None:
         """What it found that it has no algorithm for, or None."""

@@ -27,6 +27,7 @@ class Coordinates(Compiled):
         self._touch(flat, cones)
         self.starts = np.concatenate([[source.n], source.n + np.cumsum([w.rank for w in self.whitenings])]).astype(int)
         self.active = flat
+        self._is_in_order = bool((flat == np.arange(flat.size)).all())
         self._row_of, matrix, g, blocks = self._rows(flat, cones)
         q, constant, P = self.objective(source)
         extra = int(self.starts[-1]) - source.n
@@ -80,17 +81,16 @@ class Coordinates(Compiled):
     def append(self, source: EvaluationForm, rows: Index) -> None:
         """Add rows at the end; without functions, so that no coordinate is new."""
         self.source = source
-        F, g, blocks = self.rows_of(rows)
-        stop = self.form.m
-        moved = [replace(b, start=b.start + stop, stop=b.stop + stop) for b in blocks]
         self.active = np.concatenate([self.active, rows])
         self._row_of = np.concatenate([self._row_of, rows])
-        self.form = replace(
-            self.form,
-            F=stacked([self.form.F, F]),
-            g=np.concatenate([self.form.g, g]),
-            rows=(*self.form.rows, *moved),
-        )
+        if self.active.size == source.rows.count and rows[-1] == self.active.size - 1 and self._is_in_order:
+            F, g = source.rows.A, source.rows.g
+        else:
+            self._is_in_order = False
+            taken = source.rows.take(rows)
+            F, g = stacked([self.form.F, taken.A]), np.concatenate([self.form.g, taken.g])
+        blocks = row_blocks(source, rows, start=self.form.m)
+        self.form = replace(self.form, F=F, g=g, rows=(*self.form.rows, *blocks))
 
     def change_objective(self, source: EvaluationForm) -> None:
         """Another linear objective over the same points."""

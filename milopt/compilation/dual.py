@@ -128,11 +128,13 @@ class Dual(Compiled):
         s, o = self.primal, self.source.objective
         pieces: list[Piece] = []
         linear, constant = np.zeros(self._width), 0.0
-        for space, e, p, ridge in zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True):
+        own_rows = s.rows.count == self.active.size
+        for k, (space, e, p, ridge) in enumerate(zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True)):
             used = np.unique(np.concatenate([e.indices, np.flatnonzero(p)])).astype(np.intp)
-            if used.size > e.shape[0] and not p.any():
+            if own_rows and used.size >= e.shape[0] and not p.any():
                 unit = sp.csr_array(sp.eye_array(e.shape[0], format="csr"))
-                pieces.append(Piece(widened(unit, self._width), space.reduced(e) / ridge))
+                product = space.reduced(self.source.rows.E[k], self.active)
+                pieces.append(Piece(widened(unit, self._width), product if ridge == 1 else product / ridge))
             elif used.size:
                 gram = space.gram(used, used) / ridge
                 pieces.append(Piece(widened(sp.csr_array(e[:, used].T), self._width), (gram + gram.T) / 2))

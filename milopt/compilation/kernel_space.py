@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -11,52 +13,75 @@ from milopt.declaration.leaves import Points
 
 
 class KernelSpace:
-    """Columns K(all points, touched points), grown as points are touched; a point's column is computed once."""
+    """Rows K(touched points, all points), a block for each time that points are touched; a row is computed once."""
 
     def __init__(self, space: Space) -> None:
         self.function = space.function
         self.points: Points = _stacked(space.points)
         self.count = space.count
         self.place = np.full(self.count, -1, dtype=np.intp)
-        """Per point, its column; -1 while untouched."""
+        """Per point, its row; -1 while untouched."""
         self.touched = np.zeros(0, dtype=np.intp)
-        self._columns = np.empty((self.count, 0), order="F")
+        self._blocks: list[Matrix] = []
+        self._starts = np.zeros(1, dtype=np.intp)
+        self._reduced = Reduced(sp.csr_array((0, self.count)), np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
 
     def touch(self, index: Index) -> None:
-        """Make sure that these points have their columns."""
+        """Make sure that these points have their rows."""
         new = np.unique(index[self.place[index] < 0])
         if not new.size:
             return
-        used, needed = self.touched.size, self.touched.size + new.size
-        if needed > self._columns.shape[1]:
-            room = min(self.count, max(needed, 2 * self._columns.shape[1]))
-            grown = np.empty((self.count, room), order="F")
-            grown[:, :used] = self._columns[:, :used]
-            self._columns = grown
-        if new.size == self.count:
-            self._columns[:] = self.function.kernel(self.points, self.points)
-        else:
-            self._columns[:, used:needed] = self.function.kernel(self.points, self.points[new])
-        self.place[new] = np.arange(used, needed)
+        points = self.points if new.size == self.count else self.points[new]
+        self._blocks.append(np.asarray(self.function.kernel(points, self.points)))
+        self.place[new] = np.arange(self.touched.size, self.touched.size + new.size)
         self.touched = np.concatenate([self.touched, new])
+        self._starts = np.append(self._starts, self.touched.size)
 
     def gram(self, rows: Index, columns: Index) -> Matrix:
         """K between points, the column points touched first."""
         self.touch(columns)
-        return self._columns[np.ix_(rows, self.place[columns])]
+        return self._gathered(columns, rows).T
 
-    def reduced(self, rows: sp.csr_array) -> Matrix:
-        """E K E' for rows E over all points: kernel values between combinations of points, no copy of K."""
-        used = np.unique(rows.indices).astype(np.intp)
-        self.touch(used)
-        weights = sp.csc_array(rows)[:, used]
-        half = self._columns[:, self.place[used]] @ weights.T if used.size < self.touched.size else None
-        if half is None:
-            order = np.argsort(self.place[used])
-            half = self._columns[:, : self.touched.size] @ sp.csr_array(weights[:, order].T)
-        product: Matrix = np.asarray(rows @ half)
-        symmetric: Matrix = (product + product.T) / 2
-        return symmetric
+    def _gathered(self, points: Index, others: Index) -> Matrix:
+        """K(points, others), the points touched before."""
+        place = self.place[points]
+        block_of = np.searchsorted(self._starts, place, side="right") - 1
+        result = np.empty((points.size, others.size))
+        for k in np.unique(block_of):
+            mine = np.flatnonzero(block_of == k)
+            result[mine] = self._blocks[k][(place[mine] - self._starts[k])[:, None], others[None, :]]
+        return result
+
+    def reduced(self, combinations: sp.csr_array, active: Index) -> Matrix:
+        """E K E' for some rows E of `combinations`, over all points; rows asked for before are not computed again."""
+        last = self._reduced
+        known = last.active.size
+        same = combinations is last.combinations and np.array_equal(active[:known], last.active)
+        if not same or known == 0:
+            last, known = Reduced(combinations, active[:0], np.zeros((0, 0))), 0
+        new = combinations[active[known:]]
+        cross = self._between(new, combinations[active])
+        product = np.empty((active.size, active.size))
+        product[:known, :known] = last.product
+        product[known:] = cross
+        product[:known, known:] = cross[:, :known].T
+        corner = product[known:, known:]
+        corner += corner.T.copy()
+        corner *= 0.5
+        self._reduced = Reduced(combinations, active, product)
+        return product
+
+    def _between(self, left: sp.csr_array, right: sp.csr_array) -> Matrix:
+        """E K G' for combinations E and G of points."""
+        points = np.unique(left.indices).astype(np.intp)
+        self.touch(points)
+        others = np.unique(right.indices).astype(np.intp)
+        if 2 * others.size < self.count:
+            block = self._gathered(points, others) @ right[:, others].T
+        else:
+            # Most points occur: rows are multiplied where they lie, rather than copied.
+            block = np.vstack([rows @ right.T for rows in self._blocks])[self.place[points]]
+        return np.asarray(left[:, points] @ block)
 
     def values(self, coefficients: Vector) -> Vector:
         """f at all points, for f = sum_p a_p K(x_p, .)."""
@@ -66,7 +91,8 @@ class KernelSpace:
         self.touch(support)
         weights = np.zeros(self.touched.size)
         weights[self.place[support]] = coefficients[support]
-        return np.asarray(self._columns[:, : self.touched.size] @ weights)
+        parts = zip(np.split(weights, self._starts[1:-1]), self._blocks, strict=True)
+        return np.asarray(sum(part @ block for part, block in parts))
 
     def norm(self, coefficients: Vector) -> float:
         """||sum_p a_p K(x_p, .)|| in the kernel's space."""
@@ -75,6 +101,15 @@ class KernelSpace:
             return 0.0
         a = coefficients[support]
         return float(np.sqrt(max(0.0, float(a @ self.gram(support, support) @ a))))
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """E K E' of some rows of a matrix of combinations."""
+
+    combinations: sp.csr_array
+    active: Index
+    product: Matrix
 
 
 class Whitening:

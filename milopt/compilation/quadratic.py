@@ -57,6 +57,8 @@ class Quadratic:
     @cached_property
     def sparse(self) -> sp.csc_array:
         """P as a symmetric sparse matrix."""
+        if any(piece.weight.ndim == 2 and 2 * len(piece.weight) >= self.size for piece in self.pieces):
+            return sp.csc_array(self.dense)
         total = sp.csc_array((self.size, self.size))
         for piece in self.pieces:
             weight = sp.diags_array(piece.weight) if piece.weight.ndim == 1 else sp.csr_array(piece.weight)

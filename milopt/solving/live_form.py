@@ -21,6 +21,7 @@ from milopt.errors import UnsupportedError
 from milopt.solving.engine import Change, What
 from milopt.solving.lazy import LazyRows
 from milopt.solving.options import Options
+from milopt.solving.solver import Solver
 
 EVERYTHING = Change(What.EVERYTHING)
 
@@ -28,7 +29,7 @@ EVERYTHING = Change(What.EVERYTHING)
 class LiveForm:
     """The evaluation form of a program and the flat form that an engine has of it."""
 
-    def __init__(self, lowering: Lowering, options: Options, prefers: str) -> None:
+    def __init__(self, lowering: Lowering, options: Options, solver: Solver) -> None:
         self.lowering = lowering
         self.options = options
         self._objective = lowering.objective()
@@ -36,11 +37,12 @@ class LiveForm:
             name: lowering.block(name, constraint) for name, constraint in lowering.program.constraints.items()
         }
         self.form = self._assembled()
-        self.rows = LazyRows(self.form, options.lazy)
+        self._whole_up_to = solver.whole_up_to
+        self.rows = self._lazy_rows()
         self.spaces: list[KernelSpace] = []
         self.whitenings: list[Whitening] = []
         self._renew_spaces()
-        self.uses_dual = self._chooses_dual(prefers)
+        self.uses_dual = self._chooses_dual(solver.prefers)
         self._compiled: Compiled | None = None
 
     @property
@@ -159,7 +161,7 @@ class LiveForm:
         """Rows or columns are not what they were."""
         if tuple(space.count for space in self.spaces) != self.form.point_counts:
             self._renew_spaces()
-        self.rows = LazyRows(self.form, self.options.lazy)
+        self.rows = self._lazy_rows()
         return self._compile_again()
 
     # -- pieces --------------------------------------------------------------------------------------------------
@@ -171,6 +173,9 @@ class LiveForm:
 
     def _assembled(self) -> EvaluationForm:
         return self.lowering.assemble(self._objective, list(self._blocks.values()))
+
+    def _lazy_rows(self) -> LazyRows:
+        return LazyRows(self.form, self.options.lazy, self._whole_up_to)
 
     def _renew_spaces(self) -> None:
         self.spaces = [KernelSpace(space) for space in self.form.spaces]

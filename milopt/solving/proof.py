@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import numpy as np
 
 from milopt.compilation.compiled import Compiled, Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.quadratic import Vector
 from milopt.outcome.certificate import Certificate, Evaluated, certify, certify_integer, evaluate
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.polish import polish
@@ -31,12 +33,16 @@ class Candidate:
 def candidate(
     form: EvaluationForm, spaces: Sequence[KernelSpace], compiled: Compiled, answer: Answer
 ) -> Candidate | None:
-    """The answer's point in the program's own terms; None without a (finite) one."""
-    if answer.x is None or not np.isfinite(answer.x).all():
+    """The answer's point in the program's own terms; None without a finite one of the right size."""
+    if not _is_whole(answer.x, compiled.form.n):
         return None
-    z = answer.z if answer.z is not None and np.isfinite(answer.z).all() else None
+    z = answer.z if _is_whole(answer.z, compiled.form.m) else None
     point = compiled.recover(answer.x, z)
     return Candidate(point, evaluate(form, spaces, point))
+
+
+def _is_whole(values: Vector | None, size: int) -> TypeGuard[Vector]:
+    return values is not None and values.size == size and bool(np.isfinite(values).all())
 
 
 def proved(
@@ -53,7 +59,7 @@ def proved(
         return Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
     proof = certify(form, spaces, found.point, found.worth)
     before: Certificate | None = None
-    wanted = options.polish and not compiled.form.second_order and answer.z is not None
+    wanted = options.polish and not compiled.form.second_order and found.point.z is not None
     if wanted and not proof.holds(options.tolerance):
         found, proof, before = _polished(form, spaces, compiled, answer, found, proof, options.tolerance)
     outcome = Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)

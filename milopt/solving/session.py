@@ -53,7 +53,7 @@ class Session:
         self.solver = solver
         self.options = options or Options()
         self.lowering = Lowering(program, witnesses, both_sides)
-        self.live = LiveForm(self.lowering, self.options, solver.prefers)
+        self.live = LiveForm(self.lowering, self.options, solver)
         self._engine: Engine | None = None
         self._build_seconds = perf_counter() - began
 
@@ -180,6 +180,8 @@ class Session:
                 break
             self._tell(change)
         outcome = self._judged(answer, found, clock)
+        if self._may_try_coordinates(outcome) and not clock.is_over():
+            outcome = self._in_coordinates(outcome, clock)
         cut = outcome.termination is Termination.LIMIT or (
             clock.is_over() and outcome.termination is Termination.STALLED
         )
@@ -205,10 +207,22 @@ class Session:
         violated = self.live.rows.violated(self.form, found.worth.rows, slack)
         return self.live.hand_over(violated) if violated.size else None
 
+    def _may_try_coordinates(self, outcome: Outcome) -> bool:
+        """Whether a solver that broke down on the dual takes the same program in coordinates."""
+        failed = outcome.termination in (Termination.ERROR, Termination.STALLED)
+        asked = self.options.form == "auto" and self.live.uses_dual
+        return failed and asked and refusal(self.solver, self.live.coordinates().form) is None
+
+    def _in_coordinates(self, failed: Outcome, clock: Clock) -> Outcome:
+        self._tell(self.live.use_coordinates())
+        again = self.solve(clock)
+        tried = f"The dual ended as {failed.raw_status!r}; solved in coordinates."
+        return replace(again, message=f"{tried} {again.message}".strip())
+
     def _ready(self) -> Engine:
         if self._engine is None:
-            check(self.solver, self.live.pattern(), self.program.name)
             form = self.live.compiled.form
+            check(self.solver, self.live.pattern() if self.solver.recognises_patterns else form, self.program.name)
             if not self.live.uses_dual and Feature.NONCONVEX not in self.solver.features:
                 verdict = curvature(self.form, form)
                 if not verdict.convex:

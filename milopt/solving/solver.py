@@ -71,6 +71,11 @@ class Solver(ABC):
         """Why it cannot take this form beyond its features (a pattern it does not recognise), or None."""
         return None
 
+    whole_up_to: ClassVar[int] = 800
+    """Epigraph rows up to which it gets all at once rather than lazily."""
+    recognises_patterns: ClassVar[bool] = False
+    """Takes programs by their pattern, which a few lazily chosen rows may hide: it is shown a faithful sample."""
+
     @abstractmethod
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """Build the solver's own model of a flat program."""
