@@ -178,10 +178,9 @@ class HighsModel:
         F = form.F
         self._check(self._highs.addRows(form.m, lower, upper, F.nnz, F.indptr[:-1], F.indices, F.data), "rows")
         if not form.P.is_zero:
-            triangle = sp.csc_array(sp.tril(form.P.sparse, format="csc"))
-            triangle.sort_indices()
+            starts, rows, values = form.P.lower_triangle()
             kind = int(highspy.HessianFormat.kTriangular)
-            status = self._highs.passHessian(n, triangle.nnz, kind, triangle.indptr, triangle.indices, triangle.data)
+            status = self._highs.passHessian(n, values.size, kind, starts, rows, values)
             self._check(status, "quadratic objective")
 
     def _set_integrality(self, form: StandardForm, start: int) -> None:

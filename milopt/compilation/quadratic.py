@@ -43,6 +43,11 @@ class Quadratic:
         """No pieces: the objective is linear."""
         return not self.pieces
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether a dense weight fills a quarter of P or more."""
+        return any(piece.weight.ndim == 2 and 2 * len(piece.weight) >= self.size for piece in self.pieces)
+
     def times(self, x: Vector) -> Vector:
         """P x."""
         total = np.zeros(self.size)
@@ -57,7 +62,7 @@ class Quadratic:
     @cached_property
     def sparse(self) -> sp.csc_array:
         """P as a symmetric sparse matrix."""
-        if any(piece.weight.ndim == 2 and 2 * len(piece.weight) >= self.size for piece in self.pieces):
+        if self.is_dense:
             return sp.csc_array(self.dense)
         total = sp.csc_array((self.size, self.size))
         for piece in self.pieces:
@@ -66,6 +71,16 @@ class Quadratic:
         total = sp.csc_array((total + total.T) * 0.5)
         total.sum_duplicates()
         return total
+
+    def lower_triangle(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Vector]:
+        """(starts, rows, values) of the lower triangle, column by column, rows in order."""
+        if self.is_dense:
+            columns, rows = np.triu_indices(self.size)  # of a symmetric matrix: column <= row, sorted by column
+            starts = np.concatenate([[0], np.cumsum(np.arange(self.size, 0, -1))])
+            return starts.astype(np.int32), rows.astype(np.int32), self.dense[rows, columns]
+        triangle = sp.csc_array(sp.tril(self.sparse, format="csc"))
+        triangle.sort_indices()
+        return triangle.indptr.astype(np.int32), triangle.indices.astype(np.int32), triangle.data
 
     @cached_property
     def dense(self) -> Matrix:
