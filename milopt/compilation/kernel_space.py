@@ -49,7 +49,10 @@ class KernelSpace:
         result = np.empty((points.size, others.size))
         for k in np.unique(block_of):
             mine = np.flatnonzero(block_of == k)
-            result[mine] = self._blocks[k][(place[mine] - self._starts[k])[:, None], others[None, :]]
+            rows = place[mine] - self._starts[k]
+            block = self._blocks[k]
+            whole = rows.size == len(block) and bool((np.diff(rows) == 1).all())
+            result[mine] = (block if whole else block[rows]).take(others, axis=1)
         return result
 
     def reduced(self, combinations: sp.csr_array, active: Index) -> Matrix:
