@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from milopt import RBF, BagClassifier, Bags, Kernel, Program, bag_max, bag_mean, norm1, solve
-from milopt.declaration.bags import Signs, Weights
+from milopt import RBF, BagClassifier, Bags, Kernel, Program, Signs, Weights, bag_max, bag_mean, norm1, solve
 
 
 class PeakAndMean(BagClassifier):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from milopt.declaration.kernels import Linear as Linear
     from milopt.declaration.kernels import Polynomial as Polynomial
     from milopt.declaration.kernels import Precomputed as Precomputed
+    from milopt.declaration.labels import Signs as Signs
+    from milopt.declaration.labels import Weights as Weights
     from milopt.declaration.program import Program as Program
     from milopt.errors import MiloptError as MiloptError
     from milopt.estimator import BagClassifier as BagClassifier
@@ -38,10 +40,13 @@ if TYPE_CHECKING:
     from milopt.solving.options import Options as Options
     from milopt.solving.registry import available as available
     from milopt.solving.registry import get as get
+    from milopt.solving.session import Session as Session
 
 _HOME = {
     "Bags": "milopt.declaration.bags",
     "as_bags": "milopt.declaration.bags",
+    "Signs": "milopt.declaration.labels",
+    "Weights": "milopt.declaration.labels",
     "Kernel": "milopt.declaration.kernels",
     "RBF": "milopt.declaration.kernels",
     "Linear": "milopt.declaration.kernels",
@@ -60,6 +65,7 @@ _HOME = {
     "Options": "milopt.solving.options",
     "available": "milopt.solving.registry",
     "get": "milopt.solving.registry",
+    "Session": "milopt.solving.session",
     "explain": "milopt.solving.explain",
     "Result": "milopt.outcome.result",
     "Direct": "milopt.schemes.direct",

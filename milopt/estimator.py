@@ -10,8 +10,9 @@ from typing import ClassVar, Self, cast, dataclass_transform
 import numpy as np
 import numpy.typing as npt
 
-from milopt.declaration.bags import Bags, Signs, Weights, as_bags, as_signs, as_weights
+from milopt.declaration.bags import Bags, as_bags
 from milopt.declaration.kernels import Kernel
+from milopt.declaration.labels import Signs, Weights, as_signs, as_weights
 from milopt.declaration.program import Program
 from milopt.errors import MiloptError, ParameterError
 from milopt.outcome.result import Result

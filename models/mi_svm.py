@@ -8,8 +8,9 @@ A DC program: negative bags constrain every instance, positive bags need a witne
 from __future__ import annotations
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_max
-from milopt.declaration.bags import Bags, Signs, Weights
+from milopt.declaration.bags import Bags
 from milopt.declaration.checks import positive
+from milopt.declaration.labels import Signs, Weights
 
 
 class MISVM(BagClassifier):

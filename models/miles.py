@@ -13,9 +13,10 @@ import numpy as np
 
 from milopt import RBF, BagClassifier, Kernel, Program
 from milopt.declaration.arrays import Floats, Points
-from milopt.declaration.bags import Bags, Signs, Weights
+from milopt.declaration.bags import Bags
+from milopt.declaration.blocks import gram_blocks
 from milopt.declaration.checks import fraction, positive
-from milopt.declaration.kernels import gram_blocks
+from milopt.declaration.labels import Signs, Weights
 
 
 class MILES(BagClassifier):

@@ -12,9 +12,10 @@ import numpy as np
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_mean, bag_sum
 from milopt.declaration.arrays import Floats
-from milopt.declaration.bags import Bags, Signs, Weights
+from milopt.declaration.bags import Bags
 from milopt.declaration.checks import one_of, positive
 from milopt.declaration.expression import Expression
+from milopt.declaration.labels import Signs, Weights
 from milopt.declaration.leaves import Function
 
 

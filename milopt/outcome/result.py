@@ -10,8 +10,9 @@ import numpy as np
 from milopt.compilation.evaluation_form import Index
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.bags import Bags
+from milopt.declaration.blocks import kernel_times
 from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.kernels import Kernel, kernel_times
+from milopt.declaration.kernels import Kernel
 from milopt.declaration.leaves import (
     BagMax,
     Evaluation,

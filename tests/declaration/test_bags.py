@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.declaration.bags import Bags, as_bags, as_signs, as_weights
+from milopt.declaration.bags import Bags, as_bags
+from milopt.declaration.labels import as_signs, as_weights
 from milopt.errors import BagsError, MiloptWarning
 
 quick = settings(max_examples=60, deadline=None)

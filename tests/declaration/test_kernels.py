@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from milopt.declaration.blocks import gram_blocks, kernel_times
 from milopt.declaration.kernels import (
     RBF,
     CallableKernel,
@@ -19,8 +20,6 @@ from milopt.declaration.kernels import (
     Polynomial,
     Precomputed,
     as_kernel,
-    gram_blocks,
-    kernel_times,
 )
 from milopt.errors import BagsError, ParameterError
 

@@ -1,0 +1,57 @@
+"""One number a bag: labels as signs, -1 and +1, and weights of mean 1; every mistake in them is told here."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.declaration.arrays import Floats, numeric, spelled
+from milopt.errors import BagsError
+
+Signs: TypeAlias = npt.NDArray[np.float64]
+"""Bag labels y, each -1 or +1."""
+Weights: TypeAlias = npt.NDArray[np.float64]
+"""Bag weights of mean 1."""
+
+
+def as_signs(y: npt.ArrayLike, bags_count: int) -> Signs:
+    """Bag labels as -1.0 and +1.0, from -1 and +1, or from 0 and 1 (or False and True) in that order."""
+    labels = _vector(y, bags_count, "labels")
+    values = np.unique(labels)
+    if values.size > 2:
+        raise BagsError(f"There are {values.size} different labels: two are needed, -1 and +1 or 0 and 1.")
+    if not (np.isin(values, (-1, 1)).all() or np.isin(values, (0, 1)).all()):
+        raise BagsError(f"The labels are {' and '.join(f'{v:g}' for v in values)}: give -1 and +1, or 0 and 1.")
+    if values.size < 2:
+        raise BagsError(f"All {bags_count} bags are of one class, {values[0]:g}: both classes are needed.")
+    return np.where(labels > 0, 1.0, -1.0)
+
+
+def as_weights(weight: npt.ArrayLike | None, count: int) -> Weights:
+    """Non-negative bag weights scaled to mean 1; ones where none are given."""
+    if weight is None:
+        return np.ones(count)
+    weights = _vector(weight, count, "weights")
+    if (weights < 0).any():
+        i = int(np.flatnonzero(weights < 0)[0])
+        raise BagsError(f"The weight of bag {i} is {weights[i]:g}: weights must not be negative.")
+    if not weights.any():
+        raise BagsError("All weights are zero: at least one must be positive.")
+    # The largest first: the mean of huge weights would overflow.
+    weights = weights / weights.max()
+    return cast(Weights, weights / weights.mean())
+
+
+def _vector(values: npt.ArrayLike, count: int, what: str) -> Floats:
+    """One finite number a bag."""
+    vector = numeric(values, f"The vector of {what}")
+    if vector.ndim != 1:
+        raise BagsError(f"The {what} must be a 1-D array, one entry a bag, not {vector.ndim}-D.")
+    if vector.size != count:
+        raise BagsError(f"There are {vector.size} {what} for {count} bags: give one a bag.")
+    if not np.isfinite(vector).all():
+        i = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise BagsError(f"The {what} have {spelled(vector[i])} at bag {i}: every one must be finite.")
+    return vector
