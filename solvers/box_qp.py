@@ -33,7 +33,7 @@ LENT = (1e-2, 1e-4, 1e-7, 1e-9, 1e-11)
 
 @dataclass(frozen=True)
 class BoxAnswer:
-    """How a box QP ended, and its best point (None only when the box is empty)."""
+    """How a box QP ended, and its best point: None when the box is empty or a separable objective has no minimum."""
 
     termination: Termination
     reason: str
@@ -41,6 +41,8 @@ class BoxAnswer:
     residual: float = math.nan
     """The largest projected gradient."""
     factorisations: int = 0
+    interrupted: bool = False
+    """Ended by Ctrl-C."""
 
 
 def solve_box_qp(
@@ -77,7 +79,7 @@ def solve_box_qp(
         return found
     except KeyboardInterrupt:
         x = x if progress.best is None else progress.best.x
-        return BoxAnswer(Termination.LIMIT, "interrupted", x, factorisations=progress.factor.count)
+        return BoxAnswer(Termination.LIMIT, "interrupted", x, factorisations=progress.factor.count, interrupted=True)
 
 
 def _strict(parts: Split, lower: Vector, upper: Vector) -> bool:

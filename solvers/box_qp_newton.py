@@ -6,7 +6,9 @@ At the solution  x = x(w) := clip(-(N w + q)/d, l, u)  with w = x. The step free
 
     phi(w) = 1/2 w'Nw + h*(-N w),    h(x) = 1/2 x'diag(d)x + q'x on the box,    grad phi = N (w - x(w)),
 
-so an exact line search on phi makes every step a descent: active sets cannot repeat, and the method ends.
+so that a full step, which is quickest but may raise phi, can always be shortened until phi falls. Full steps are taken
+on trust for a while; when none of them finds a new lowest phi, the search goes back to the lowest and goes on by a line
+search there, to a slope of phi a thousandth of the first (see `newton`). At most `STEPS` steps are made.
 """
 
 from __future__ import annotations
@@ -136,8 +138,8 @@ class Strict:
         x = np.clip(pull / self.diagonal, self.lower, self.upper)
         return 0.5 * float(w @ image) + float(x @ (pull - 0.5 * self.diagonal * x))
 
-    def line_search(self, w: Vector, image: Vector, step: Vector, moved: Vector) -> float:
-        """The minimiser of phi(w + t step) over (0, 1]: the root of its slope, piecewise linear and increasing in t."""
+    def line_search(self, image: Vector, step: Vector, moved: Vector) -> float:
+        """A t in (0, 1] where the slope of phi(w + t step), piecewise linear and increasing in t, is nearly 0, or 1."""
         constant, linear = float(step @ image), float(step @ moved)
         target, change = -(image + self.q) / self.diagonal, -moved / self.diagonal
         bend = -moved * change
@@ -195,7 +197,7 @@ def newton(problem: Strict, start: Vector, tolerance: float, progress: Progress)
             w, image = w + step, image + moved
             continue
         _, w, image, step, moved = lowest
-        length = problem.line_search(w, image, step, moved)
+        length = problem.line_search(image, step, moved)
         w, image = w + length * step, image + length * moved
         lowest, waiting, patience = None, 0, patience // 2
     # The image was carried along by steps; what is reported rests on a product of its own.

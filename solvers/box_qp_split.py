@@ -1,7 +1,7 @@
 """A quadratic form as a diagonal plus a scaled selection of a dense matrix:  P = diag(d) + S'WS.
 
-Column i of S has the one entry v_i in row r_i, so that  P_ij = v_i v_j W[r_i, r_j] + d_i [i = j]. The dual of MIORDM is
-S = [I, -I] with W = Q: the 2n x 2n matrix is never formed, a product costs n^2, and any principal block is a gather.
+Column i of S has the one entry v_i in row r_i, so that  P_ij = v_i v_j W[r_i, r_j] + d_i [i = j]. A dual with paired
+rows has S = [I, -I]: the 2n x 2n matrix is never formed, a product costs n^2, and any principal block is a gather.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Equality-constrained quadratics in closed form:  min 1/2 x'Px + q'x  s.t.  F x + g = 0,  P of any inertia.
 
-With F' = Q R by Householder reflections, Z the last columns of Q spans the null space of F, and
+With F'DE = QR by Householder reflections, where the diagonal D gives the rows of F unit length and E is the order of
+column pivoting (redundant rows last), the last columns Z of Q span the null space of F, and
 
     x = x_0 + Z y,   F x_0 + g = 0,   H y = -Z'(P x_0 + q),   H = Z'PZ (the reduced Hessian),   F'z = P x + q.
 
-The inertia of H says what x is: the minimum when H has no negative eigenvalue, a saddle otherwise. The factors serve
-any number of q and g.
+The inertia of H says what x is: the minimum when H has no negative eigenvalue, a saddle, or a maximum, otherwise. The
+factors serve any number of q and g.
 """
 
 from __future__ import annotations
@@ -35,9 +36,16 @@ class Inertia:
     smallest: float | None = None
 
     def __str__(self) -> str:
+        if not self.negative:
+            return self.spectrum
+        return f"{'saddle' if self.positive else 'maximum'}: {self.spectrum}"
+
+    @property
+    def spectrum(self) -> str:
+        """The signs in words, without what they make of a stationary point."""
         if self.negative:
             plural = "" if self.negative == 1 else "s"
-            return f"saddle: {self.negative} negative direction{plural}, smallest eigenvalue {self.smallest:.3g}"
+            return f"{self.negative} negative direction{plural}, smallest eigenvalue {self.smallest:.3g}"
         kind = "semidefinite" if self.zero else "definite"
         return f"reduced Hessian positive {kind}: {self.positive} positive, {self.zero} zero"
 
@@ -91,7 +99,7 @@ class ClosedForm:
             reduced = self._turn(gradient, transpose=True)[self.rank :]
             size = float(np.abs(q).max(initial=0.0)) + float(np.abs(gradient - q).max(initial=0.0))
             if self.hessian.leftover(reduced) > 1e-9 * size:
-                reason = f"the objective falls without end on the rows; {self.inertia}"
+                reason = f"the objective falls without end on the rows; {self.inertia.spectrum}"
                 return Stationary(Termination.UNBOUNDED, reason)
             x = x + self._turn(np.concatenate([np.zeros(self.rank), -self.hessian.solve(reduced)]))
         z = np.zeros(g.size)

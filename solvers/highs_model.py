@@ -57,12 +57,10 @@ class HighsModel:
         edit = {
             What.LINEAR: self._linear,
             What.OFFSET: self._offset,
-            What.BOUNDS: self._bounds,
             What.ROWS_ADDED: self._add_rows,
             What.ROWS_REPLACED: self._replace_rows,
             What.ROWS_DELETED: self._delete_rows,
             What.COLUMNS_ADDED: self._add_columns,
-            What.COLUMNS_DELETED: self._delete_columns,
         }.get(change.what)
         index = np.zeros(0, dtype=np.intp) if change.index is None else change.index
         if edit is not None and edit(form, index):
@@ -86,10 +84,6 @@ class HighsModel:
     def _offset(self, form: StandardForm, index: Index) -> bool:
         lower, upper = _row_bounds(form, 0)
         self._check(self._highs.changeRowsBounds(form.m, _first(form.m), lower, upper), "row bounds")
-        return True
-
-    def _bounds(self, form: StandardForm, index: Index) -> bool:
-        self._check(self._highs.changeColsBounds(form.n, _first(form.n), form.lower, form.upper), "column bounds")
         return True
 
     def _add_rows(self, form: StandardForm, index: Index) -> bool:
@@ -140,15 +134,6 @@ class HighsModel:
         )
         self._check(status, "columns")
         self._set_integrality(form, start)
-        return True
-
-    def _delete_columns(self, form: StandardForm, index: Index) -> bool:
-        if form.n == 0 or not self.form.P.is_zero:
-            return False
-        basis = self._highs.getBasis()
-        self._check(self._highs.deleteCols(index.size, np.sort(index).astype(np.int32)), "columns")
-        if basis.valid:
-            self._set_basis(_without(basis.col_status, index), basis.row_status)
         return True
 
     def _set_basis(self, columns: list[Any], rows: list[Any]) -> None:

@@ -9,7 +9,6 @@ Anything else is refused by name.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, StandardForm
@@ -72,13 +71,12 @@ class NativeEngine(Engine):
     def _forget(self) -> None:
         self._closed: ClosedForm | None = None
         self._parts: Split | None = None
-        self._proved: npt.NDArray[np.bool_] | None = None
         self._last: Vector | None = None
 
     def update(self, form: StandardForm, change: Change) -> None:
-        """Take the new form; new q, g and bounds keep what was factorised and start from the last point."""
+        """Take the new form; new q and g keep what was factorised and start from the last point."""
         self.form = form
-        if change.what not in (What.LINEAR, What.OFFSET, What.BOUNDS):
+        if change.what not in (What.LINEAR, What.OFFSET):
             self._forget()
             self.rebuilds += 1
 
@@ -86,7 +84,7 @@ class NativeEngine(Engine):
         """Solve by the pattern that the form has."""
         found = Native().refusal(self.form)
         if found is not None:
-            raise UnsupportedError(found)
+            raise UnsupportedError(f"native cannot take {self.form.name!r}: {found}.")
         form = self.form
         if form.m == 0 and (np.isfinite(form.lower).any() or np.isfinite(form.upper).any()):
             return self._solve_box(time_limit)
@@ -100,12 +98,10 @@ class NativeEngine(Engine):
     def _solve_box(self, time_limit: float | None) -> Answer:
         form = self.form
         if self._parts is None:
-            self._parts = split(form.P)
-        moving = form.lower < form.upper
-        # Convexity is proved on the columns that may move, and again only when others begin to.
-        if self._proved is None or np.any(moving & ~self._proved):
-            prove_convex(self._parts, np.flatnonzero(moving), form.name)
-            self._proved = moving
+            parts = split(form.P)
+            # Columns that cannot move need no convexity.
+            prove_convex(parts, np.flatnonzero(form.lower < form.upper), form.name)
+            self._parts = parts
         found = solve_box_qp(self._parts, form.q, form.lower, form.upper, self._last, time_limit)
         self._last = found.x
         return Answer(
@@ -114,5 +110,5 @@ class NativeEngine(Engine):
             found.x,
             None if found.x is None else np.zeros(0),
             iterations=found.factorisations,
-            interrupted=found.reason == "interrupted",
+            interrupted=found.interrupted,
         )

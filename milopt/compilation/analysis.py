@@ -11,6 +11,8 @@ from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.standard_form import Cone
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
+from milopt.solving.refusal import kind_name
+from milopt.solving.solver import Feature
 
 OBJECTIVE = "objective"
 
@@ -58,10 +60,11 @@ def witnessed(program: Program) -> list[BagMax]:
 def form_kind(form: EvaluationForm) -> str:
     """LP, QP, SOCP, or with integers MILP, MIQP, MISOCP."""
     o = form.objective
+    features = {Feature.LINEAR}
+    if o.squares or any(o.ridge):
+        features.add(Feature.QUADRATIC)
     if any(block.cone is Cone.SECOND_ORDER for block in form.blocks):
-        base = "SOCP"
-    else:
-        base = "QP" if o.squares or any(o.ridge) else "LP"
-    if not form.integer.any():
-        return base
-    return "MILP" if base == "LP" else f"MI{base}"
+        features.add(Feature.SECOND_ORDER)
+    if form.integer.any():
+        features.add(Feature.INTEGER)
+    return kind_name(features)

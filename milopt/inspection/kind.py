@@ -15,6 +15,7 @@ from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import FunctionNorm, FunctionNormSquared, Norm, QuadForm
 from milopt.declaration.program import Program
 from milopt.inspection.curvature_verdict import verdict
+from milopt.solving.refusal import kind_name
 from milopt.solving.solver import Feature
 
 _SQUARES = (QuadForm, FunctionNormSquared)
@@ -28,15 +29,7 @@ def kind(program: Program) -> str:
 
 def step_kind(program: Program) -> str:
     """The kind once witnesses are chosen."""
-    found = _by_blocks(program)
-    base = "LP"
-    if Feature.QUADRATIC in found:
-        base = "QP"
-    if Feature.SECOND_ORDER in found:
-        base = "SOCP"
-    if Feature.INTEGER not in found:
-        return base
-    return "MILP" if base == "LP" else f"MI{base}"
+    return kind_name(_by_blocks(program))
 
 
 def features(program: Program) -> frozenset[Feature]:

@@ -32,7 +32,7 @@ def spy(form: StandardForm, target: str | PathLike[str] | Axes) -> Axes:
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
-        raise MiloptError("The sparsity picture needs matplotlib; run: pip install milopt[plot]") from missing
+        raise MiloptError("The sparsity picture needs matplotlib; run: pip install 'milopt[plot]'") from missing
     if not isinstance(target, str | PathLike):
         _draw(form, target)
         return target

@@ -41,18 +41,16 @@ class What(Enum):
 
     LINEAR = "q and the constant"
     OFFSET = "g"
-    BOUNDS = "lower and upper"
     ROWS_ADDED = "rows appended at the end"
     ROWS_REPLACED = "coefficients and offsets of some rows"
     ROWS_DELETED = "some rows gone"
     COLUMNS_ADDED = "columns appended at the end"
-    COLUMNS_DELETED = "some columns gone"
     EVERYTHING = "everything"
 
 
 @dataclass(frozen=True)
 class Change:
-    """What `update` must do; `index` names rows or columns, of the old form for deletions, else of the new one."""
+    """What `update` must do; `index` names rows or columns, for deleted rows of the old form, else of the new one."""
 
     what: What
     index: npt.NDArray[np.intp] | None = None

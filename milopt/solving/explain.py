@@ -19,7 +19,7 @@ from milopt.inspection.kind import features, step_kind
 from milopt.inspection.lowered import lowered, sample, touched_points
 from milopt.inspection.table import Table
 from milopt.solving import registry
-from milopt.solving.refusal import refusal
+from milopt.solving.refusal import lack, refusal
 from milopt.solving.solver import Availability, Feature, Solver
 
 
@@ -45,6 +45,8 @@ class Explanations(tuple[Explanation, ...]):
     def __str__(self) -> str:
         rows = tuple((one.solver, "yes" if one.takes else "no", one.reason) for one in self)
         return str(Table("", ("solver", "takes it", "because"), rows))
+
+    __repr__ = __str__
 
 
 def explain(program: Program) -> Explanations:
@@ -92,9 +94,7 @@ class Case:
         if Feature.NONCONVEX in missing:
             return f"{self.bends} {solver.name} takes convex programs only."
         if missing:
-            words = " and ".join(sorted(str(feature) for feature in missing))
-            taken = ", ".join(sorted(str(feature) for feature in solver.features))
-            return f"it is of kind {self.kind} and has {words}; {solver.name} takes {taken}"
+            return lack(solver, missing, self.kind)
         flat = self._flat_form(self._name(solver))
         return None if flat is None else refusal(solver, flat)
 

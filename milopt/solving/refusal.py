@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import UnsupportedError
 from milopt.solving.solver import Feature, Solver
@@ -21,7 +23,11 @@ def features_of(form: StandardForm) -> frozenset[Feature]:
 
 def kind_of(form: StandardForm) -> str:
     """LP, QP, SOCP, MILP, MIQP or MISOCP."""
-    features = features_of(form)
+    return kind_name(features_of(form))
+
+
+def kind_name(features: Collection[Feature]) -> str:
+    """The kind of a program that contains these: LP, QP, SOCP, MILP, MIQP or MISOCP."""
     flat = "QP" if Feature.QUADRATIC in features else "LP"
     base = "SOCP" if Feature.SECOND_ORDER in features else flat
     if Feature.INTEGER not in features:
@@ -29,13 +35,18 @@ def kind_of(form: StandardForm) -> str:
     return "MILP" if base == "LP" else f"MI{base}"
 
 
+def lack(solver: Solver, missing: Collection[Feature], kind: str) -> str:
+    """The sentence for a program of this kind that contains what a solver does not take."""
+    words = " and ".join(sorted(str(feature) for feature in missing))
+    taken = ", ".join(sorted(str(feature) for feature in solver.features))
+    return f"it is of kind {kind} and has {words}; {solver.name} takes {taken}"
+
+
 def refusal(solver: Solver, form: StandardForm) -> str | None:
     """Why this solver cannot take this form, in one sentence, or None."""
     missing = features_of(form) - solver.features
     if missing:
-        words = " and ".join(sorted(str(feature) for feature in missing))
-        taken = ", ".join(sorted(str(feature) for feature in solver.features))
-        return f"it is of kind {kind_of(form)} and has {words}; {solver.name} takes {taken}"
+        return lack(solver, missing, kind_of(form))
     return solver.refusal(form)
 
 

@@ -36,7 +36,7 @@ class Family(Protocol):
         """The solver of this variant."""
 
     def variants(self) -> list[str]:
-        """The variants that are installed; may import the family's package."""
+        """The variants that are installed; told best without importing the family's package."""
 
 
 def names() -> list[str]:
@@ -79,7 +79,7 @@ def plain_solvers() -> list[Solver]:
 
 
 def variants(family: str) -> list[str]:
-    """The installed variants of a family, as `get` takes them; imports the family's package."""
+    """The installed variants of a family, as `get` takes them; milopt's own tell by metadata alone."""
     solver = _solver_class(family)
     if not _is_family(solver):
         raise UnknownNameError(f"{quoted(family)} is one solver, not a family: it has no variants.")

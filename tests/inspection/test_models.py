@@ -111,5 +111,5 @@ def test_without_matplotlib_the_picture_says_what_to_install(
     draw: Draw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MiloptError, match=r"pip install milopt\[plot\]"):
+    with pytest.raises(MiloptError, match=r"pip install 'milopt\[plot\]'"):
         spy(draw(0), tmp_path / "pattern.png")

@@ -170,3 +170,9 @@ def test_few_kernel_values_are_computed_for_many_instances(monkeypatch: pytest.M
     assert answers(program)["clarabel"].takes
     assert Counting.asked == 0
     assert "by its features" in answers(program)["clarabel"].reason
+
+
+def test_a_session_shows_the_table() -> None:
+    found = explain(linear())
+    assert repr(found) == str(found)
+    assert repr(found).splitlines()[0].split()[:1] == ["solver"]
