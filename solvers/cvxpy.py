@@ -1,30 +1,29 @@
 """`cvxpy:NAME`: any solver that cvxpy has installed, reached through `to_cvxpy`; for cross-checks, not for loops.
 
-cvxpy canonicalises the problem at every solve, which costs 10 to 1000 times the solve itself on small programs.
+cvxpy canonicalises the problem at every solve, which costs 10 to 1000 times the solve itself on small programs. `extra`
+goes to the solver behind it, and what that one complains about is a `ParameterError`; an option that a solver drops
+without a word cannot be told.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.standard_form import StandardForm
 from milopt.inspection.cvxpy_model import CvxpyModel, to_cvxpy
 from milopt.outcome.status import Termination
-from milopt.solvers.cvxpy_backends import BACKENDS
+from milopt.solvers.cvxpy_backends import BACKENDS, Backend
+from milopt.solvers.family import VariantEngine, Variants, blame
 from milopt.solving.capture import captured
-from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Engine
-from milopt.solving.names import unknown
 from milopt.solving.options import Options
-from milopt.solving.solver import Availability, Solver
+from milopt.solving.solver import Availability
 
 STATUS_MAP = {
     "optimal": Termination.OPTIMAL,
@@ -39,30 +38,21 @@ STATUS_MAP = {
 """`UNBOUNDED` is what remains to be settled: a ray says nothing unless the program has a point."""
 
 
-class CVXPY(Solver):
+class CVXPY(Variants[Backend]):
     """One solver behind cvxpy: `CVXPY("CLARABEL")` is called `cvxpy:CLARABEL`."""
 
-    family = True
     package = "cvxpy"
-
-    def __init__(self, variant: str) -> None:
-        name = variant.upper()
-        if name not in BACKENDS:
-            raise unknown("cvxpy solver", variant, list(BACKENDS))
-        self.variant = name
-        self.backend = BACKENDS[name]
-        self.name = f"cvxpy:{name}"
-        self.features = self.backend.features
-        self.licence = f"Apache-2.0, {self.backend.licence}"
+    language = "cvxpy"
+    own_licence = "Apache-2.0"
 
     @classmethod
-    def variants(cls) -> list[str]:
-        """The solvers whose package is installed, by metadata alone."""
-        return [name for name, backend in BACKENDS.items() if backend.version() is not None]
+    def backends(cls) -> Mapping[str, Backend]:
+        """Those in `cvxpy_backends`."""
+        return BACKENDS
 
     def availability(self) -> Availability:
         """Both cvxpy and the solver's own package must be there."""
-        behind = self.backend.version()
+        behind = self.backend.found()
         try:
             own = version(self.package)
         except PackageNotFoundError:
@@ -83,27 +73,19 @@ class CVXPY(Solver):
         return CvxpyEngine(self, form, options)
 
 
-class CvxpyEngine(Engine):
+class CvxpyEngine(VariantEngine):
     """One cvxpy problem a form; every change builds it again."""
 
     def __init__(self, solver: CVXPY, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
         self._solver = solver
 
-    def solve(self, time_limit: float | None) -> Answer:
-        """Build and solve; a claim of unboundedness is settled by a search for any feasible point."""
-        answer = self._solve(self.form, time_limit)
-        if answer.termination is not Termination.UNBOUNDED:
-            return answer
-        point = self._solve(replace(self.form, P=Quadratic(self.form.n), q=np.zeros(self.form.n)), time_limit)
-        return replace(answer, termination=_unbounded_if_feasible(point.termination))
-
-    def _solve(self, form: StandardForm, time_limit: float | None) -> Answer:
-        if form.n == 0:
-            return answer_without_columns(form, self.options.tolerance)
+    def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
+        """One cvxpy problem, built and solved."""
         import cvxpy as cp
 
         model = to_cvxpy(form)
+        given = self._solver.backend.given(self.options)
         settings = self._solver.backend.settings(self.options, time_limit)
         start = monotonic()
         log = ""
@@ -112,11 +94,16 @@ class CvxpyEngine(Engine):
             with warnings.catch_warnings():
                 # An inaccurate point is the certificate's to judge.
                 warnings.simplefilter("ignore")
+                if given:
+                    # scipy's last word on an option: HiGHS did not know it either.
+                    warnings.filterwarnings("error", r"Unrecognized options detected: \{[^}]*\}$")
                 _, log = self._run(model, settings)
-        except (
-            cp.error.SolverError,
-            ValueError,
-        ) as error:  # ValueError: some interfaces' refusal
+        except (cp.error.SolverError, ValueError, TypeError, Warning) as error:  # ValueError: some interfaces' refusal
+            blamed = blame(self._solver.name, given, error)
+            if blamed is not None:
+                raise blamed from error
+            if isinstance(error, TypeError):
+                raise
             failure = str(error)
         late = time_limit is not None and monotonic() - start >= time_limit
         if failure:
@@ -142,12 +129,6 @@ class CvxpyEngine(Engine):
             return model.problem.solve(solver=self._solver.variant, verbose=self.options.verbose, **settings)
 
         return captured(call) if self.options.verbose else (call(), "")
-
-
-def _unbounded_if_feasible(point: Termination) -> Termination:
-    if point is Termination.OPTIMAL:
-        return Termination.UNBOUNDED
-    return Termination.INFEASIBLE if point is Termination.INFEASIBLE else Termination.STALLED
 
 
 def _bound(form: StandardForm, stats: Any) -> float | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
+from milopt.errors import ParameterError
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature
 
@@ -45,13 +46,18 @@ class Backend:
             settings[self.time] = time_limit
         if self.threads:
             settings[self.threads] = options.threads
-        if not self.inside:
-            return {**settings, **options.extra}
-        extra = dict(options.extra)
-        inner = extra.pop(self.inside, {})
-        return {self.inside: {**settings, **(inner if isinstance(inner, Mapping) else {})}, **extra}
+        settings.update(self.given(options))
+        return {self.inside: settings} if self.inside else settings
 
-    def version(self) -> str | None:
+    def given(self, options: Options) -> dict[str, object]:
+        """The settings in `extra`, those in cvxpy's own dictionary for this solver beside the others."""
+        extra = dict(options.extra)
+        inner = extra.pop(self.inside, {}) if self.inside else {}
+        if not isinstance(inner, Mapping):
+            raise ParameterError(f"`extra` must have a dictionary for {self.inside!r}, not {inner!r}.")
+        return {**inner, **extra}
+
+    def found(self) -> str | None:
         """The installed version of its package, None if it is not there."""
         try:
             return version(self.package)

@@ -5,6 +5,7 @@ Rows go in as  -g <= F x <= -g  (zero cone) or  -g <= F x  (non-negative), so `r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,17 +202,8 @@ class HighsModel:
             highs.cbLogging.subscribe(lambda event: self.log.append(event.message))
 
     def set_option(self, name: str, value: object) -> None:
-        """Set an option; `setOptionValue` returns an error rather than raise it."""
-        import highspy
-
-        if self._highs.getOptionType(name)[0] == highspy.HighsStatus.kError:
-            raise ParameterError(f"HiGHS has no option named {name!r}; see its list of options for `extra`.")
-        try:
-            status = self._highs.setOptionValue(name, value)
-        except TypeError:
-            status = highspy.HighsStatus.kError
-        if status == highspy.HighsStatus.kError:
-            raise ParameterError(f"HiGHS does not take {value!r} for its option {name!r}.")
+        """Set an option; `ParameterError` when HiGHS does not take it."""
+        _set_option(self._highs, name, value, "HiGHS")
 
     def _check(self, status: Any, what: str) -> None:
         if status.name == "kError":
@@ -280,6 +272,31 @@ class HighsModel:
     def _asked(self, event: Any) -> None:
         if self._stop:
             event.interrupt()
+
+
+def check_options(options: Mapping[str, object], solver: str) -> None:
+    """Raise `ParameterError` in the name of `solver` unless HiGHS takes all these options."""
+    if options:
+        import highspy
+
+        highs = highspy.Highs()
+        highs.setOptionValue("output_flag", False)
+        for name, value in options.items():
+            _set_option(highs, name, value, solver)
+
+
+def _set_option(highs: Any, name: str, value: object, solver: str) -> None:
+    """Set an option; `setOptionValue` returns an error rather than raise it."""
+    import highspy
+
+    if highs.getOptionType(name)[0] == highspy.HighsStatus.kError:
+        raise ParameterError(f"{solver} has no option named {name!r}; see HiGHS's list of options for `extra`.")
+    try:
+        status = highs.setOptionValue(name, value)
+    except TypeError:
+        status = highspy.HighsStatus.kError
+    if status == highspy.HighsStatus.kError:
+        raise ParameterError(f"{solver} does not take {value!r} for its option {name!r}.")
 
 
 def _first(count: int) -> npt.NDArray[np.int32]:

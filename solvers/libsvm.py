@@ -14,8 +14,9 @@ import numpy as np
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, StandardForm
-from milopt.errors import UnsupportedError
+from milopt.errors import ParameterError, UnsupportedError
 from milopt.outcome.status import Termination
+from milopt.solvers.family import blame
 from milopt.solving.engine import Answer, Engine
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
@@ -28,6 +29,9 @@ MOST_ITERATIONS = 10_000_000
 
 SECONDS_AN_ENTRY = 5e-9
 """About what one iteration costs for each row; libsvm cannot be stopped by the clock, only by a count."""
+
+SETTINGS = ("tol", "cache_size", "max_iter", "shrinking")
+"""What `extra` may hold: SVC's other parameters would change the program, or do nothing."""
 
 
 class LibSVM(Solver):
@@ -51,6 +55,12 @@ class LibSVM(Solver):
 
 class LibSVMEngine(Engine):
     """One SVC a solve: libsvm keeps nothing between solves."""
+
+    def __init__(self, form: StandardForm, options: Options) -> None:
+        super().__init__(form, options)
+        for name in options.extra:
+            if name not in SETTINGS:
+                raise ParameterError(f"libsvm has no option named {name!r} for `extra`; it has {', '.join(SETTINGS)}.")
 
     def solve(self, time_limit: float | None) -> Answer:
         """Fit the SVC on the columns that may move."""
@@ -81,9 +91,15 @@ class LibSVMEngine(Engine):
             **self.options.extra,
         }
         svc = SVC(kernel="precomputed", C=top, **settings)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            svc.fit(gram, y[moving], sample_weight=form.upper[moving] / top)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                svc.fit(gram, y[moving], sample_weight=form.upper[moving] / top)
+        except ValueError as problem:
+            blamed = blame("libsvm", self.options.extra, problem)
+            if blamed is None:
+                raise
+            raise blamed from problem
         a[moving[svc.support_]] = np.abs(svc.dual_coef_[0])
         # Upper bounds went through C times a weight: bring those that were reached back to the last digit.
         a = np.where(a >= form.upper * (1 - 1e-12), form.upper, a)
@@ -91,7 +107,7 @@ class LibSVMEngine(Engine):
         z = _multiplier(form, a, s)
         if svc.fit_status_ == 0:
             return Answer(Termination.OPTIMAL, "converged", a, z, iterations=done)
-        stopped = Termination.LIMIT if iterations < MOST_ITERATIONS else Termination.STALLED
+        stopped = Termination.STALLED if settings["max_iter"] == MOST_ITERATIONS else Termination.LIMIT
         return Answer(stopped, "iteration limit", a, z, iterations=done)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, StandardForm
-from milopt.errors import UnsupportedError
+from milopt.errors import ParameterError, UnsupportedError
 from milopt.solvers.box_qp import solve_box_qp
 from milopt.solvers.box_qp_split import Split, prove_convex, split
 from milopt.solvers.closed_form import ClosedForm
@@ -66,6 +66,10 @@ class NativeEngine(Engine):
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
+        if options.extra:
+            raise ParameterError(
+                f"native has no option named {next(iter(options.extra))!r}; leave `extra` empty for it."
+            )
         self._forget()
 
     def _forget(self) -> None:

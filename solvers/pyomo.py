@@ -1,28 +1,30 @@
 """`pyomo:NAME`: the LP, QP and MILP solvers that Pyomo finds on this machine, reached through `to_pyomo`.
 
 A cross-check, not for loops: Pyomo writes every term as a Python object. It has no interface to Clarabel or ECOS.
+Options in `extra` are checked by HiGHS where it is HiGHS that gets them; other solvers get them unchecked.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from shutil import which
 from typing import Any
 
 import numpy as np
 
-from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import StandardForm
 from milopt.inspection.pyomo_model import column_components, row_components, to_pyomo
 from milopt.outcome.status import Termination
+from milopt.solvers.family import VariantEngine, Variants, blame
+from milopt.solvers.highs_model import check_options
 from milopt.solving.capture import captured
-from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Engine
-from milopt.solving.names import unknown
 from milopt.solving.options import Options
-from milopt.solving.solver import Availability, Feature, Solver
+from milopt.solving.solver import Availability, Feature
 
 STATUS_MAP = {
     "optimal": Termination.OPTIMAL,
@@ -85,26 +87,17 @@ BACKENDS: dict[str, Backend] = {
 }
 
 
-class Pyomo(Solver):
+class Pyomo(Variants[Backend]):
     """One solver behind Pyomo: `Pyomo("highs")` is called `pyomo:highs`."""
 
-    family = True
     package = "pyomo"
-
-    def __init__(self, variant: str) -> None:
-        name = variant.lower()
-        if name not in BACKENDS:
-            raise unknown("Pyomo solver", variant, list(BACKENDS))
-        self.variant = name
-        self.backend = BACKENDS[name]
-        self.name = f"pyomo:{name}"
-        self.features = self.backend.features
-        self.licence = f"BSD-3-Clause, {self.backend.licence}"
+    language = "Pyomo"
+    own_licence = "BSD-3-Clause"
 
     @classmethod
-    def variants(cls) -> list[str]:
-        """The solvers whose package or executable is here; Pyomo itself is not imported."""
-        return [name for name, backend in BACKENDS.items() if backend.found() is not None]
+    def backends(cls) -> Mapping[str, Backend]:
+        """Those in `BACKENDS`."""
+        return BACKENDS
 
     def availability(self) -> Availability:
         """Both Pyomo and the solver must be there."""
@@ -128,27 +121,18 @@ class Pyomo(Solver):
         return PyomoEngine(self, form, options)
 
 
-class PyomoEngine(Engine):
+class PyomoEngine(VariantEngine):
     """One Pyomo model a form; every change builds it again."""
 
     def __init__(self, solver: Pyomo, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
         self._solver = solver
+        if solver.backend.package == "highspy":
+            # Pyomo does not look at what HiGHS answers.
+            check_options(options.extra, solver.name)
 
-    def solve(self, time_limit: float | None) -> Answer:
-        """Build and solve; "infeasible or unbounded" is settled by a search for any feasible point."""
-        answer = self._solve(self.form, time_limit)
-        if answer.termination is not Termination.UNBOUNDED:
-            return answer
-        point = self._solve(replace(self.form, P=Quadratic(self.form.n), q=np.zeros(self.form.n)), time_limit)
-        if point.termination is Termination.OPTIMAL:
-            return answer
-        stopped = Termination.INFEASIBLE if point.termination is Termination.INFEASIBLE else Termination.STALLED
-        return replace(answer, termination=stopped)
-
-    def _solve(self, form: StandardForm, time_limit: float | None) -> Answer:
-        if form.n == 0:
-            return answer_without_columns(form, self.options.tolerance)
+    def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
+        """One Pyomo model, built and solved."""
         from pyomo.environ import SolverFactory
 
         backend = self._solver.backend
@@ -183,6 +167,11 @@ class PyomoEngine(Engine):
         logger.setLevel(logging.ERROR)
         try:
             return captured(call) if self.options.verbose else (call(), "")
+        except (TypeError, ValueError) as error:
+            blamed = blame(self._solver.name, self.options.extra, error)
+            if blamed is None:
+                raise
+            raise blamed from error
         finally:
             logger.setLevel(level)
 

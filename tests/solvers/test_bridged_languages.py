@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-from milopt.errors import UnknownNameError
+from milopt.errors import ParameterError, UnknownNameError
 from milopt.outcome.status import Termination
 from milopt.solvers.cvxpy import CVXPY
 from milopt.solvers.pyomo import Pyomo
@@ -203,6 +203,42 @@ def test_extra_reaches_the_solver() -> None:
     assert stopped.termination is Termination.LIMIT
     stopped = solve("pyomo:highs", program("LP"), Options(extra={"simplex_iteration_limit": 0, "presolve": "off"}))
     assert stopped.termination is Termination.LIMIT
+
+
+# The solvers that the tests' own environment brings; another may drop an option without a word.
+CHECKED = ("CLARABEL", "SCS", "OSQP", "ECOS", "HIGHS", "SCIPY")
+
+
+@pytest.mark.parametrize("name", [*(f"cvxpy:{name}" for name in CHECKED), "pyomo:highs", "pyomo:appsi_highs"])
+def test_an_unknown_option_is_named_with_its_solver(name: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{name} .*'foo'"):
+        solve(name, program("LP"), Options(extra={"foo": 1}))
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("cvxpy:CLARABEL", {"max_iter": "ten"}),
+        ("cvxpy:HIGHS", {"simplex_strategy": "fast"}),
+        ("cvxpy:SCIPY", {"maxiter": "ten"}),
+        ("cvxpy:SCIPY", {"scipy_options": 3}),
+        ("cvxpy:SCS", {"solver": "ECOS"}),
+        ("pyomo:highs", {"simplex_strategy": "fast"}),
+    ],
+)
+def test_a_value_that_an_option_does_not_take_is_refused(name: str, extra: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(extra))):
+        solve(name, program("LP"), Options(extra=extra))
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_scipy_options_may_stand_in_cvxpys_dictionary_or_not(integer: bool) -> None:
+    some = np.array([integer, integer, False, False, integer, False])
+    form = replace(program("LP"), integer=some, lower=np.full(6, -3.0), upper=np.full(6, 3.0))
+    for extra in ({"presolve": False}, {"scipy_options": {"presolve": False}}, {"simplex_strategy": 1}):
+        assert solve("cvxpy:SCIPY", form, Options(extra=extra)).termination is Termination.OPTIMAL
+    with pytest.raises(ParameterError, match="'foo'"):
+        solve("cvxpy:SCIPY", form, Options(extra={"scipy_options": {"foo": 1}}))
 
 
 @pytest.mark.parametrize(("family", "near"), [(CVXPY, "CLARABEL"), (Pyomo, "appsi_highs")])

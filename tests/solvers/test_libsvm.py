@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-from milopt.errors import UnsupportedError
+from milopt.errors import ParameterError, UnsupportedError
 from milopt.outcome.status import Termination
 from milopt.solvers.cvxpy import CVXPY
 from milopt.solvers.libsvm import LibSVM
@@ -91,6 +91,13 @@ def test_too_few_iterations_are_a_limit() -> None:
     answer = LibSVM().engine(form, Options(time_limit=1e-9, extra={"max_iter": 2})).solve(1e-9)
     assert answer.termination is Termination.LIMIT
     assert answer.x is not None
+    assert LibSVM().engine(form, Options(extra={"max_iter": 2})).solve(None).termination is Termination.LIMIT
+
+
+@pytest.mark.parametrize("extra", [{"foo": 1}, {"kernel": "linear"}, {"max_iter": "ten"}])
+def test_a_wrong_option_is_named(extra: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=f"^libsvm .*'{next(iter(extra))}'"):
+        LibSVM().engine(dual(0), Options(extra=extra)).solve(None)
 
 
 def changed(what: str) -> StandardForm:

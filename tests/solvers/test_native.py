@@ -14,7 +14,7 @@ from scipy.linalg import null_space
 
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-from milopt.errors import ConvexityError, UnsupportedError
+from milopt.errors import ConvexityError, ParameterError, UnsupportedError
 from milopt.outcome.status import Termination
 from milopt.solvers.closed_form import ClosedForm
 from milopt.solvers.native import Native
@@ -198,6 +198,11 @@ def test_refusal_names_what_it_found(program: StandardForm, words: str) -> None:
     assert words in sentence
     with pytest.raises(UnsupportedError, match=f"^native cannot take '{program.name}': it has {words}.*QPs\\.$"):
         solve(program)
+
+
+def test_options_are_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="native has no option named 'foo'"):
+        Native().engine(form(np.eye(2), np.zeros(2)), Options(extra={"foo": 1}))
 
 
 def test_programs_without_columns_have_their_answer() -> None:

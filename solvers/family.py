@@ -1,0 +1,103 @@
+"""What `cvxpy:NAME` and `pyomo:NAME` share: variants by name, how unboundedness is settled, and blame for `extra`."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from milopt.compilation.recession import feasibility_form
+from milopt.compilation.standard_form import StandardForm
+from milopt.errors import ParameterError
+from milopt.outcome.status import Termination
+from milopt.solving.columnless import answer_without_columns
+from milopt.solving.engine import Answer, Engine
+from milopt.solving.names import unknown
+from milopt.solving.solver import Feature, Solver
+
+
+class Behind(Protocol):
+    """One solver behind a modelling language."""
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What it takes."""
+
+    @property
+    def licence(self) -> str:
+        """Its own licence."""
+
+    def found(self) -> str | None:
+        """Its version or its place on this machine; None when it is not there. Nothing is imported."""
+
+
+B = TypeVar("B", bound=Behind)
+
+
+class Variants(Solver, Generic[B]):
+    """A family of solvers: called with a variant's name, in any case, it makes the solver `family:NAME`."""
+
+    family = True
+    language: ClassVar[str]
+    """The modelling language, as people write it; its package's name is also the family's."""
+    own_licence: ClassVar[str]
+
+    def __init__(self, variant: str) -> None:
+        backends = self.backends()
+        name = {known.casefold(): known for known in backends}.get(variant.casefold())
+        if name is None:
+            raise unknown(f"{self.language} solver", variant, list(backends))
+        self.variant = name
+        self.backend = backends[name]
+        self.name = f"{self.package}:{name}"
+        self.features = self.backend.features
+        self.licence = f"{self.own_licence}, {self.backend.licence}"
+
+    @classmethod
+    @abstractmethod
+    def backends(cls) -> Mapping[str, B]:
+        """Every variant that milopt knows, installed or not."""
+
+    @classmethod
+    def variants(cls) -> list[str]:
+        """The variants that are on this machine, by metadata alone."""
+        return [name for name, backend in cls.backends().items() if backend.found() is not None]
+
+
+class VariantEngine(Engine):
+    """One model a form; every change builds it again."""
+
+    def solve(self, time_limit: float | None) -> Answer:
+        """Build and solve; "infeasible or unbounded", or a mere ray, is settled by a search for any feasible point."""
+        if self.form.n == 0:
+            return answer_without_columns(self.form, self.options.tolerance)
+        answer = self.solve_form(self.form, time_limit)
+        if answer.termination is not Termination.UNBOUNDED:
+            return answer
+        point = self.solve_form(feasibility_form(self.form), time_limit).termination
+        if point is Termination.OPTIMAL:
+            return answer
+        settled = Termination.INFEASIBLE if point is Termination.INFEASIBLE else Termination.STALLED
+        return replace(answer, termination=settled)
+
+    @abstractmethod
+    def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
+        """One solve of a form with columns; `UNBOUNDED` is a claim that remains to be settled."""
+
+
+def blame(solver: str, given: Collection[str], complaint: object) -> ParameterError | None:
+    """The error for the option, of those given in `extra`, that a complaint is about; None when it is about none.
+
+    A `TypeError` that names no option is about them all: milopt's own settings never cause one.
+    """
+    text = str(complaint).strip()
+    first = text.splitlines()[0].rstrip(". ") if text else type(complaint).__name__
+    for name in given:
+        if re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/])", text):
+            return ParameterError(f"{solver} does not take the option {name!r} of `extra`: {first}.")
+    if given and isinstance(complaint, TypeError):
+        names = ", ".join(repr(name) for name in given)
+        return ParameterError(f"{solver} does not take `extra` with {names}: {first}.")
+    return None
