@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from milopt.declaration.bags import Bags, as_bags
 from milopt.declaration.kernels import Kernel
-from milopt.declaration.labels import Signs, Weights, as_signs, as_weights
+from milopt.declaration.labels import Signs, Weights, as_classes, as_labels, as_signs, as_weights
 from milopt.declaration.program import Program
-from milopt.errors import MiloptError, ParameterError
+from milopt.errors import BagsError, MiloptError, ParameterError
 from milopt.outcome.result import Result
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve
@@ -68,15 +68,18 @@ class BagClassifier(_Fields, ABC):
 
     def program(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Program:
         """The program that `fit` would solve."""
-        return self._declared(as_bags(bags), self._encoded(y), sample_weight)
+        return self._declared(bags, as_classes(y)[1], sample_weight)
 
     def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Declare the program over these bags and solve it."""
-        program = self._declared(as_bags(bags), self._encoded(y), sample_weight)
+        classes, signs = as_classes(y)
+        program = self._declared(bags, signs, sample_weight)
         result = solve(program, self.solver, self.scheme, self.options)
         if not result.values and not result.functions:
             raise MiloptError(f"{program.name} ended without a point: {result.termination}. {result.message}".strip())
+        # Only now: a fit that fails leaves the last one as it was.
         self.result_: Result = result
+        self.classes_: npt.NDArray[np.generic] = classes
         return self
 
     def decision_function(self, bags: object) -> npt.NDArray[np.float64]:
@@ -96,18 +99,33 @@ class BagClassifier(_Fields, ABC):
 
     def score(self, bags: object, y: npt.ArrayLike) -> float:
         """The share of bags labelled right."""
-        return float(np.mean(self.predict(bags) == np.asarray(y)))
+        predicted, labels = self.predict(bags), as_labels(y)
+        if labels.size != predicted.size:
+            raise BagsError(f"There are {labels.size} labels for {predicted.size} bags: give one a bag.")
+        return float(np.mean(predicted == labels))
 
-    def _encoded(self, y: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        labels = np.asarray(y)
-        classes, place = np.unique(labels, return_inverse=True)
-        self.classes_: npt.NDArray[np.generic] = classes
-        if self.classes_.size != 2:
-            return np.asarray(labels, dtype=object)  # as_signs says what is wrong
-        return np.where(place.ravel() == 1, 1.0, -1.0)
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        """The hyper-parameters by name, as scikit-learn asks for them; none of them has parameters of its own."""
+        return {name: getattr(self, name) for name in self._fields}
 
-    def _declared(self, bags: Bags, y: npt.NDArray[np.float64], sample_weight: npt.ArrayLike | None) -> Program:
-        model = copy.copy(self)
+    def set_params(self, **values: object) -> Self:
+        """Set hyper-parameters by name, as scikit-learn does."""
+        for name in values:
+            if name not in self._fields:
+                known = ", ".join(self._fields)
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {known}.")
+        for name, value in values.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """The class with the hyper-parameters that are not at their default."""
+        values = {name: repr(value) for name, value in self.get_params().items()}
+        chosen = [f"{name}={value}" for name, value in values.items() if value != repr(getattr(type(self), name))]
+        return f"{type(self).__name__}({', '.join(chosen)})"
+
+    def _declared(self, given: object, y: Signs, sample_weight: npt.ArrayLike | None) -> Program:
+        bags, model = as_bags(given), copy.copy(self)
         for name in self._fields:
             value = getattr(model, name)
             if isinstance(value, Kernel):

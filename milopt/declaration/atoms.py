@@ -7,6 +7,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.declaration.bags import Bags
+from milopt.declaration.constants import real
 from milopt.declaration.expression import Expression, Operand, as_expression
 from milopt.declaration.leaves import BagMax, Norm, Norm1, QuadForm, SumSquares
 from milopt.errors import DeclarationError
@@ -46,7 +47,7 @@ def sum_squares(expression: Operand) -> Expression:
 def quad_form(expression: Operand, weight: npt.ArrayLike) -> Expression:
     """e'We for a symmetric matrix W, or e'diag(w)e for a vector w; any sign, the program's curvature decides."""
     inner = as_expression(expression)
-    matrix = np.asarray(weight, dtype=float)
+    matrix = real(weight, "The weight of quad_form")
     if matrix.shape not in ((inner.size,), (inner.size, inner.size)):
         raise DeclarationError(
             f"quad_form of an expression with {inner.size} entries needs {inner.size} weights or a "
@@ -60,7 +61,11 @@ def quad_form(expression: Operand, weight: npt.ArrayLike) -> Expression:
 
 
 def _bags_of(expression: Expression, bags: Bags | None, atom: str) -> Bags:
+    if not isinstance(expression, Expression):
+        raise DeclarationError(f"{atom} takes an expression over instances, not {type(expression).__name__}.")
     over = bags if bags is not None else expression.bags
+    if over is not None and not isinstance(over, Bags):
+        raise DeclarationError(f"{atom} takes Bags as its second argument, not {type(over).__name__}; see as_bags.")
     if over is None:
         raise DeclarationError(
             f"{atom} needs an expression over instances, such as f(bags), or the bags as its second argument."

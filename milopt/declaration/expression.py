@@ -15,6 +15,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.constants import matrix as as_matrix
+from milopt.declaration.constants import numbers as as_numbers
 from milopt.declaration.sparse import Vector, csr, row_vector
 from milopt.errors import DeclarationError
 
@@ -71,12 +73,12 @@ class Expression:
     def __mul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
             return _product(self, other)
-        return _scale(self, _numbers(other))
+        return _scale(self, as_numbers(other))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: float | npt.ArrayLike) -> Expression:
-        divisor = _numbers(other)
+        divisor = as_numbers(other)
         if not divisor.all():
             raise DeclarationError("Division of an expression by zero.")
         return _scale(self, 1.0 / divisor)
@@ -84,10 +86,10 @@ class Expression:
     def __matmul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
             return (self * other).sum()
-        return _matrix_times(_numbers(other).T, self)
+        return _matrix_times(as_numbers(other).T, self)
 
     def __rmatmul__(self, other: npt.ArrayLike | sp.sparray) -> Expression:
-        return _matrix_times(csr(other) if sp.issparse(other) else _numbers(other), self)
+        return _matrix_times(as_matrix(other), self)
 
     def sum(self) -> Expression:
         """The sum of the entries, a scalar."""
@@ -100,7 +102,14 @@ class Expression:
     def __getitem__(self, index: int | slice | npt.ArrayLike) -> Expression:
         if not self.shape:
             raise DeclarationError("A scalar expression has no entries to index.")
-        chosen = np.arange(self.size)[index]  # type: ignore[index]  # numpy checks the index itself
+        try:
+            chosen = np.arange(self.size)[index]  # type: ignore[index]  # numpy checks the index itself
+        except (IndexError, TypeError, ValueError):
+            raise DeclarationError(
+                f"{index!r} is no index of {self.describe()}, which has {self.size} entries."
+            ) from None
+        if chosen.ndim > 1:
+            raise DeclarationError(f"{self.describe()} is a vector: index it with one number, slice, list or mask.")
         picked = np.atleast_1d(chosen)
         matrix = sp.csr_array((np.ones(picked.size), (np.arange(picked.size), picked)), shape=(picked.size, self.size))
         return _linear(self, matrix, (picked.size,) if chosen.ndim else ())
@@ -191,7 +200,7 @@ def as_expression(value: Operand) -> Expression:
     """An expression, or numbers as a constant one."""
     if isinstance(value, Expression):
         return value
-    numbers = _numbers(value)
+    numbers = as_numbers(value)
     if numbers.ndim > 1:
         raise DeclarationError(f"Expressions are scalars or vectors; got an array of shape {numbers.shape}.")
     return Expression(numbers.shape, np.atleast_1d(numbers).copy(), ())
@@ -201,16 +210,6 @@ def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
     """Row sums of the absolute positive (np.maximum) or negative (np.minimum) part."""
     part = sp.csr_array((abs(side(matrix.data, 0)), matrix.indices, matrix.indptr), shape=matrix.shape)
     return np.asarray(part @ np.ones(matrix.shape[1]))
-
-
-def _numbers(value: object) -> Vector:
-    try:
-        numbers = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise DeclarationError(f"Expected numbers or an expression, got {type(value).__name__}.") from None
-    if not np.isfinite(numbers).all():
-        raise DeclarationError("A number in an expression is NaN or infinite.")
-    return numbers
 
 
 def _linear(expression: Expression, matrix: sp.csr_array, shape: Shape, bags: Bags | None = None) -> Expression:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,39 @@ Signs: TypeAlias = npt.NDArray[np.float64]
 """Bag labels y, each -1 or +1."""
 Weights: TypeAlias = npt.NDArray[np.float64]
 """Bag weights of mean 1."""
+
+
+def as_labels(y: object) -> npt.NDArray[Any]:
+    """Labels of any one type, one a bag: whole or real numbers, strings, booleans; none of them missing."""
+    try:
+        labels = np.asarray(y)
+    except ValueError:
+        raise BagsError("The labels are ragged: give a 1-D array, one label a bag.") from None
+    if labels.ndim != 1:
+        raise BagsError(f"The labels must be a 1-D array, one entry a bag, not {labels.ndim}-D.")
+    # numpy spells the numbers among strings, so that a list has to be asked itself.
+    given = list(y) if isinstance(y, (list, tuple)) else labels.tolist()
+    for i, label in enumerate(given):
+        if label is None or (isinstance(label, (float, np.floating)) and np.isnan(label)):
+            raise BagsError(f"The label of bag {i} is {label}: every bag needs one.")
+    kinds = {"str" if isinstance(label, str) else "number" for label in given}
+    if len(kinds) > 1:
+        raise BagsError("The labels mix strings and numbers: give labels of one type.")
+    return labels
+
+
+def as_classes(y: object) -> tuple[npt.NDArray[Any], Signs]:
+    """The two different labels in order, and every label as a sign: -1.0 for the first class, +1.0 for the second."""
+    labels = as_labels(y)
+    try:
+        classes, place = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise BagsError("The labels cannot be put in order: give numbers, or strings.") from None
+    if classes.size > 2:
+        raise BagsError(f"There are {classes.size} different labels: two are needed, such as -1 and +1.")
+    if classes.size == 1:
+        raise BagsError(f"All {labels.size} bags are of one class, {classes[0]}: both classes are needed.")
+    return classes, np.where(place == 1, 1.0, -1.0)
 
 
 def as_signs(y: npt.ArrayLike, bags_count: int) -> Signs:

@@ -9,6 +9,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.declaration.bags import Bags, owner
+from milopt.declaration.constants import points as as_points
+from milopt.declaration.constants import real
 from milopt.declaration.expression import Expression, Leaf, Shape
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.sparse import Vector
@@ -50,7 +52,10 @@ class Parameter(Leaf):
 
     @value.setter
     def value(self, value: npt.ArrayLike) -> None:
-        numbers = np.asarray(value, dtype=float)
+        try:
+            numbers = real(value, f"The value of parameter {self.name!r}")
+        except DeclarationError as error:
+            raise ParameterError(str(error)) from None
         if numbers.shape != self.shape:
             raise ParameterError(f"Parameter {self.name!r} has shape {self.shape}, not {numbers.shape}.")
         if not np.isfinite(numbers).all():
@@ -96,14 +101,10 @@ class Function:
         """f at bags (all their instances) or at the rows of an array."""
         if isinstance(points, Bags):
             return Evaluation(self, points.instances, points)
-        if sp.issparse(points):
-            return Evaluation(self, points, owner(points))
-        array = np.asarray(points, dtype=float)
-        if array.ndim != 2:
-            raise DeclarationError(
-                f"{self.name}(...) takes bags or a 2-D array of points, not an array of shape {array.shape}."
-            )
-        return Evaluation(self, array, owner(array))
+        whose = owner(points)
+        if whose is not None:
+            return Evaluation(self, whose.instances, whose)
+        return Evaluation(self, as_points(points, f"The array of points in {self.name}(...)"), None)
 
     @property
     def coefficients(self) -> Variable:

@@ -15,9 +15,21 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.declaration.bags import Bags
+from milopt.declaration.constants import matrix as as_matrix
+from milopt.declaration.constants import points as as_points
+from milopt.declaration.constants import real
 from milopt.declaration.expression import Constraint, Expression, Leaf, Shape, as_expression
 from milopt.declaration.kernels import Kernel, as_kernel
-from milopt.declaration.leaves import BagMax, Function, InnerAtom, Parameter, Points, Variable
+from milopt.declaration.leaves import (
+    BagMax,
+    Evaluation,
+    Function,
+    FunctionAtom,
+    InnerAtom,
+    Parameter,
+    Points,
+    Variable,
+)
 from milopt.errors import DeclarationError, UnknownNameError
 from milopt.inspection.views import Views
 
@@ -29,6 +41,8 @@ class Program(Views):
     """An optimisation model over bags; see the module, and `Views` for every format in which it can be looked at."""
 
     def __init__(self, name: str = "program") -> None:
+        if not isinstance(name, str) or not name:
+            raise DeclarationError(f"A program's name must be a non-empty string, not {name!r}.")
         self.name = name
         self.variables: dict[str, Variable] = {}
         self.functions: dict[str, Function] = {}
@@ -53,13 +67,7 @@ class Program(Views):
     ) -> Variable:
         """A block of variables: a scalar without a shape, `shape` of them with one."""
         self._claim(name)
-        dimensions = _shape(shape, name)
-        low = _bounds(lower, -np.inf, dimensions, f"lower bound of {name!r}")
-        high = _bounds(upper, np.inf, dimensions, f"upper bound of {name!r}")
-        if (low > high).any():
-            entry = int(np.flatnonzero(low > high)[0])
-            raise DeclarationError(f"Variable {name!r} has lower > upper at entry {entry}.")
-        self.variables[name] = Variable(name, dimensions, low, high, integer)
+        self.variables[name] = _variable(name, shape, lower, upper, integer)
         return self.variables[name]
 
     def function(
@@ -67,19 +75,21 @@ class Program(Views):
     ) -> Function:
         """A function of the kernel's space; with a dictionary Z, f = sum_z a_z K(z, .) and `f.coefficients` is a."""
         self._claim(name)
-        atoms: Points | None = None
-        if dictionary is not None:
-            atoms = sp.csr_array(dictionary) if sp.issparse(dictionary) else np.asarray(dictionary, dtype=float)
-            if atoms.ndim != 2 or atoms.shape[0] == 0:
-                raise DeclarationError(f"The dictionary of {name!r} must be a 2-D array with at least one row.")
-        coefficients = None if atoms is None else self.variable(f"{name}.coefficients", atoms.shape[0])
-        self.functions[name] = Function(name, as_kernel(kernel), atoms, coefficients)
+        checked = as_kernel(kernel)
+        if dictionary is None:
+            self.functions[name] = Function(name, checked, None, None)
+            return self.functions[name]
+        atoms = as_points(dictionary, f"The dictionary of {name!r}")
+        if atoms.shape[0] == 0:
+            raise DeclarationError(f"The dictionary of {name!r} must have at least one row.")
+        coefficients = self.variable(f"{name}.coefficients", atoms.shape[0])
+        self.functions[name] = Function(name, checked, atoms, coefficients)
         return self.functions[name]
 
     def parameter(self, name: str, shape: int | Shape = (), *, sign: int = 0) -> Parameter:
         """Numbers that change between solves; `sign` (+1 or -1) fixes on which side a bag_max times them stands."""
         self._claim(name)
-        if sign not in (-1, 0, 1):
+        if not isinstance(sign, (int, np.integer)) or sign not in (-1, 0, 1):
             raise DeclarationError(f"The sign of parameter {name!r} is -1, 0 or +1, not {sign!r}.")
         self.parameters[name] = Parameter(name, _shape(shape, name), sign)
         return self.parameters[name]
@@ -94,20 +104,16 @@ class Program(Views):
 
     def subject_to(self, constraint: Constraint, name: str | None = None) -> Constraint:
         """Add a block of rows; its name is the key of its multipliers in the result."""
-        if not isinstance(constraint, Constraint):
-            raise DeclarationError(
-                f"subject_to takes a comparison of expressions such as x >= 0, not {type(constraint).__name__}."
-            )
-        chosen = name if name is not None else f"rows{len(self.constraints)}"
+        chosen = name if name is not None else self._free_name()
         self._claim(chosen)
-        self._own(constraint.expression, f"constraint {chosen!r}")
+        self._check(constraint, chosen)
         self.constraints[chosen] = constraint
         return constraint
 
     def replace(self, name: str, constraint: Constraint) -> None:
         """Put another constraint in a block's place."""
         self.block(name)
-        self._own(constraint.expression, f"constraint {name!r}")
+        self._check(constraint, name)
         self.constraints[name] = constraint
 
     def extend(
@@ -120,17 +126,25 @@ class Program(Views):
         upper: npt.ArrayLike | None = None,
     ) -> Variable:
         """Add a variable block to the objective, with its cost, and to constraint blocks, each with its matrix."""
-        blocks = {block: self.block(block) for block in rows}
-        variable = self.variable(name, count, lower=lower, upper=upper)
-        weights = np.broadcast_to(np.asarray(cost, dtype=float), (count,))
-        self._objective(self.objective + weights @ variable, self.maximizes)
-        for block, constraint in blocks.items():
-            entered = constraint.expression + (rows[block] @ variable)
-            self.constraints[block] = Constraint(entered, constraint.equality)
+        self._claim(name)
+        if not isinstance(rows, Mapping):
+            raise DeclarationError(f"extend takes a mapping from constraint blocks to matrices, not {rows!r}.")
+        # Everything is built before anything is changed: what is refused leaves the program as it was.
+        variable = _variable(name, (count,), lower, upper, integer=False)
+        prices = real(cost, f"The cost of {name!r}")
+        if prices.shape not in ((), variable.shape):
+            raise DeclarationError(f"The cost of {name!r} has shape {prices.shape}; the variable has {variable.shape}.")
+        objective = self.objective + np.broadcast_to(prices, variable.shape) @ variable
+        entered = {block: _entered(self.block(block), block, matrix, variable) for block, matrix in rows.items()}
+        self.variables[name] = variable
+        self._objective(objective, self.maximizes)
+        self.constraints.update(entered)
         return variable
 
     def score(self, bags: BagScore, instances: InstanceScore | None = None) -> None:
         """How new bags, and single instances, are scored with the solution."""
+        if not callable(bags) or not (instances is None or callable(instances)):
+            raise DeclarationError("score takes functions of bags and of instances, such as lambda new: f(new) + b.")
         self.bag_score = bags
         self.instance_score = instances
 
@@ -144,7 +158,7 @@ class Program(Views):
 
     def block(self, name: str) -> Constraint:
         """The constraint block of that name."""
-        if name not in self.constraints:
+        if not isinstance(name, str) or name not in self.constraints:
             known = ", ".join(self.constraints) or "none"
             raise UnknownNameError(f"Program {self.name!r} has no constraint block {name!r}; it has {known}.")
         return self.constraints[name]
@@ -175,17 +189,31 @@ class Program(Views):
         if any(name in names for names in taken):
             raise DeclarationError(f"The name {name!r} is taken in program {self.name!r}.")
 
+    def _free_name(self) -> str:
+        number = len(self.constraints)
+        while f"rows{number}" in self.constraints:
+            number += 1
+        return f"rows{number}"
+
+    def _check(self, constraint: Constraint, name: str) -> None:
+        if not isinstance(constraint, Constraint):
+            raise DeclarationError(
+                f"Constraint {name!r} must be a comparison of expressions such as x >= 0, "
+                f"not {type(constraint).__name__}."
+            )
+        self._own(constraint.expression, f"constraint {name!r}")
+
     def _own(self, expression: Expression, where: str) -> None:
         for leaf in leaves(expression):
-            stranger = (
-                (isinstance(leaf, Variable) and self.variables.get(leaf.name) is not leaf)
-                or (isinstance(leaf, Parameter) and self.parameters.get(leaf.name) is not leaf)
-                or (
-                    getattr(leaf, "function", None) is not None
-                    and self.functions.get(leaf.function.name) is not leaf.function  # type: ignore[attr-defined]
-                )
-            )
-            if stranger:
+            if isinstance(leaf, Variable):
+                known = self.variables.get(leaf.name) is leaf
+            elif isinstance(leaf, Parameter):
+                known = self.parameters.get(leaf.name) is leaf
+            elif isinstance(leaf, (Evaluation, FunctionAtom)):
+                known = self.functions.get(leaf.function.name) is leaf.function
+            else:
+                known = True
+            if not known:
                 raise DeclarationError(f"{leaf.describe()} in {where} belongs to another program.")
 
 
@@ -201,18 +229,43 @@ def leaves(expression: Expression) -> list[Leaf]:
     return found
 
 
+def _variable(
+    name: str, shape: int | Shape, lower: npt.ArrayLike | None, upper: npt.ArrayLike | None, integer: bool
+) -> Variable:
+    dimensions = _shape(shape, name)
+    if not isinstance(integer, (bool, np.bool_)):
+        raise DeclarationError(f"integer of variable {name!r} is True or False, not {integer!r}.")
+    low = _bounds(lower, -np.inf, dimensions, f"lower bound of {name!r}")
+    high = _bounds(upper, np.inf, dimensions, f"upper bound of {name!r}")
+    if (low > high).any():
+        entry = int(np.flatnonzero(low > high)[0])
+        raise DeclarationError(f"Variable {name!r} has lower > upper at entry {entry}.")
+    return Variable(name, dimensions, low, high, bool(integer))
+
+
+def _entered(constraint: Constraint, block: str, matrix: npt.ArrayLike | sp.sparray, variable: Variable) -> Constraint:
+    """The constraint with matrix @ variable added to its expression."""
+    entries = as_matrix(matrix)
+    due = (*constraint.expression.shape, variable.size)
+    if entries.shape != due:
+        raise DeclarationError(f"{variable.name!r} enters {block!r} by a matrix of shape {due}, not {entries.shape}.")
+    return Constraint(constraint.expression + entries @ variable, constraint.equality)
+
+
 def _shape(shape: int | Shape, name: str) -> Shape:
-    dimensions = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    if len(dimensions) > 1 or (dimensions and dimensions[0] < 0):
-        raise DeclarationError(f"{name!r} must be a scalar () or a vector (n,), not of shape {dimensions}.")
-    return dimensions
+    given: object = shape
+    dimensions = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in dimensions)
+    if len(dimensions) > 1 or not whole:
+        raise DeclarationError(f"{name!r} must be a scalar () or a vector (n,), not of shape {given!r}.")
+    return tuple(int(n) for n in dimensions)
 
 
 def _bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, what: str) -> npt.NDArray[np.float64]:
     size = shape[0] if shape else 1
     if bound is None:
         return np.full(size, missing)
-    numbers = np.asarray(bound, dtype=float)
+    numbers = real(bound, f"The {what}")
     if numbers.ndim > 1 or numbers.size not in (1, size):
         raise DeclarationError(f"The {what} has shape {numbers.shape}; the variable has shape {shape}.")
     if np.isnan(numbers).any():

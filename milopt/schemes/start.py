@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ def starting_witness(atom: BagMax, start: Start) -> Witness:
     """The first witnesses of a maximum."""
     if start is None:
         return mean_selection(atom)
-    bags, array = atom.over, np.asarray(start)
+    bags, array = atom.over, _numbers(start)
     if array.ndim == 2 and array.shape[0] == len(bags):
         return _at_points(atom, array.astype(float))
     if array.ndim == 1 and np.issubdtype(array.dtype, np.integer) and array.size == len(bags):
@@ -37,6 +37,19 @@ def starting_witness(atom: BagMax, start: Start) -> Witness:
     )
 
 
+def _numbers(start: object) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(start)
+    except ValueError:
+        raise ParameterError("start is ragged: give indices, function values or points as one array.") from None
+    if array.dtype.kind not in "biuf":
+        given = f"an array of {array.dtype}" if isinstance(start, np.ndarray) else type(start).__name__
+        raise ParameterError(f"start must be None or an array of indices, function values or points, not {given}.")
+    if not np.isfinite(array).all():
+        raise ParameterError("start has a value that is NaN or infinite: every one must be finite.")
+    return array
+
+
 def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
     """The inner expression with its functions evaluated at one point a bag instead of at instances."""
     first = atom.over.offsets[:-1]
@@ -46,6 +59,9 @@ def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
     for leaf, coefficient in atom.inner.terms:
         moved = coefficient.left(pick)
         if isinstance(leaf, Evaluation):
+            if leaf.points.shape[1] != points.shape[1]:
+                dimensions = f"{points.shape[1]} features where the instances have {leaf.points.shape[1]}"
+                raise ParameterError(f"start: the points have {dimensions}; give one point of theirs a bag.")
             scale = coefficient.matrix.diagonal()[first]
             terms.append((leaf.function(points), Coefficient(sp.csr_array(sp.diags_array(scale)))))
         else:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from types import MappingProxyType
+from typing import TypeGuard
 
 from milopt.errors import ParameterError
 
@@ -33,13 +35,28 @@ class Options:
 
     def __post_init__(self) -> None:
         limit: object = self.time_limit
-        if limit is not None and not (isinstance(limit, int | float) and limit > 0):
+        if limit is not None and not (_is_number(limit) and limit > 0):
             raise ParameterError(f"time_limit must be a positive number of seconds or None, not {limit!r}.")
         threads: object = self.threads
-        if not (isinstance(threads, int) and threads >= 1):
+        if isinstance(threads, bool) or not (isinstance(threads, Integral) and int(threads) >= 1):
             raise ParameterError(f"threads must be an integer of at least 1, not {threads!r}.")
         tolerance: object = self.tolerance
-        if not (isinstance(tolerance, float) and 0 < tolerance < 1):
+        if not (_is_number(tolerance) and 0 < tolerance < 1):
             raise ParameterError(f"tolerance must lie between 0 and 1, not {tolerance!r}.")
-        if self.form not in ("auto", "coordinates", "dual"):
+        for name in ("verbose", "polish"):
+            value: object = getattr(self, name)
+            if not isinstance(value, bool):
+                raise ParameterError(f"{name} must be True or False, not {value!r}.")
+        lazy: object = self.lazy
+        if lazy is not None and not isinstance(lazy, bool):
+            raise ParameterError(f"lazy must be True, False or None (decided by the number of rows), not {lazy!r}.")
+        extra: object = self.extra
+        if not (isinstance(extra, Mapping) and all(isinstance(name, str) for name in extra)):
+            raise ParameterError(f"extra must map names of the solver's own settings to values, not {extra!r}.")
+        if not isinstance(self.form, str) or self.form not in ("auto", "coordinates", "dual"):
             raise ParameterError(f'form must be "auto", "coordinates" or "dual", not {self.form!r}.')
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    # True and False are numbers to Python, and nobody means them as such.
+    return isinstance(value, Real) and not isinstance(value, bool)

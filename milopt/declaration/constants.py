@@ -1,0 +1,69 @@
+"""Numbers as a declaration takes them: real and finite, or one sentence that says which were not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.declaration.arrays import Points, numeric, spelled
+from milopt.declaration.arrays import csr as canonical
+from milopt.declaration.sparse import Vector
+from milopt.declaration.sparse import csr as as_csr
+from milopt.errors import BagsError, DeclarationError
+
+
+def real(value: object, what: str) -> Vector:
+    """Real numbers as float64, NaN and infinity among them."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "biufO":
+            return np.asarray(array, dtype=float)
+    except (TypeError, ValueError):
+        pass  # ragged, or objects that are not numbers: the sentence below
+    raise DeclarationError(f"{what} must be real numbers, not {_kind(value)}.")
+
+
+def numbers(value: object) -> Vector:
+    """The numbers in an expression."""
+    if type(value) is float or type(value) is int:
+        array = np.asarray(value, dtype=float)
+    else:
+        try:
+            array = real(value, "")
+        except DeclarationError:
+            raise DeclarationError(f"Expected numbers or an expression, got {_kind(value)}.") from None
+    if not np.isfinite(array).all():
+        raise DeclarationError("A number in an expression is NaN or infinite.")
+    return array
+
+
+def matrix(value: Any) -> Vector | sp.csr_array:
+    """What multiplies an expression from the left: a dense vector or matrix, or a sparse one."""
+    if not sp.issparse(value):
+        return numbers(value)
+    entries = as_csr(value)
+    numbers(entries.data)
+    return entries
+
+
+def points(value: object, what: str) -> Points:
+    """Points as rows of finite numbers, dense or sparse; the very object where it is that already."""
+    try:
+        rows = canonical(value) if sp.issparse(value) else numeric(value, what)
+    except BagsError as error:
+        raise DeclarationError(str(error)) from None
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise DeclarationError(f"{what} must be a 2-D array with one row a point, not of shape {rows.shape}.")
+    entries = np.asarray(rows.data) if isinstance(rows, sp.csr_array) else rows
+    wrong = ~np.isfinite(entries)
+    if wrong.any():
+        raise DeclarationError(f"{what} has {spelled(entries[wrong][0])} in it: every value must be finite.")
+    return rows
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    return repr(value) if isinstance(value, (str, complex)) else type(value).__name__

@@ -1,0 +1,365 @@
+"""Every mistake a person can make in a declaration, an option or a call ends in one sentence, and changes nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from milopt import RBF, Bags, ConvexConcave, Linear, Options, Precomputed, Program, bag_max, quad_form, solve
+from milopt.declaration.expression import as_expression
+from milopt.errors import BagsError, DeclarationError, MiloptError, ParameterError, UnknownNameError
+from milopt.models.mi_svm import MISVM
+from milopt.outcome.status import Termination
+
+NAN, INF = np.nan, np.inf
+BAGS = [np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[2.0, 2.0]]), np.array([[3.0, 1.0], [2.0, 0.0]]), np.eye(2)]
+
+
+@pytest.fixture
+def program() -> Program:
+    made = Program("made")
+    x = made.variable("x", 3, lower=0)
+    made.minimize(x.sum())
+    made.subject_to(x >= 1, "r")
+    made.subject_to(x[0] + x[1] >= 2, "scalar")
+    return made
+
+
+def state(program: Program) -> tuple[object, ...]:
+    """What a refused change must leave as it was, by identity."""
+    named = (program.variables, program.functions, program.parameters, program.constraints)
+    return id(program.objective), [{name: id(thing) for name, thing in things.items()} for things in named]
+
+
+# -- points and dictionaries -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Linear()])
+@pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array, sp.coo_array, list])
+@pytest.mark.parametrize(("value", "spelling"), [(NAN, "NaN"), (INF, "infinity")])
+def test_a_point_that_is_not_finite(kernel, as_given, value, spelling) -> None:
+    points = as_given(np.array([[value, 1.0]]))
+    f = Program().function("f", kernel)
+    with pytest.raises(DeclarationError, match=rf"points in f\(\.\.\.\) has {spelling}"):
+        f(points)
+    with pytest.raises(DeclarationError, match=f"dictionary of 'g' has {spelling}"):
+        Program().function("g", kernel, points)
+
+
+@pytest.mark.parametrize(
+    "points", [[[1.0], [1.0, 2.0]], "abc", [["a", "b"]], [[1j]], 3, [1.0, 2.0], np.ones((2, 2, 2)), np.ones((2, 0)), {}]
+)
+def test_points_that_are_no_table_of_numbers(points) -> None:
+    program = Program()
+    f = program.function("f", RBF())
+    with pytest.raises(DeclarationError, match=r"points in f\(\.\.\.\)"):
+        f(points)
+    with pytest.raises(DeclarationError, match="dictionary of 'g'"):
+        program.function("g", RBF(), points)
+    assert set(program.functions) == {"f"}
+    assert not program.variables
+
+
+def test_the_instances_of_bags_are_known_as_such() -> None:
+    for given in (Bags(np.eye(3), [0, 1, 3]), Bags(sp.csr_array(np.eye(3)), [0, 1, 3])):
+        evaluation = Program().function("f", RBF())(given.instances)
+        assert evaluation.points is given.instances
+        assert evaluation.bags is given
+
+
+def test_points_are_held_as_they_are() -> None:
+    points = np.eye(3)
+    assert Program().function("f", RBF())(points).points is points
+
+
+def test_a_kernel_that_is_none_leaves_no_coefficients_behind() -> None:
+    program = Program()
+    with pytest.raises(ParameterError, match="A kernel is"):
+        program.function("f", "rbf", np.eye(2))  # type: ignore[arg-type]
+    assert not program.variables
+    program.function("f", RBF(), np.eye(2))
+
+
+# -- variables, parameters, names ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bound", ["a", [[1.0], [1.0, 2.0]], 1j, NAN, [1.0, 2.0], {}])
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_a_bound_that_is_no_number(bound, side) -> None:
+    program = Program()
+    with pytest.raises(DeclarationError, match=f"The {side} bound of 'x'"):
+        program.variable("x", 3, **{side: bound})
+    assert not program.variables
+
+
+@pytest.mark.parametrize("shape", [2.5, (2.5,), "3", None, -1, (2, 3), True, [[1]], {}])
+def test_a_shape_that_is_none(shape) -> None:
+    with pytest.raises(DeclarationError, match=r"'x' must be a scalar \(\) or a vector \(n,\)"):
+        Program().variable("x", shape)
+    with pytest.raises(DeclarationError, match="'x' must be a scalar"):
+        Program().parameter("x", shape)
+
+
+@pytest.mark.parametrize("name", ["", 3, None, ["x"], b"x"])
+def test_a_name_that_is_none(name) -> None:
+    program = Program()
+    for declare in (program.variable, program.parameter, lambda n: program.function(n, RBF())):
+        with pytest.raises(DeclarationError, match="name must be a non-empty string"):
+            declare(name)
+    with pytest.raises(DeclarationError, match="name must be a non-empty string"):
+        Program(name)
+    with pytest.raises(UnknownNameError, match="has no constraint block"):
+        program.block(name)
+
+
+def test_a_name_given_to_a_block_is_not_given_again_to_one_without(program) -> None:
+    x = program.variables["x"]
+    program.subject_to(x <= 5, "rows3")
+    program.subject_to(x <= 6)
+    program.subject_to(x <= 7)
+    assert len(program.constraints) == 5
+
+
+@pytest.mark.parametrize("value", ["a", [1.0, "b"], None, [[1.0], [1.0, 2.0]], 1j, NAN, [1.0]])
+def test_a_parameter_value_that_is_no_number(value) -> None:
+    parameter = Program().parameter("p", 2)
+    with pytest.raises(ParameterError, match=r"(?i)parameter 'p'"):
+        parameter.value = value
+    assert parameter.value is None
+
+
+@pytest.mark.parametrize(
+    ("declare", "sentence"),
+    [
+        (lambda p: p.variable("z", integer="yes"), "integer of variable 'z' is True or False"),
+        (lambda p: p.parameter("z", sign="plus"), "The sign of parameter 'z'"),
+        (lambda p: p.parameter("z", sign=np.ones(2)), "The sign of parameter 'z'"),
+        (lambda p: p.score(3), "score takes functions"),
+        (lambda p: p.minimize("cheap"), "Expected numbers or an expression, got 'cheap'"),
+        (lambda p: p.minimize(p.variables["x"]), "must be a scalar"),
+        (lambda p: p.subject_to(True), "Constraint 'rows2' must be a comparison .*, not bool"),
+        (lambda p: p.replace("r", 3), "Constraint 'r' must be a comparison .*, not int"),
+        (lambda p: p.replace("r", Program().variable("y") >= 0), "y in constraint 'r' belongs to another program"),
+        (lambda p: p.minimize(Program().function("f", RBF()).norm()), "belongs to another program"),
+        (lambda p: p.minimize(Program().function("f", RBF())(np.eye(2)).sum()), "belongs to another program"),
+    ],
+)
+def test_a_refused_declaration_changes_nothing(program, declare, sentence) -> None:
+    before = state(program)
+    with pytest.raises(DeclarationError, match=sentence):
+        declare(program)
+    assert state(program) == before
+
+
+# -- expressions -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("index", [5, -4, "a", 1.5, [0, 7], (0, 1), None, [[0, 1]], [True, False], slice("a", "b")])
+def test_an_index_that_is_none(program, index) -> None:
+    with pytest.raises(DeclarationError, match="x"):
+        program.variables["x"][index]
+
+
+@pytest.mark.parametrize("other", ["3", "a", 1j, np.array([1j, 1, 1]), None, {}, [1.0, "b", 2.0], [[1], [1, 2]], NAN])
+def test_an_operand_that_is_no_number(program, other) -> None:
+    x = program.variables["x"]
+    for operation in (x.__add__, x.__mul__, x.__ge__, x.__rmatmul__):
+        with pytest.raises(DeclarationError, match=r"Expected numbers|NaN or infinite"):
+            operation(other)
+
+
+@pytest.mark.parametrize("matrix", [sp.csr_array(np.full((2, 3), NAN)), sp.csr_array(np.full((2, 3), 1j))])
+def test_a_sparse_matrix_that_holds_no_numbers(program, matrix) -> None:
+    with pytest.raises(DeclarationError, match=r"Expected numbers|NaN or infinite"):
+        matrix @ program.variables["x"]
+
+
+def test_an_atom_of_no_expression(program) -> None:
+    bags = Bags(np.eye(3), [0, 1, 3])
+    with pytest.raises(DeclarationError, match="bag_max takes an expression over instances, not float"):
+        bag_max(1.0)  # type: ignore[arg-type]
+    with pytest.raises(DeclarationError, match="takes Bags as its second argument, not list"):
+        bag_max(program.variables["x"], [bags])  # type: ignore[arg-type]
+    with pytest.raises(DeclarationError, match="The weight of quad_form must be real numbers"):
+        quad_form(program.variables["x"], "abc")
+
+
+# -- columns ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"rows": {"r": np.ones((3, 2)), "scalar": np.ones(3)}}, "'y' enters 'scalar' by a matrix of shape"),
+        ({"rows": {"scalar": np.ones(2), "r": np.ones((2, 2))}}, "'y' enters 'r' by a matrix of shape"),
+        ({"rows": {"r": np.ones(2)}}, "'y' enters 'r' by a matrix of shape"),
+        ({"rows": {"r": sp.csr_array((3, 3))}}, "'y' enters 'r' by a matrix of shape"),
+        ({"rows": {"r": np.full((3, 2), NAN)}}, "NaN or infinite"),
+        ({"rows": {"r": "a"}}, "Expected numbers"),
+        ({"rows": {"other": np.ones((3, 2))}}, "no constraint block 'other'"),
+        ({"rows": 3}, "takes a mapping"),
+        ({"cost": np.ones(3)}, r"The cost of 'y' has shape \(3,\)"),
+        ({"cost": "a"}, "The cost of 'y' must be real numbers"),
+        ({"cost": NAN}, "NaN or infinite"),
+        ({"lower": 2, "upper": 1}, "lower > upper"),
+        ({"count": 2.5}, "must be a scalar"),
+        ({"name": "x"}, "is taken"),
+    ],
+)
+def test_columns_that_are_refused_change_nothing(program, changes, sentence) -> None:
+    before = state(program)
+    with pytest.raises(MiloptError, match=sentence):
+        program.extend(**{"name": "y", "count": 2, "rows": {"r": np.ones((3, 2))}, "cost": 1.0, **changes})
+    assert state(program) == before
+
+
+def test_columns_enter_vectors_and_scalars(program) -> None:
+    y = program.extend("y", 2, {"r": sp.csr_array(np.ones((3, 2))), "scalar": [1.0, 2.0]}, cost=0.1, lower=0)
+    result = solve(program, "highs")
+    assert result.objective == pytest.approx(0.1)
+    assert result.value(y).sum() == pytest.approx(1.0)
+
+
+# -- options ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("extra", value) for value in (3, None, [("a", 1)], {1: 2})),
+        *(("lazy", value) for value in ("yes", 1, 0.5)),
+        *((name, value) for name in ("polish", "verbose") for value in (3, None, "no")),
+        *(("time_limit", value) for value in (True, 0, -1.0, "1", NAN, 1j)),
+        *(("threads", value) for value in (True, 0, 1.0, "1", None)),
+        *(("tolerance", value) for value in (True, 0, 1, "1e-6", NAN, None)),
+        *(("form", value) for value in ("primal", 3, None, ["auto"])),
+    ],
+)
+def test_an_option_out_of_its_range(name, value) -> None:
+    with pytest.raises(ParameterError, match=f"^{name} must .*, not "):
+        Options(**{name: value})
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    Options(threads=np.int64(2), time_limit=np.float32(1.5), tolerance=np.float64(1e-5), extra={"presolve": "off"})
+
+
+# -- where the convex-concave procedure starts -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "sentence"),
+    [
+        (np.ones((4, 3)), "the points have 3 features where the instances have 2"),
+        ({"f": 1}, "start must be None or an array .*, not dict"),
+        ("mean", "start must be None or an array .*, not str"),
+        ([[1.0], [1.0, 2.0]], "start is ragged"),
+        (np.full((4, 2), NAN), "NaN or infinite"),
+        (np.full((4, 2), 1j), "not an array of complex128"),
+        (np.ones((3, 2)), r"4 points, not an array of shape \(3, 2\)"),
+        (np.array([6, 2, 3, 5]), "outside its bag"),
+    ],
+)
+def test_a_start_that_is_none(start, sentence) -> None:
+    model = MISVM(solver="clarabel", scheme=ConvexConcave(start=start))
+    with pytest.raises(ParameterError, match=sentence):
+        model.fit(BAGS, [-1, 1, 1, -1])
+
+
+# -- labels and estimators -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (np.array(["a", 1, "a", 1], dtype=object), "mix strings and numbers"),
+        (["a", 1, "a", 1], "mix strings and numbers"),
+        ([None] * 4, "label of bag 0 is None"),
+        ([1, None, 0, 0], "label of bag 1 is None"),
+        ([1.0, 0.0, NAN, 1.0], "label of bag 2 is nan"),
+        (np.array(["a", "b", NAN, "a"], dtype=object), "label of bag 2 is nan"),
+        (np.array([[1, 0, 1, 0]]), "must be a 1-D array, one entry a bag, not 2-D"),
+        (1, "must be a 1-D array, one entry a bag, not 0-D"),
+        ([[1], [1, 0], 0, 1], "ragged"),
+        (np.array([{}, {1: 2}, {}, {}], dtype=object), "cannot be put in order"),
+        ([0, 1, 2, 1], "3 different labels"),
+        (["a"] * 4, "of one class, a"),
+        ([0, 1, 1], "3 labels for 4 bags"),
+        ([], "0 labels for 4 bags"),
+    ],
+)
+def test_labels_that_are_none(labels, sentence) -> None:
+    for call in (MISVM().fit, MISVM().program):
+        with pytest.raises(BagsError, match=sentence):
+            call(BAGS, labels)
+
+
+def test_a_fitted_model_keeps_its_labels_until_it_is_fitted_again() -> None:
+    labels = np.array(["a", "b", "b", "a"])
+    model = MISVM(C=10.0, kernel=Linear(), solver="clarabel").fit(BAGS, labels)
+    result = model.result_
+    model.program(BAGS, [-1, 1, 1, -1])
+    with pytest.raises(BagsError):
+        model.fit(BAGS, [0, 1, 2, 1])
+    with pytest.raises(ParameterError):
+        model.set_params(C=-1.0).fit(BAGS, [0, 1, 0, 1])
+    assert model.result_ is result
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.score(BAGS, labels) == np.mean(model.predict(BAGS) == labels)
+
+
+def test_a_score_needs_one_label_a_bag() -> None:
+    model = MISVM(kernel=Linear(), solver="clarabel").fit(BAGS, [0, 1, 1, 0])
+    with pytest.raises(BagsError, match="There are 1 labels for 4 bags"):
+        model.score(BAGS, [1])
+    with pytest.raises(BagsError, match="1-D"):
+        model.score(BAGS, [[1], [0], [0], [1]])
+    assert model.score(BAGS, ["a", "b", "a", "b"]) == 0.0
+
+
+def test_a_model_shows_what_was_chosen() -> None:
+    assert repr(MISVM()) == "MISVM()"
+    assert repr(MISVM(C=2.0, solver="clarabel")) == "MISVM(C=2.0, solver='clarabel')"
+    assert repr(MISVM(kernel=Precomputed(np.eye(2)))) == "MISVM(kernel=Precomputed(2 x 2))"
+
+
+def test_a_model_is_cloned_with_its_parameters_and_without_its_fit() -> None:
+    model = MISVM(C=2.0, kernel=Linear(), solver="clarabel").fit(BAGS, [0, 1, 1, 0])
+    copy = clone(model)
+    assert copy.get_params() == model.get_params() == {**MISVM().get_params(deep=False), **copy.get_params()}
+    assert not hasattr(copy, "result_")
+    assert not hasattr(copy, "classes_")
+    assert copy.set_params(C=3.0) is copy
+    assert (copy.C, model.C) == (3.0, 2.0)
+    with pytest.raises(ParameterError, match="MISVM has no parameter 'c'; it has C, kernel"):
+        copy.set_params(C=4.0, c=1)
+    assert copy.C == 3.0
+
+
+# -- programs with nothing to choose ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native"])
+def test_a_program_without_variables_is_worth_its_constant(solver) -> None:
+    program = Program()
+    program.minimize(3.0)
+    result = solve(program, solver)
+    assert result.termination is Termination.OPTIMAL
+    assert result.objective == 3.0
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
+@pytest.mark.parametrize("has_variable", [True, False])
+def test_constraints_on_constants_hold_or_are_named(solver, has_variable) -> None:
+    program = Program()
+    program.minimize(1.0 + program.variable("x", lower=0) if has_variable else 1.0)
+    program.subject_to(as_expression([1.0, 0.0]) >= 0)
+    held = solve(program, solver)
+    assert held.termination is Termination.OPTIMAL
+    assert held.objective == pytest.approx(1.0)
+    program.subject_to(as_expression([1.0, -1.0]) >= 0, "broken")
+    refused = solve(program, solver)
+    assert refused.termination is Termination.INFEASIBLE
+    assert "'broken' by 1" in refused.message
