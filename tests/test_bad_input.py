@@ -176,6 +176,24 @@ def test_a_sparse_matrix_that_holds_no_numbers(program, matrix) -> None:
         matrix @ program.variables["x"]
 
 
+def test_a_sparse_matrix_stands_on_either_side(program) -> None:
+    x, matrix = program.variables["x"], sp.csr_array(np.arange(6.0).reshape(3, 2))
+    (_, right), (_, left) = (x @ matrix).terms[0], (matrix.T @ x).terms[0]
+    np.testing.assert_array_equal(right.value().toarray(), matrix.toarray().T)
+    np.testing.assert_array_equal(left.value().toarray(), matrix.toarray().T)
+
+
+def test_what_an_expression_does_not_have(program) -> None:
+    x = program.variables["x"]
+    with pytest.raises(DeclarationError, match="takes a vector or a matrix"):
+        np.ones((2, 2, 3)) @ x
+    with pytest.raises(DeclarationError, match="takes a vector or a matrix"):
+        2.0 @ x
+    for compare in (lambda: x > 0, lambda: x < 0):
+        with pytest.raises(DeclarationError, match="write >= or <= instead"):
+            compare()
+
+
 def test_an_atom_of_no_expression(program) -> None:
     bags = Bags(np.eye(3), [0, 1, 3])
     with pytest.raises(DeclarationError, match="bag_max takes an expression over instances, not float"):

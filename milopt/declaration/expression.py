@@ -86,7 +86,7 @@ class Expression:
     def __matmul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
             return (self * other).sum()
-        return _matrix_times(as_numbers(other).T, self)
+        return _matrix_times(as_matrix(other).T, self)
 
     def __rmatmul__(self, other: npt.ArrayLike | sp.sparray) -> Expression:
         return _matrix_times(as_matrix(other), self)
@@ -121,6 +121,11 @@ class Expression:
 
     def __le__(self, other: Operand) -> Constraint:
         return Constraint(as_expression(other) - self, equality=False)
+
+    def __gt__(self, other: Operand) -> Constraint:
+        raise DeclarationError("A strict inequality has no closed set of points: write >= or <= instead.")
+
+    __lt__ = __gt__
 
     def __eq__(self, other: object) -> Constraint:  # type: ignore[override]  # a block of equations, as in cvxpy
         return Constraint(self - other, equality=True)  # type: ignore[operator]  # checked by as_expression
@@ -281,10 +286,10 @@ def _product(a: Expression, b: Expression) -> Expression:
     return _sum(Expression(shape, np.zeros(rest.size), terms, bags), moved)
 
 
-def _matrix_times(matrix: Vector | sp.csr_array, expression: Expression) -> Expression:
+def _matrix_times(matrix: Vector | sp.csr_array | sp.csc_array, expression: Expression) -> Expression:
     """matrix @ expression, or vector @ expression."""
-    if matrix.ndim == 0:
-        raise DeclarationError("`@` needs a vector or a matrix on its left; write `*` for a number.")
+    if matrix.ndim not in (1, 2):
+        raise DeclarationError("`@` takes a vector or a matrix of numbers; write `*` for a number.")
     if not expression.shape or matrix.shape[-1] != expression.size:
         raise DeclarationError(
             f"Shapes {matrix.shape} and {expression.shape} do not match in `@` ({expression.describe()})."
