@@ -286,6 +286,18 @@ def test_a_start_that_is_none(start, sentence) -> None:
         model.fit(BAGS, [-1, 1, 1, -1])
 
 
+@pytest.mark.parametrize("mixing", ["matrix", "parameter"])
+def test_points_start_only_what_is_evaluated_instance_by_instance(mixing) -> None:
+    program, bags = Program(), Bags(np.vstack(BAGS), [0, 2, 3, 5, 7])
+    f, q = program.function("f", Linear()), program.parameter("q", sign=1)
+    q.value = 1.0
+    inner = q * f(bags) if mixing == "parameter" else (np.eye(7) + np.eye(7, k=1)) @ f(bags)
+    program.minimize(f.norm_squared())
+    program.subject_to(bag_max(inner, bags) >= 1)
+    with pytest.raises(ParameterError, match="mixed or times a parameter; give indices or function values"):
+        solve(program, "clarabel", ConvexConcave(start=np.ones((4, 2))))
+
+
 # -- labels and estimators -------------------------------------------------------------------------------------
 
 

@@ -62,7 +62,13 @@ def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
             if leaf.points.shape[1] != points.shape[1]:
                 dimensions = f"{points.shape[1]} features where the instances have {leaf.points.shape[1]}"
                 raise ParameterError(f"start: the points have {dimensions}; give one point of theirs a bag.")
-            scale = coefficient.matrix.diagonal()[first]
+            matrix = coefficient.matrix
+            if coefficient.products or matrix.count_nonzero() > np.count_nonzero(matrix.diagonal()):
+                raise ParameterError(
+                    f"start: points cannot stand for the instances of {leaf.describe()}, which enters the maximum "
+                    "mixed or times a parameter; give indices or function values."
+                )
+            scale = matrix.diagonal()[first]
             terms.append((leaf.function(points), Coefficient(sp.csr_array(sp.diags_array(scale)))))
         else:
             terms.append((leaf, moved))
