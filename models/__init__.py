@@ -1,1 +1,23 @@
-"""The methods, one a file; each declares programs and never mentions a solver."""
+"""The methods, one a file; each declares programs and never mentions a solver. Each is loaded when first touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from milopt.models.mi_svm import MISVM as MISVM
+    from milopt.models.miles import MILES as MILES
+    from milopt.models.set_kernel_svm import SetKernelSVM as SetKernelSVM
+
+_HOME = {"MISVM": "mi_svm", "MILES": "miles", "SetKernelSVM": "set_kernel_svm"}
+
+__all__ = [*_HOME]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

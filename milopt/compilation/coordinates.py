@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from milopt.compilation.compiled import Compiled, Point, row_blocks, split_cones
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import Whitening
-from milopt.compilation.quadratic import Piece, Quadratic, Vector
+from milopt.compilation.quadratic import Piece, Quadratic, Vector, weighted
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
 from milopt.declaration.sparse import stacked
@@ -63,13 +63,13 @@ class Coordinates(Compiled):
             if used.size:
                 q[span] += whitening.rows(used).T @ o.p[k][used]
             if o.ridge[k]:
-                pieces.append(_ridge(span, o.ridge[k], width))
+                pieces.append(Piece(_unit(span, width), np.full(whitening.rank, o.ridge[k])))
         for square in o.squares:
             rows = self._flat(square.rows)
             offset = square.rows.g
-            weighted = square.weight * offset if square.weight.ndim == 1 else square.weight @ offset
-            q += rows.T @ weighted
-            constant += 0.5 * float(offset @ weighted)
+            pull = weighted(square.weight, offset)
+            q += rows.T @ pull
+            constant += 0.5 * float(offset @ pull)
             pieces.append(Piece(rows, square.weight))
         return q, constant, Quadratic(width, tuple(pieces))
 
@@ -138,7 +138,7 @@ class Coordinates(Compiled):
             size = block.count
             if block.space is not None:
                 span = slice(int(self.starts[block.space]), int(self.starts[block.space + 1]))
-                matrices.append(_ridge(span, 1.0, int(self.starts[-1])).rows)
+                matrices.append(_unit(span, int(self.starts[-1])))
                 rank = span.stop - span.start
                 offsets.append(np.zeros(rank))
                 row_of.append(np.full(rank, -1, dtype=np.intp))
@@ -148,10 +148,10 @@ class Coordinates(Compiled):
         return np.concatenate(row_of).astype(np.intp), stacked(matrices), np.concatenate(offsets), blocks
 
 
-def _ridge(span: slice, weight: float, width: int) -> Piece:
+def _unit(span: slice, width: int) -> sp.csr_array:
+    """Rows that pick a span of columns."""
     count = span.stop - span.start
-    rows = sp.csr_array((np.ones(count), np.arange(span.start, span.stop), np.arange(count + 1)), shape=(count, width))
-    return Piece(rows, np.full(count, weight))
+    return sp.csr_array((np.ones(count), np.arange(span.start, span.stop), np.arange(count + 1)), shape=(count, width))
 
 
 def _columns_of(matrix: sp.csr_array, rows: Index) -> Index:

@@ -47,7 +47,7 @@ def curvature(form: EvaluationForm, flat: StandardForm) -> Curvature:
         return Curvature(True, 0.0)
     smallest = smallest_eigenvalue(flat)
     scale = max(1.0, float(np.max(np.abs(flat.P.diagonal), initial=0.0)))
-    return Curvature(smallest >= -1e-9 * scale, smallest, terms)
+    return Curvature(smallest >= -1e-15 * flat.n * scale, smallest, terms)
 
 
 def smallest_eigenvalue(flat: StandardForm) -> float:
@@ -67,7 +67,7 @@ def is_semidefinite(weight: npt.NDArray[np.float64]) -> bool:
     """Whether a weight (diagonal as a vector, or a matrix) has no negative eigenvalue beyond rounding."""
     if weight.ndim == 1:
         return bool((weight >= 0).all())
-    shift = 1e-12 * max(float(np.trace(weight)) / max(len(weight), 1), float(np.max(np.abs(weight), initial=0.0)))
+    shift = 1e-14 * max(float(np.trace(weight)) / max(len(weight), 1), float(np.max(np.abs(weight), initial=0.0)))
     try:
         np.linalg.cholesky(weight + shift * len(weight) * np.eye(len(weight)))
     except np.linalg.LinAlgError:

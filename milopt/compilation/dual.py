@@ -20,13 +20,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.compiled import Compiled, Point
+from milopt.compilation.curvature import is_semidefinite
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
 from milopt.declaration.sparse import widened
-from milopt.errors import UnsupportedError
+from milopt.errors import ConvexityError, UnsupportedError
 
 
 def dual_refusal(form: EvaluationForm) -> str | None:
@@ -134,9 +135,11 @@ class Dual(Compiled):
             if own_rows and used.size >= e.shape[0] and not p.any():
                 unit = sp.csr_array(sp.eye_array(e.shape[0], format="csr"))
                 product = space.reduced(self.source.rows.E[k], self.active)
+                _check_kernel(space, product)
                 pieces.append(Piece(widened(unit, self._width), product if ridge == 1 else product / ridge))
             elif used.size:
                 gram = space.gram(used, used) / ridge
+                _check_kernel(space, gram)
                 pieces.append(Piece(widened(sp.csr_array(e[:, used].T), self._width), (gram + gram.T) / 2))
                 target = pieces[-1].weight @ p[used]
                 linear -= pieces[-1].rows.T @ target
@@ -214,6 +217,13 @@ class Dual(Compiled):
         low = np.isfinite(s.lower[j])
         base = np.where(low, s.lower[j], s.upper[j])
         primal[j] = base + np.where(low, np.maximum(distance, 0.0), np.minimum(distance, 0.0))
+
+
+def _check_kernel(space: KernelSpace, gram: npt.NDArray[np.float64]) -> None:
+    if not space.is_known_semidefinite and not is_semidefinite(gram):
+        smallest = float(np.linalg.eigvalsh(gram)[0])
+        if smallest < -1e-9 * float(np.abs(gram).max(initial=0.0)):
+            raise ConvexityError(space.indefinite(gram))
 
 
 def _is_definite(weight: npt.NDArray[np.float64]) -> bool:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows, stack
 from milopt.compilation.standard_form import ColumnBlock, Cone
 from milopt.declaration.leaves import Function, Points
@@ -177,11 +177,6 @@ class EvaluationForm:
         longer.__dict__["group"] = np.concatenate([self.group, np.where(block.group >= 0, block.group + last, -1)])
         return longer
 
-    @property
-    def has_balls(self) -> bool:
-        """Whether a function's norm is constrained or minimised by a cone."""
-        return any(block.space is not None for block in self.blocks)
-
     def value(self, x: Vector, evaluations: tuple[Vector, ...], norms_squared: tuple[float, ...]) -> float:
         """The objective at a point, given each function's values at its points and its squared norm."""
         o = self.objective
@@ -190,5 +185,5 @@ class EvaluationForm:
             total += float(p @ values) + 0.5 * ridge * norm
         for square in o.squares:
             r = square.rows.value(x, evaluations)
-            total += 0.5 * float(r @ (square.weight * r if square.weight.ndim == 1 else square.weight @ r))
+            total += 0.5 * float(r @ weighted(square.weight, r))
         return total

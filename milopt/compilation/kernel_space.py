@@ -9,7 +9,9 @@ import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import Index, Space
 from milopt.compilation.quadratic import Matrix, Vector
+from milopt.declaration.kernels import RBF, Linear, Polynomial
 from milopt.declaration.leaves import Points
+from milopt.errors import ConvexityError
 
 
 class KernelSpace:
@@ -25,6 +27,17 @@ class KernelSpace:
         self._blocks: list[Matrix] = []
         self._starts = np.zeros(1, dtype=np.intp)
         self._reduced = Reduced(sp.csr_array((0, self.count)), np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
+
+    @property
+    def is_known_semidefinite(self) -> bool:
+        """Whether the kernel is positive semidefinite by what it is."""
+        return isinstance(self.function.kernel, (RBF, Linear, Polynomial))
+
+    def indefinite(self, gram: Matrix) -> str:
+        """The sentence for a kernel that is not positive semidefinite."""
+        smallest = float(np.linalg.eigvalsh((gram + gram.T) / 2)[0])
+        where = f"smallest eigenvalue {smallest:.4g} on the points used"
+        return f"The kernel of {self.function.name!r} is not positive semidefinite: {where}."
 
     def touch(self, index: Index) -> None:
         """Make sure that these points have their rows."""
@@ -155,6 +168,12 @@ class Whitening:
         order = pivots[: new.size] - 1
         fresh = np.zeros((new.size, rank))
         fresh[order] = np.tril(triangle)[:, :rank]
+        dropped = order[rank:]
+        if dropped.size and not self.space.is_known_semidefinite:
+            part = np.ix_(dropped, dropped)
+            rest = square[part] - old[dropped] @ old[dropped].T - fresh[dropped] @ fresh[dropped].T
+            if np.abs(rest).max() > 1e-8 * scale:
+                raise ConvexityError(self.space.indefinite(square))
         top = np.hstack([self.factor, np.zeros((self.points.size, rank))])
         self.factor = np.vstack([top, np.hstack([old, fresh])])
         self.place[new] = np.arange(self.points.size, self.points.size + new.size)

@@ -17,6 +17,11 @@ Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
 
+def weighted(weight: Vector | Matrix, values: Vector) -> Vector:
+    """W values, for a diagonal W given as a vector or a matrix W."""
+    return np.asarray(weight * values if weight.ndim == 1 else weight @ values)
+
+
 @dataclass(frozen=True)
 class Piece:
     """`x' R' W R x`: R is sparse (k x n); W is a diagonal given as a vector (k) or a symmetric matrix (k x k)."""
@@ -26,9 +31,7 @@ class Piece:
 
     def times(self, x: Vector) -> Vector:
         """R'WR x."""
-        inner = self.rows @ x
-        weighted = self.weight * inner if self.weight.ndim == 1 else self.weight @ inner
-        return np.asarray(self.rows.T @ weighted)
+        return np.asarray(self.rows.T @ weighted(self.weight, self.rows @ x))
 
 
 @dataclass(frozen=True)

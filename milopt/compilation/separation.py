@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.compiled import row_blocks
 from milopt.compilation.evaluation_form import EvaluationForm, Index, Square
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows, stack
 from milopt.compilation.standard_form import ColumnBlock, Cone
 
@@ -27,7 +27,7 @@ class StrictGroup:
 
     def times(self, values: Vector) -> Vector:
         """W^-1 values."""
-        return np.asarray(self.inverse * values if self.inverse.ndim == 1 else self.inverse @ values)
+        return weighted(self.inverse, values)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 For the evaluation form  min 1/2 x'Px + q'x (+ functions)  s.t.  s = A x + E f + g in K,  l <= x <= u  at (x, f, z):
 
-    primal = max(dist(s, K), bound violations) / (1 + max(|g|, |finite bounds|))
-    dual   = max(|P x + q - A'z| where no bound takes it, ||c f + p - E'z|| in f's space, dist(z, K*)) / (1 + |q|)
+    primal = max of  dist(s_i, K_i) / (1 + |g_i|)  over rows and of  violation / (1 + |bound|)  over bounds
+    dual   = max of  |P x + q - A'z|_j / (1 + |q_j|)  where no bound takes it, of  ||c f + p - E'z|| / (1 + |p|)  in f's
+             space, and of  (||w|| - t) / (1 + |t|)  for the multiplier (t, w) of a second-order cone
     gap    = |primal value - dual value| / (1 + |primal value|)
 
-The norms are infinity norms. All three at most `tolerance`: to that tolerance the point is optimal.
+Each residual is divided by 1 + the size of its own data, so that a large number elsewhere forgives nothing. A
+second-order cone is one row: ||v|| - t, with the largest of its offsets. Negative multipliers of inequalities count as
+0. All three at most `tolerance`: to that, the point is optimal.
 """
 
 from __future__ import annotations
@@ -19,12 +22,15 @@ import numpy as np
 from milopt.compilation.compiled import Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.quadratic import Vector, weighted
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Scaled residuals of a point; see the module. For an integer program `gap` is the MIP gap and `dual` is 0."""
+    """Scaled residuals of a point; see the module.
+
+    For an integer program `gap` is the distance to the solver's own bound, which cannot be recomputed, and `dual` is 0.
+    """
 
     primal: float
     dual: float
@@ -66,83 +72,93 @@ def evaluate(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point) 
 def certify(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, worth: Evaluated) -> Certificate:
     """The certificate of a primal-dual point."""
     z = point.z if point.z is not None else np.zeros(form.rows.count)
-    x, s = point.x, worth.rows
+    z = np.where(form.inequality, np.maximum(z, 0.0), z)
     norms = [np.sqrt(max(0.0, float(a @ v))) for a, v in zip(point.coefficients, worth.evaluations, strict=True)]
-    violation = max(_outside(form, s, norms), _outside_bounds(form, x))
-    gradient, pulls, linear_scale = _gradient(form, point, worth)
+    primal, violation = _primal(form, point.x, worth.rows, norms)
+    gradient, pulls, linear = _gradient(form, point, worth)
     residual = gradient - form.rows.A.T @ z
     plus = np.where(np.isfinite(form.lower), np.maximum(residual, 0.0), 0.0)
     minus = np.where(np.isfinite(form.upper), np.maximum(-residual, 0.0), 0.0)
-    stationarity = _inf(residual - plus + minus)
+    dual = _inf((residual - plus + minus) / (1.0 + np.abs(linear.columns)))
     tails: list[float] = []
     for k, (space, pull) in enumerate(zip(spaces, pulls, strict=True)):
-        rest = space.norm(pull - form.rows.E[k].T @ z)
-        tails.append(rest)
+        tails.append(space.norm(pull - form.rows.E[k].T @ z))
         if not any(block.space == k for _, block in form.second_order):
-            stationarity = max(stationarity, rest)
-    dual = max(stationarity, _outside(form, z, tails, dual=True))
-    gap = float(gradient @ x) + float(form.rows.g @ z)
+            dual = max(dual, tails[-1] / (1.0 + linear.points[k]))
+    dual = max(dual, _outside_dual(form, z, tails))
+    gap = float(gradient @ point.x) + float(form.rows.g @ z)
     gap += sum(float(pull @ values) for pull, values in zip(pulls, worth.evaluations, strict=True))
     gap -= float(plus[plus > 0] @ form.lower[plus > 0]) - float(minus[minus > 0] @ form.upper[minus > 0])
-    return Certificate(
-        violation / (1.0 + primal_scale(form)),
-        dual / (1.0 + linear_scale),
-        abs(gap) / (1.0 + abs(worth.objective)),
-        violation,
-        worth.objective - gap,
-    )
+    return Certificate(primal, dual, abs(gap) / (1.0 + abs(worth.objective)), violation, worth.objective - gap)
 
 
 def certify_integer(form: EvaluationForm, point: Point, worth: Evaluated, bound: float | None) -> Certificate:
     """Feasibility, integrality and the MIP gap to a proved bound."""
     x = point.x
-    integrality = _inf((x - np.round(x))[form.integer])
-    violation = max(_outside(form, worth.rows, []), _outside_bounds(form, x), integrality)
+    primal, violation = _primal(form, x, worth.rows, [])
+    fraction = _inf((x - np.round(x))[form.integer])
     low = bound if bound is not None else -np.inf
     gap = (worth.objective - low) / (1.0 + abs(worth.objective)) if np.isfinite(low) else np.inf
-    return Certificate(violation / (1.0 + primal_scale(form)), 0.0, max(gap, 0.0), violation, low)
+    return Certificate(max(primal, fraction), 0.0, max(gap, 0.0), max(violation, fraction), low)
 
 
-def primal_scale(form: EvaluationForm) -> float:
-    """The size of the offsets and finite bounds."""
-    bounds = np.concatenate([form.lower, form.upper])
-    return max(_inf(form.rows.g), _inf(bounds[np.isfinite(bounds)]))
+@dataclass(frozen=True)
+class LinearSizes:
+    """The linear data that dual residuals are compared with: per column, and per function the largest."""
+
+    columns: Vector
+    points: list[float]
 
 
-def _gradient(form: EvaluationForm, point: Point, worth: Evaluated) -> tuple[Vector, list[Vector], float]:
-    """(d/dx, coefficients of d/df, size of the linear data) of the objective."""
+def _gradient(form: EvaluationForm, point: Point, worth: Evaluated) -> tuple[Vector, list[Vector], LinearSizes]:
+    """(d/dx, coefficients of d/df, sizes of the linear data) of the objective."""
     o = form.objective
     gradient, linear = o.q.copy(), o.q.copy()
     pulls = [ridge * a + p for ridge, a, p in zip(o.ridge, point.coefficients, o.p, strict=True)]
     scales = [_inf(p) for p in o.p]
     for square in o.squares:
         r, h = square.rows.value(point.x, worth.evaluations), square.rows.g
-        weigh = square.weight.__mul__ if square.weight.ndim == 1 else square.weight.__matmul__
-        weighted, offset = weigh(r), weigh(h)
-        gradient += square.rows.A.T @ weighted
+        pull, offset = weighted(square.weight, r), weighted(square.weight, h)
+        gradient += square.rows.A.T @ pull
         linear += square.rows.A.T @ offset
         for k, e in enumerate(square.rows.E):
-            pulls[k] = pulls[k] + e.T @ weighted
+            pulls[k] = pulls[k] + e.T @ pull
             scales[k] = max(scales[k], _inf(e.T @ offset))
-    return gradient, pulls, max(_inf(linear), *scales) if scales else _inf(linear)
+    return gradient, pulls, LinearSizes(linear, scales)
 
 
-def _outside(form: EvaluationForm, values: Vector, tails: Sequence[float], dual: bool = False) -> float:
-    """How far values lie outside K (or K*, where the zero cone's dual is everything)."""
-    worst = float(np.max(-values[form.inequality], initial=0.0))
-    if not dual:
-        worst = max(worst, _inf(values[form.equality]))
+def _primal(form: EvaluationForm, x: Vector, rows: Vector, norms: Sequence[float]) -> tuple[float, float]:
+    """(largest scaled violation, largest violation) of rows and bounds, given the norms of functions that end cones."""
+    wrong = np.where(form.equality, np.abs(rows), np.where(form.inequality, np.maximum(-rows, 0.0), 0.0))
+    scale = 1.0 + np.abs(form.rows.g)
     for start, block in form.second_order:
-        part = values[start : start + block.count]
-        tail = float(np.linalg.norm(part[1:]))
-        if block.space is not None:
-            tail = float(np.hypot(tail, tails[block.space]))
-        worst = max(worst, tail - float(part[0]))
+        part = rows[start : start + block.count]
+        tail = 0.0 if block.space is None else norms[block.space]
+        wrong[start] = max(0.0, float(np.hypot(np.linalg.norm(part[1:]), tail)) - float(part[0]))
+        scale[start] = scale[start : start + block.count].max()
+    below, above = np.maximum(form.lower - x, 0.0), np.maximum(x - form.upper, 0.0)
+    with np.errstate(invalid="ignore"):
+        outside = np.maximum(below / (1.0 + np.abs(form.lower)), above / (1.0 + np.abs(form.upper)))
+    scaled = max(_inf(wrong / scale), _inf(np.nan_to_num(outside)))
+    return scaled, max(_inf(wrong), _inf(below), _inf(above))
+
+
+def _outside_dual(form: EvaluationForm, z: Vector, tails: Sequence[float]) -> float:
+    """How far the multipliers of second-order cones lie outside them, each function's part shared by the cones it ends.
+
+    The tails of those cones need only sum to it, so each takes as much as it has room for: t^2 - ||w||^2.
+    """
+    cones = [(z[start : start + block.count], block.space) for start, block in form.second_order]
+    rooms = [np.sqrt(max(0.0, max(float(w[0]), 0.0) ** 2 - float(w[1:] @ w[1:]))) for w, _ in cones]
+    worst = 0.0
+    for (part, space), room in zip(cones, rooms, strict=True):
+        tail = 0.0
+        if space is not None:
+            total = sum(r for r, (_, other) in zip(rooms, cones, strict=True) if other == space)
+            tail = tails[space] * (room / total if total > 0 else 1.0)
+        outside = float(np.hypot(np.linalg.norm(part[1:]), tail)) - float(part[0])
+        worst = max(worst, outside / (1.0 + abs(float(part[0]))))
     return worst
-
-
-def _outside_bounds(form: EvaluationForm, x: Vector) -> float:
-    return max(float(np.max(form.lower - x, initial=0.0)), float(np.max(x - form.upper, initial=0.0)))
 
 
 def _inf(values: Vector) -> float:

@@ -50,9 +50,9 @@ class Outcome:
     ) -> Outcome:
         """A point with its certificate: optimal is what the certificate proves, not what the solver says."""
         termination, message = answer.termination, ""
+        feasible = PointStatus.FEASIBLE if certificate.primal <= tolerance else PointStatus.NONE
         if answer.termination is Termination.STATIONARY:
-            proved = max(certificate.primal, certificate.dual) <= tolerance
-            status = PointStatus.CERTIFIED if proved else PointStatus.FEASIBLE
+            status = PointStatus.CERTIFIED if max(certificate.primal, certificate.dual) <= tolerance else feasible
             return cls(form, termination, status, answer.raw_status, point, worth, certificate, None, answer.raw_status)
         if certificate.holds(tolerance):
             bound = certificate.bound if np.isfinite(certificate.bound) else None
@@ -62,9 +62,7 @@ class Outcome:
         if termination is Termination.OPTIMAL:
             termination = Termination.STALLED
             message = f"The solver said {answer.raw_status!r}, but the certificate does not hold: {certificate}."
-        status = PointStatus.FEASIBLE if certificate.primal <= tolerance else PointStatus.NONE
-        bound = answer.bound
-        return cls(form, termination, status, answer.raw_status, point, worth, certificate, bound, message)
+        return cls(form, termination, feasible, answer.raw_status, point, worth, certificate, answer.bound, message)
 
     @classmethod
     def without_point(cls, form: EvaluationForm, termination: Termination, raw: str, message: str) -> Outcome:

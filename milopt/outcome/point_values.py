@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.quadratic import Vector, weighted
 from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import (
     BagMax,
@@ -49,7 +49,7 @@ class PointValues:
         if isinstance(leaf, InnerAtom):
             e = self.inner(leaf)
             if isinstance(leaf, QuadForm):
-                return np.array([e @ (leaf.weight * e if leaf.weight.ndim == 1 else leaf.weight @ e)])
+                return np.array([e @ weighted(leaf.weight, e)])
             return np.array([np.linalg.norm(e, 1 if isinstance(leaf, Norm1) else 2)])
         if isinstance(leaf, (FunctionNorm, FunctionNormSquared)):
             squared = self._norm_squared(leaf)

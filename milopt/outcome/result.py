@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from milopt.compilation.evaluation_form import Index
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.quadratic import Vector, weighted
 from milopt.declaration.bags import Bags
 from milopt.declaration.blocks import kernel_times
 from milopt.declaration.expression import Expression, Leaf
@@ -165,7 +165,7 @@ class Result:
             return np.array([np.abs(self.value(leaf.inner)).sum()])
         if isinstance(leaf, QuadForm):
             e = self.value(leaf.inner)
-            return np.array([e @ (leaf.weight * e if leaf.weight.ndim == 1 else leaf.weight @ e)])
+            return np.array([e @ weighted(leaf.weight, e)])
         if isinstance(leaf, (FunctionNorm, FunctionNormSquared)):
             squared = max(0.0, self.functions[leaf.function.name].norm_squared)
             return np.array([squared if isinstance(leaf, FunctionNormSquared) else np.sqrt(squared)])

@@ -30,8 +30,9 @@ class PointStatus(Enum):
     """What is known about the point that came back."""
 
     NONE = "none"
+    """No point, or one whose rows and bounds do not hold at tolerance."""
     FEASIBLE = "feasible"
-    """A point is there; its residuals do not all hold at tolerance."""
+    """Rows and bounds hold at tolerance; dual or gap residuals do not, or the scheme had not come to its end."""
     CERTIFIED = "certified"
     """Primal, dual and gap residuals, recomputed from the program, hold at tolerance."""
 

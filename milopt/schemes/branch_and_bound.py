@@ -31,9 +31,10 @@ class Search:
     best: Outcome | None
     index: Selections
     bound: float
-    nodes: int
     history: tuple[Step, ...] = ()
     ended: Termination = Termination.OPTIMAL
+    why: str = "The search ended"
+    """Why it ended, as a sentence's beginning."""
 
 
 @dataclass(order=True)
@@ -57,6 +58,9 @@ class BranchAndBound:
             if side.atom in self._needed:
                 self._needed[side.atom][side.witness] = True
         self._tried: set[bytes] = set()
+        self._lost = np.inf
+        """The smallest bound of a node that was left without a proof: its completions stay unknown."""
+        self._unbounded = False
         self.best: Outcome | None = None
         self.best_value = np.inf
         self.best_index: Selections = {}
@@ -67,7 +71,7 @@ class BranchAndBound:
         order = count()
         heap = [_Node(-np.inf, next(order), root)]
         history: list[Step] = []
-        nodes, bound, ended = 0, -np.inf, Termination.OPTIMAL
+        nodes, bound, ended, why = 0, -np.inf, Termination.OPTIMAL, "The search ended"
         try:
             if start is not None and not clock.is_over():
                 self._restrict(start, clock)
@@ -79,6 +83,7 @@ class BranchAndBound:
                 if clock.is_over() or nodes >= self.max_nodes:
                     heapq.heappush(heap, node)
                     ended = Termination.LIMIT
+                    why = clock.why() if clock.is_over() else f"Limit of {self.max_nodes} nodes"
                     break
                 nodes += 1
                 for child in self._expand(node, clock):
@@ -86,12 +91,15 @@ class BranchAndBound:
                 history.append(Step(self._sign * self.best_value, self._sign * bound, None, clock.elapsed()))
         except KeyboardInterrupt:
             clock.interrupted = True
-            ended = Termination.LIMIT
-        if not heap and ended is Termination.OPTIMAL:
+            ended, why = Termination.LIMIT, clock.why()
+        if self._unbounded:
+            ended, why = Termination.UNBOUNDED, "A choice of witnesses leaves the objective without limit"
+        elif ended is Termination.OPTIMAL and self._lost < self.best_value:
+            ended, why = Termination.STALLED, "A node could not be proved"
+        if not heap and ended is not Termination.LIMIT:
             bound = self.best_value
-        elif self._closed(bound):
-            bound = min(bound, self.best_value)
-        return Search(self.best, self.best_index, bound, nodes, tuple(history), ended)
+        bound = min(bound, self._lost, self.best_value)
+        return Search(self.best, self.best_index, bound, tuple(history), ended, why)
 
     def _closed(self, bound: float) -> bool:
         return bool(bound >= self.best_value - 0.1 * self.tolerance * (1.0 + abs(self.best_value)))
@@ -102,7 +110,14 @@ class BranchAndBound:
         outcome = self.session.solve(clock)
         if outcome.termination is Termination.INFEASIBLE:
             return []
+        is_leaf = self._first_open(node.index) is None
+        if is_leaf and outcome.termination is Termination.UNBOUNDED:
+            self._unbounded = True
+            self._lost = -np.inf
+            return []
         bound = max(node.bound, self._bound_of(outcome))
+        if is_leaf and outcome.status is not PointStatus.CERTIFIED:
+            self._lost = min(self._lost, bound)
         if self._closed(bound):
             return []
         branch: tuple[BagMax, int] | None

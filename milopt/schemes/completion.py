@@ -19,7 +19,11 @@ from milopt.declaration.program import Program, leaves
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.status import PointStatus
 from milopt.schemes.direct import Direct
+from milopt.solving.clock import Clock
 from milopt.solving.options import Options
+
+LEAST_SECONDS = 1.0
+"""What a completion gets even when a scheme's time is up: without it the best iterate has no slacks."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Completed:
     values: dict[str, Vector]
 
 
-def complete(program: Program, values: PointValues, options: Options) -> Completed | None:
+def complete(program: Program, values: PointValues, options: Options, clock: Clock) -> Completed | None:
     """None when the rest cannot be solved."""
     from milopt.schemes.solve import automatic
 
@@ -44,7 +48,9 @@ def complete(program: Program, values: PointValues, options: Options) -> Complet
         expression = known.substituted(constraint.expression)
         if expression.terms:
             rest.subject_to(Constraint(expression, constraint.equality), name)
-    result = Direct().run(rest, automatic(rest), replace(options, time_limit=None, form="auto"))
+    left = clock.left()
+    enough = Clock(None if left is None else max(left, LEAST_SECONDS))
+    result = Direct().run(rest, automatic(rest), replace(options, form="auto"), enough)
     if result.point is not PointStatus.CERTIFIED:
         return None
     return Completed(result.objective, dict(result.values))

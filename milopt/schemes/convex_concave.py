@@ -7,14 +7,12 @@ limit; the best point is kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from milopt.compilation.analysis import witnessed
-from milopt.compilation.evaluation_form import Index
 from milopt.compilation.selection import Selections, one_hot
-from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.outcome import Outcome
@@ -22,41 +20,27 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.direct import Direct
-from milopt.schemes.scheme import Scheme
+from milopt.schemes.scheme import Scheme, at_least_one
 from milopt.schemes.start import Start, starting_witness
+from milopt.schemes.steps import Totals, differences, kept_status, named, selections
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
 
 
-def selections(values: PointValues, atoms: list[BagMax]) -> Selections:
-    """The argmax of each maximum at a point, smallest flat index first."""
-    return {atom: atom.over.argmax(values.inner(atom)) for atom in atoms}
-
-
-def kept_status(outcome: Outcome, ended: Termination) -> PointStatus:
-    """A point is certified only where the scheme came to its end: a fixed point, or a proved optimum."""
-    settled = ended in (Termination.STATIONARY, Termination.OPTIMAL)
-    return PointStatus.FEASIBLE if outcome.status is PointStatus.CERTIFIED and not settled else outcome.status
-
-
-def differences(new: Selections, old: Selections | None) -> int:
-    """How many witnesses changed."""
-    if old is None:
-        return sum(len(atom.over) for atom in new)
-    return int(sum((new[atom] != old[atom]).sum() for atom in new))
-
-
 @dataclass(frozen=True)
 class ConvexConcave(Scheme):
-    """CCP; `start` as in DESIGN: means by default, or a selection, function values, points."""
+    """CCP from a `start`: means by default, or a selection, function values, points (see `schemes.start`)."""
 
     name = "ccp"
     start: Start = None
     max_steps: int = 100
     relative_decrease: float = 1e-9
     """A step that lowers the objective by no more than this fraction ends it: its start was stationary already."""
+
+    def __post_init__(self) -> None:
+        at_least_one("max_steps", self.max_steps)
 
     def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Iterate to a fixed point."""
@@ -118,39 +102,3 @@ class ConvexConcave(Scheme):
                 history=tuple(history),
                 witnesses=named(chosen),
             )
-
-
-def named(chosen: Selections) -> dict[str, Index]:
-    """Selections by what their maxima are called; equal names are numbered."""
-    result: dict[str, Index] = {}
-    for atom, index in chosen.items():
-        name, number = atom.describe(), 2
-        while name in result:
-            name, number = f"{atom.describe()} ({number})", number + 1
-        result[name] = index
-    return result
-
-
-class Totals:
-    """Iterations and seconds over all steps."""
-
-    def __init__(self) -> None:
-        self.iterations, self.build, self.solve, self.log = 0, 0.0, 0.0, ""
-
-    def add(self, outcome: Outcome) -> None:
-        """Count a step."""
-        self.iterations += outcome.iterations
-        self.build += outcome.build_seconds
-        self.solve += outcome.solve_seconds
-        self.log += outcome.log
-
-    def into(self, outcome: Outcome) -> Outcome:
-        """The outcome with the totals of the whole scheme; its bound is the last step's alone, so it goes."""
-        return replace(
-            outcome,
-            iterations=self.iterations,
-            build_seconds=self.build,
-            solve_seconds=self.solve,
-            log=self.log,
-            bound=None,
-        )

@@ -33,12 +33,9 @@ class Direct(Scheme):
         clock = clock or Clock(options.time_limit)
         with Session(program, solver, options) as session:
             outcome = session.solve(clock)
-            step = Step(
-                -outcome.objective if program.maximizes else outcome.objective,
-                outcome.bound,
-                outcome.certificate,
-                clock.elapsed(),
-            )
+            sign = -1.0 if program.maximizes else 1.0
+            bound = None if outcome.bound is None else sign * outcome.bound
+            step = Step(sign * outcome.objective, bound, outcome.certificate, clock.elapsed())
             return assemble(
                 session.lowering,
                 session.spaces,

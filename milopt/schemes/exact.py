@@ -19,9 +19,10 @@ from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound, Search
 from milopt.schemes.ceilings import Ranges, ceilings, ranges_of
-from milopt.schemes.convex_concave import ConvexConcave, named, selections
+from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
-from milopt.schemes.scheme import Scheme
+from milopt.schemes.scheme import Scheme, at_least_one
+from milopt.schemes.steps import named, selections
 from milopt.schemes.witness_milp import witness_milp
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -35,6 +36,9 @@ class Exact(Scheme):
 
     name = "exact"
     max_nodes: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        at_least_one("max_nodes", self.max_nodes)
 
     def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """MILP if linear, bounded, and the solver takes integers; branch and bound over witnesses otherwise."""
@@ -69,7 +73,7 @@ class Exact(Scheme):
             outcome = session.solve(clock)
             bound = found.bound if found.bound is None or not program.maximizes else -found.bound
             step = Step(found.objective, found.bound, found.certificate, clock.elapsed())
-            search = Search(outcome, index, bound if bound is not None else -np.inf, 1, (step,), found.termination)
+            search = Search(outcome, index, bound if bound is not None else -np.inf, (step,), found.termination)
             return self._result(session, search, solver, options, clock)
 
     def _by_branching(
@@ -95,7 +99,7 @@ class Exact(Scheme):
         outcome = search.best
         if outcome is None or outcome.point is None:
             late = search.ended is Termination.LIMIT
-            message = f"{clock.why()} before any point." if late else "No selection of witnesses is feasible."
+            message = f"{search.why} before any point." if late else "No selection of witnesses is feasible."
             ended = Termination.LIMIT if late else Termination.INFEASIBLE
             nothing = Outcome.without_point(session.form, ended, "", message)
             return assemble(
@@ -122,8 +126,8 @@ class Exact(Scheme):
             scheme=self.name,
             termination=Termination.OPTIMAL if proved else search.ended,
             point=PointStatus.CERTIFIED if proved else PointStatus.FEASIBLE,
-            message="" if proved else f"The global bound is {sign * search.bound:.6g}, not closed yet.",
-            bound=search.bound,
+            message="" if proved else f"{search.why}; the global bound is {sign * search.bound:.6g}, not closed yet.",
+            bound=search.bound if np.isfinite(search.bound) else None,
             seconds=clock.elapsed(),
             history=search.history,
             witnesses=named(chosen),

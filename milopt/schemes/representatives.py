@@ -18,10 +18,10 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.completion import Completed, complete
-from milopt.schemes.convex_concave import Totals, differences, kept_status, named, selections
 from milopt.schemes.direct import Direct
-from milopt.schemes.scheme import Scheme
+from milopt.schemes.scheme import Scheme, at_least_one
 from milopt.schemes.start import Start, starting_witness
+from milopt.schemes.steps import Totals, differences, kept_status, named, selections
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
@@ -30,11 +30,18 @@ from milopt.solving.solver import Solver
 
 @dataclass(frozen=True)
 class Representatives(Scheme):
-    """Alternation with cycles detected and the best iterate kept."""
+    """Alternation with cycles detected and the best iterate kept.
+
+    The result's values and objective are the completed ones; its certificate and multipliers are of the iterate's own
+    subproblem, one representative a bag.
+    """
 
     name = "representatives"
     start: Start = None
     max_steps: int = 50
+
+    def __post_init__(self) -> None:
+        at_least_one("max_steps", self.max_steps)
 
     def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Alternate to a fixed point, a cycle or a limit."""
@@ -62,7 +69,7 @@ class Representatives(Scheme):
                         best = best or (np.inf, outcome, None)
                         break
                     values = PointValues(session.lowering, outcome)
-                    completed = complete(program, values, options)
+                    completed = complete(program, values, options, clock)
                     objective = completed.objective if completed is not None else values.objective()
                     new = selections(values, atoms)
                     changed = differences(new, old)

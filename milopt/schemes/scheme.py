@@ -6,10 +6,17 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from milopt.declaration.program import Program
+from milopt.errors import ParameterError
 from milopt.outcome.result import Result
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
+
+
+def at_least_one(name: str, value: object) -> None:
+    """Check a number of steps."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ParameterError(f"{name} must be an integer of at least 1, not {value!r}.")
 
 
 class Scheme(ABC):

@@ -35,6 +35,12 @@ def solve(
     **knobs: object,
 ) -> Result:
     """Solve a program; `knobs` are fields of `Options` (time_limit, tolerance, verbose, ...)."""
+    if not isinstance(program, Program):
+        raise ParameterError(f"solve takes a Program, not {type(program).__name__}.")
+    if options is not None and not isinstance(options, Options):
+        raise ParameterError(
+            f"options must be an Options object, not {type(options).__name__}; or give its fields by name."
+        )
     chosen = options or Options()
     if knobs:
         unknown = set(knobs) - set(Options.__dataclass_fields__)
@@ -44,9 +50,9 @@ def solve(
             )
         chosen = replace(chosen, **knobs)  # type: ignore[arg-type]  # Options checks the values itself
     plan = named_scheme(scheme, program)
-    tries = [solver] if isinstance(solver, (str, Solver)) else list(solver)
-    if not tries:
-        raise ParameterError("Give at least one solver.")
+    tries = [solver] if isinstance(solver, (str, Solver)) else list(solver) if isinstance(solver, (tuple, list)) else []
+    if not tries or not all(isinstance(one, (str, Solver)) for one in tries):
+        raise ParameterError(f"solver must name at least one solver, or several in order, not {solver!r}.")
     attempts: list[Attempt] = []
     result: Result | None = None
     failure: MiloptError | None = None
@@ -91,6 +97,8 @@ def named_scheme(scheme: str | Scheme | None, program: Program) -> Scheme:
 
     if isinstance(scheme, Scheme):
         return scheme
+    if scheme is not None and not isinstance(scheme, str):
+        raise ParameterError(f"scheme must be a scheme's name or a Scheme, not {scheme!r}.")
     if scheme is None:
         return ConvexConcave() if witnessed(program) else Direct()
     known: dict[str, Scheme] = {s.name: s for s in (Direct(), ConvexConcave(), Representatives(), Exact())}

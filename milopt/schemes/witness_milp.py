@@ -32,18 +32,27 @@ def witness_milp(
         low, high = ranges[atom]
         bags = atom.over
         top = bags.max(high)
-        heights[atom] = milp.variable(f"height{k}", len(bags), upper=top)
-        chosen = milp.variable(f"witness{k}", int(bags.offsets[-1]), lower=0, upper=1, integer=True)
-        choices[atom] = f"witness{k}"
+        own = _free_name(f"bag_max.{k}", program)
+        heights[atom] = milp.variable(f"{own}.height", len(bags), upper=top)
+        chosen = milp.variable(f"{own}.witness", int(bags.offsets[-1]), lower=0, upper=1, integer=True)
+        choices[atom] = f"{own}.witness"
         spread = sp.csr_array(bags.membership)
         room = spread @ top - low
-        milp.subject_to(spread @ heights[atom] <= atom.inner + room * (1 - chosen), name=f"height{k}.rows")
-        milp.subject_to(bag_sum(chosen, bags) == 1, name=f"witness{k}.one")
+        milp.subject_to(spread @ heights[atom] <= atom.inner + room * (1 - chosen), name=f"{own}.rows")
+        milp.subject_to(bag_sum(chosen, bags) == 1, name=f"{own}.one")
     objective = _replaced(program.minimized(), heights, convex_sign=+1)
     (milp.maximize if program.maximizes else milp.minimize)(-objective if program.maximizes else objective)
     for name, constraint in program.constraints.items():
         milp.subject_to(Constraint(_replaced(constraint.expression, heights, -1), constraint.equality), name=name)
     return milp, choices
+
+
+def _free_name(name: str, program: Program) -> str:
+    """The name, lengthened until nothing of the program begins with it."""
+    taken = (*program.variables, *program.functions, *program.parameters, *program.constraints)
+    while any(other.startswith(name) for other in taken):
+        name += "_"
+    return name
 
 
 def _replaced(expression: Expression, heights: dict[BagMax, Variable], convex_sign: int) -> Expression:

@@ -32,9 +32,10 @@ class Diagnosis:
 def infeasible_blocks(form: StandardForm, solver: Solver, options: Options) -> Diagnosis:
     """The blocks that cannot hold together; unconfirmed when the relaxed program, always feasible, shows none."""
     relaxed, owner = _relaxed(form)
-    if refusal(solver, relaxed) is not None:
+    able = _able(relaxed, solver)
+    if able is None:
         return Diagnosis(True, "")
-    x = _answer(relaxed, solver, options)
+    x = _answer(relaxed, able, options)
     moved = np.abs(x[form.n :]) if x is not None else np.zeros(0)
     if moved.sum() <= options.tolerance * (1.0 + float(np.max(np.abs(form.g), initial=0.0))):
         return Diagnosis(False, "The solver said infeasible, but relaxing the constraints does not confirm it.")
@@ -50,9 +51,10 @@ def infeasible_blocks(form: StandardForm, solver: Solver, options: Options) -> D
 def unbounded_blocks(form: StandardForm, solver: Solver, options: Options) -> Diagnosis:
     """The variables that run away; unconfirmed when no direction is found along which the objective falls for ever."""
     ray = recession_form(form)
-    if refusal(solver, ray) is not None:
+    able = _able(ray, solver)
+    if able is None:
         return Diagnosis(True, "")
-    d = _answer(ray, solver, options)
+    d = _answer(ray, able, options)
     if d is None or not falls(form, d):
         return Diagnosis(
             False, "The solver said unbounded, but no direction was found along which the objective falls."
@@ -62,8 +64,17 @@ def unbounded_blocks(form: StandardForm, solver: Solver, options: Options) -> Di
     return Diagnosis(True, f"The objective falls without limit along {runaways}; bound or penalise them.")
 
 
+def _able(form: StandardForm, solver: Solver) -> Solver | None:
+    """The solver itself if it takes the form, else another that does; its options are not passed on."""
+    if refusal(solver, form) is None:
+        return solver
+    from milopt.solving import registry
+
+    return next((other for other in registry.plain_solvers() if refusal(other, form) is None), None)
+
+
 def _answer(form: StandardForm, solver: Solver, options: Options) -> Vector | None:
-    engine = solver.engine(form, options)
+    engine = solver.engine(form, replace(options, extra={}, verbose=False))
     answer = engine.solve(options.time_limit)
     engine.close()
     return answer.x if answer.termination in (Termination.OPTIMAL, Termination.STALLED) else None

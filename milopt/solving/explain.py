@@ -96,6 +96,8 @@ class Case:
         if missing:
             return lack(solver, missing, self.kind)
         flat = self._flat_form(self._name(solver))
+        if flat is None and solver.recognises_patterns:
+            return self.unknown or f"it takes patterns, and this one has more than {MOST_POINTS} points to look at"
         return None if flat is None else refusal(solver, flat)
 
     def _how(self, solver: Solver) -> str:

@@ -16,6 +16,8 @@ WORTHWHILE = 4
 
 AT_ONCE = 2
 """Violated rows of one maximum that join together: fewer rounds than with one, and hardly more rows."""
+PATIENCE = 4
+"""Rounds after which twice as many join together."""
 
 
 class LazyRows:
@@ -25,12 +27,9 @@ class LazyRows:
         rows = int((form.group >= 0).sum())
         groups = int(form.group.max(initial=-1)) + 1
         worthwhile = rows > whole_up_to and rows > WORTHWHILE * groups
+        self.rounds = 0
         self.lazy = rows > groups and (worthwhile if wanted is None else wanted)
         self.active: Index = self._first(form) if self.lazy else np.arange(form.rows.count)
-
-    def fits(self, form: EvaluationForm) -> bool:
-        """Whether the active rows still mean the same rows."""
-        return bool(self.active.size == 0 or self.active.max() < form.rows.count)
 
     def violated(self, form: EvaluationForm, rows: Vector, tolerance: float) -> Index:
         """Of each maximum, its most violated rows that the engine does not have yet."""
@@ -42,10 +41,11 @@ class LazyRows:
         order = wrong[np.lexsort((rows[wrong], form.group[wrong]))]
         _, first, size = np.unique(form.group[order], return_index=True, return_counts=True)
         place = np.arange(order.size) - np.repeat(first, size)
-        return np.asarray(order[place < AT_ONCE], dtype=np.intp)
+        return np.asarray(order[place < AT_ONCE << (self.rounds // PATIENCE)], dtype=np.intp)
 
     def add(self, index: Index) -> None:
         """The engine gets these rows too."""
+        self.rounds += 1
         self.active = np.concatenate([self.active, index])
 
     def everything(self, form: EvaluationForm) -> None:

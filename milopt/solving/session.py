@@ -6,10 +6,12 @@ and counts (`rebuilds`). Every `solve` proves its answer on the whole program, l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 
+import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
@@ -22,14 +24,13 @@ from milopt.compilation.selection import Witness, Witnesses
 from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.leaves import BagMax, Parameter
 from milopt.declaration.program import Program, leaves
-from milopt.errors import ConvexityError
-from milopt.outcome.certificate import primal_scale
+from milopt.errors import ConvexityError, MiloptError
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import Termination
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import infeasible_blocks, unbounded_blocks
 from milopt.solving.engine import Answer, Change, Engine
-from milopt.solving.live_form import LiveForm
+from milopt.solving.live_form import EVERYTHING, LiveForm
 from milopt.solving.options import Options
 from milopt.solving.proof import Candidate, candidate, proved
 from milopt.solving.refusal import check, refusal
@@ -55,6 +56,7 @@ class Session:
         self.lowering = Lowering(program, witnesses, both_sides)
         self.live = LiveForm(self.lowering, self.options, solver)
         self._engine: Engine | None = None
+        self._judged_form: EvaluationForm | None = None
         self._build_seconds = perf_counter() - began
 
     @property
@@ -93,23 +95,26 @@ class Session:
 
     def set_objective(self, objective: Expression, *, maximize: bool = False) -> None:
         """Another objective for the same constraints."""
-        (self.program.maximize if maximize else self.program.minimize)(objective)
-        self.lowering.linear.register(objective)
-        self._tell(self.live.refresh_objective())
+        with self._all_or_nothing():
+            (self.program.maximize if maximize else self.program.minimize)(objective)
+            self.lowering.linear.register(objective)
+            self._tell(self.live.refresh_objective())
 
     def add_rows(self, constraint: Constraint, name: str | None = None) -> str:
         """Add a constraint block; returns its name."""
-        self.program.subject_to(constraint, name)
-        added = next(reversed(self.program.constraints))
-        self.lowering.linear.register(constraint.expression)
-        self._tell(self.live.append_block(added))
+        with self._all_or_nothing():
+            self.program.subject_to(constraint, name)
+            added = next(reversed(self.program.constraints))
+            self.lowering.linear.register(constraint.expression)
+            self._tell(self.live.append_block(added))
         return added
 
     def replace_rows(self, name: str, constraint: Constraint) -> None:
         """Put another constraint in a block's place."""
-        self.program.replace(name, constraint)
-        self.lowering.linear.register(constraint.expression)
-        self._tell(self.live.refresh_blocks([name]))
+        with self._all_or_nothing():
+            self.program.replace(name, constraint)
+            self.lowering.linear.register(constraint.expression)
+            self._tell(self.live.refresh_blocks([name]))
 
     def add_columns(
         self,
@@ -122,9 +127,10 @@ class Session:
         upper: npt.ArrayLike | None = None,
     ) -> None:
         """Add a variable block with its cost and, by constraint name, the matrix with which it enters `expression`."""
-        variable = self.program.extend(name, count, rows, cost, lower, upper)
-        self.lowering.linear.add_variable(variable)
-        self._tell(self.live.append_columns(rows))
+        with self._all_or_nothing():
+            variable = self.program.extend(name, count, rows, cost, lower, upper)
+            self.lowering.linear.add_variable(variable)
+            self._tell(self.live.append_columns(rows))
 
     def delete(self, name: str) -> None:
         """Delete a constraint block."""
@@ -143,6 +149,23 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """A change that is refused leaves program, forms and engine as they were."""
+        program = self.program
+        variables, constraints = dict(program.variables), dict(program.constraints)
+        objective, maximizes = program.objective, program.maximizes
+        try:
+            yield
+        except MiloptError:
+            program.variables, program.constraints = variables, constraints
+            (program.maximize if maximizes else program.minimize)(objective)
+            maxima = self.lowering.maxima
+            self.lowering = Lowering(program, maxima.witnesses, maxima.both_sides)
+            self.live = LiveForm(self.lowering, self.options, self.solver)
+            self._tell(EVERYTHING)
+            raise
 
     def _refresh(self, touched: Iterable[Leaf]) -> None:
         """Lower again whatever these leaves occur in."""
@@ -166,7 +189,7 @@ class Session:
         """Solve the current program within the time that is left, and prove the answer."""
         clock = clock or Clock(self.options.time_limit)
         began, spent, iterations, log = perf_counter(), 0.0, 0, ""
-        slack = 1e-2 * self.options.tolerance * (1.0 + primal_scale(self.form))
+        self._check_curvature()
         while True:
             engine = self._ready()
             start = perf_counter()
@@ -175,7 +198,7 @@ class Session:
             iterations, log = iterations + answer.iterations, log + answer.log
             clock.interrupted |= answer.interrupted
             found = candidate(self.form, self.spaces, self.live.compiled, answer)
-            change = None if clock.is_over() else self._next(answer, found, slack)
+            change = None if clock.is_over() else self._next(answer, found)
             if change is None:
                 break
             self._tell(change)
@@ -197,15 +220,24 @@ class Session:
             rebuilds=self.rebuilds,
         )
 
-    def _next(self, answer: Answer, found: Candidate | None, slack: float) -> Change | None:
+    def _next(self, answer: Answer, found: Candidate | None) -> Change | None:
         """What the engine must get before its answer is about the whole program; None when it is."""
         if found is None:
-            relaxed = self.live.rows.lazy and answer.termination is Termination.UNBOUNDED
-            # Over fewer rows a program may be unbounded; over fewer multipliers the dual may be infeasible.
-            open_dual = self.live.rows.lazy and self.live.uses_dual and answer.termination is Termination.INFEASIBLE
-            return self.live.hand_over_all() if relaxed or open_dual else None
-        violated = self.live.rows.violated(self.form, found.worth.rows, slack)
+            # Over fewer rows a program may be unbounded (its dual infeasible), or so flat that a solver breaks down.
+            settled = answer.termination is Termination.INFEASIBLE and not self.live.uses_dual
+            return self.live.hand_over_all() if self.live.rows.lazy and not settled else None
+        slack = 0.1 * self.options.tolerance
+        violated = self.live.rows.violated(self.form, found.worth.rows / (1.0 + np.abs(self.form.rows.g)), slack)
         return self.live.hand_over(violated) if violated.size else None
+
+    def _check_curvature(self) -> None:
+        """Judge the objective again whenever the form is another one; the dual, where it exists, is convex."""
+        if self._judged_form is self.form or self.live.uses_dual or Feature.NONCONVEX in self.solver.features:
+            return
+        verdict = curvature(self.form, self.live.compiled.form)
+        if not verdict.convex:
+            raise ConvexityError(f"{verdict.reason()} {self.solver.name} takes convex programs only.")
+        self._judged_form = self.form
 
     def _may_try_coordinates(self, outcome: Outcome) -> bool:
         """Whether a solver that broke down on the dual takes the same program in coordinates."""
@@ -223,10 +255,6 @@ class Session:
         if self._engine is None:
             form = self.live.compiled.form
             check(self.solver, self.live.pattern() if self.solver.recognises_patterns else form, self.program.name)
-            if not self.live.uses_dual and Feature.NONCONVEX not in self.solver.features:
-                verdict = curvature(self.form, form)
-                if not verdict.convex:
-                    raise ConvexityError(f"{verdict.reason()} {self.solver.name} takes convex programs only.")
             self._engine = self.solver.engine(form, self.options)
         return self._engine
 

@@ -5,7 +5,7 @@ A new solver is one file with a subclass and one entry point in the group `milop
     class Clarabel(Solver):
         name = "clarabel"
         features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
-        module = "clarabel"
+        package = "clarabel"
 
         def engine(self, form: StandardForm, options: Options) -> Engine: ...
 """

@@ -1,9 +1,12 @@
 """The certificate, computed again from the program's data by its definition, and what a moved point does to it.
 
-primal = violation / (1 + |offsets, finite bounds|),  dual = |P x + q - F'z - r| / (1 + |q|),  gap = |p - d| / (1 + |p|)
+primal = violation_i / (1 + |g_i|),  dual = |P x + q - F'z - r|_j / (1 + |q_j|),  gap = |p - d| / (1 + |p|), the largest
+of each, with z >= 0.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,20 +27,19 @@ def _inf(*parts: Vector) -> float:
 def _by_definition(plan: Planted, x: Vector, above: Vector, below: Vector, equal: Vector) -> tuple[float, float, float]:
     """(primal, dual, gap) of a planted program, from the mathematics alone."""
     P = np.zeros((x.size, x.size)) if plan.P is None else plan.P
-    finite = [bound[np.isfinite(bound)] for bound in (plan.lower, plan.upper)]
-    violation = max(
-        _inf(np.minimum(plan.A @ x - plan.a, 0)),
-        _inf(np.minimum(plan.b - plan.B @ x, 0)),
-        _inf(plan.E @ x - plan.e),
-        _inf(np.maximum(plan.lower - x, 0)),
-        _inf(np.maximum(x - plan.upper, 0)),
+    above, below = np.maximum(above, 0), np.maximum(below, 0)
+    low, high = np.isfinite(plan.lower), np.isfinite(plan.upper)
+    primal = max(
+        _inf(np.minimum(plan.A @ x - plan.a, 0) / (1 + np.abs(plan.a))),
+        _inf(np.minimum(plan.b - plan.B @ x, 0) / (1 + np.abs(plan.b))),
+        _inf((plan.E @ x - plan.e) / (1 + np.abs(plan.e))),
+        _inf(np.maximum(plan.lower - x, 0)[low] / (1 + np.abs(plan.lower[low]))),
+        _inf(np.maximum(x - plan.upper, 0)[high] / (1 + np.abs(plan.upper[high]))),
     )
-    primal = violation / (1 + _inf(plan.a, plan.b, plan.e, *finite))
     reduced = P @ x + plan.q - plan.A.T @ above + plan.B.T @ below - plan.E.T @ equal
     up = np.where(np.isfinite(plan.lower), np.maximum(reduced, 0), 0)
     down = np.where(np.isfinite(plan.upper), np.maximum(-reduced, 0), 0)
-    signs = max(_inf(np.minimum(above, 0)), _inf(np.minimum(below, 0)))
-    dual = max(_inf(reduced - up + down), signs) / (1 + _inf(plan.q))
+    dual = _inf((reduced - up + down) / (1 + np.abs(plan.q)))
     worth = 0.5 * x @ P @ x + plan.q @ x
     bound = -0.5 * x @ P @ x + plan.a @ above - plan.b @ below + plan.e @ equal
     bound += up[up > 0] @ plan.lower[up > 0] - down[down > 0] @ plan.upper[down > 0]
@@ -78,7 +80,7 @@ def test_moving_any_part_breaks_it(rank: int | None, part: int) -> None:
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3, 1e6])
 def test_scaling_of_the_objective_scales_residuals_with_the_data(factor: float) -> None:
-    """dual is divided by 1 + |q|, gap by 1 + |objective|: for large data both are relative."""
+    """dual is divided by 1 + |q_j|, gap by 1 + |objective|: for large data both are relative."""
     plan = planted(64, rank=8)
     program = plan.declare("scaled")
     program.minimize(factor * program.objective)
@@ -87,13 +89,15 @@ def test_scaling_of_the_objective_scales_residuals_with_the_data(factor: float) 
     with Session(program, registry.get("clarabel")) as session:
         point = Point(plan.x + move, (), factor * multipliers)
         found = certify(session.form, session.spaces, point, evaluate(session.form, session.spaces, point))
-    primal, dual, gap = _by_definition(plan, plan.x + move, plan.above, plan.below, plan.equal)
     moved = plan.x + move
+    larger = replace(plan, P=None if plan.P is None else factor * plan.P, q=factor * plan.q)
+    above, below, equal = factor * plan.above, factor * plan.below, factor * plan.equal
+    primal, dual, _ = _by_definition(larger, moved, above, below, equal)
+    gap = _by_definition(plan, moved, plan.above, plan.below, plan.equal)[2]
     assert plan.P is not None
     worth = float(0.5 * moved @ plan.P @ moved + plan.q @ moved)
-    size = _inf(plan.q)
     assert found.primal == pytest.approx(primal, rel=1e-9)
-    assert found.dual == pytest.approx(dual * (1 + size) * factor / (1 + factor * size), rel=1e-9)
+    assert found.dual == pytest.approx(dual, rel=1e-9)
     assert found.gap == pytest.approx(gap * (1 + abs(worth)) * factor / (1 + factor * abs(worth)), rel=1e-7)
 
 
@@ -115,14 +119,14 @@ def test_second_order_cone_by_definition() -> None:
         outside = residuals(1.1 * best, 13.0, c)
         assert outside.primal == pytest.approx(0.1 * radius / (1 + radius))
         thin = residuals(best, 12.0, c)
-        assert thin.dual == pytest.approx(1.0 / 13.0)
+        assert thin.dual == pytest.approx(1.0 / 13.0)  # ||c|| - t = 13 - 12, over 1 + t
         assert thin.gap == pytest.approx(2.0 / 27.0)
         inside = residuals(0.9 * best, 13.0, c)
         assert inside.primal == 0
         assert inside.dual == pytest.approx(0.0, abs=1e-14)
         assert inside.gap == pytest.approx(0.1 * 26 / (1 + 0.9 * 26))
         turned = residuals(best, 13.0, c[::-1].copy())
-        assert turned.dual == pytest.approx(9.0 / 13.0)
+        assert turned.dual == pytest.approx(max(9.0 / 4.0, 9.0 / 13.0))
 
 
 def test_hilbert_ball_by_definition() -> None:
@@ -150,7 +154,7 @@ def test_hilbert_ball_by_definition() -> None:
         assert residuals(best, length).holds(1e-9)
         assert residuals(1.2 * best, length).primal == pytest.approx(0.2 * radius / (1 + radius))
         # The gradient is -v over the points: its norm in the space must not exceed the multiplier.
-        assert residuals(best, 0.9 * length).dual == pytest.approx(0.1 * length / (1 + np.abs(v).max()))
+        assert residuals(best, 0.9 * length).dual == pytest.approx(0.1 * length / (1 + 0.9 * length))
         assert residuals(0.5 * best, length).gap == pytest.approx(
             0.5 * radius * length / (1 + 0.5 * radius * length), rel=1e-9
         )

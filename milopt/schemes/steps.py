@@ -1,0 +1,66 @@
+"""What alternating schemes share: selections at a point, how they differ, what is kept, totals over all steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from milopt.compilation.evaluation_form import Index
+from milopt.compilation.selection import Selections
+from milopt.declaration.leaves import BagMax
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import PointValues
+from milopt.outcome.status import PointStatus, Termination
+
+
+def selections(values: PointValues, atoms: list[BagMax]) -> Selections:
+    """The argmax of each maximum at a point, smallest flat index first."""
+    return {atom: atom.over.argmax(values.inner(atom)) for atom in atoms}
+
+
+def kept_status(outcome: Outcome, ended: Termination) -> PointStatus:
+    """A point is certified only where the scheme came to its end: a fixed point, or a proved optimum."""
+    settled = ended in (Termination.STATIONARY, Termination.OPTIMAL)
+    return PointStatus.FEASIBLE if outcome.status is PointStatus.CERTIFIED and not settled else outcome.status
+
+
+def differences(new: Selections, old: Selections | None) -> int:
+    """How many witnesses changed."""
+    if old is None:
+        return sum(len(atom.over) for atom in new)
+    return int(sum((new[atom] != old[atom]).sum() for atom in new))
+
+
+def named(chosen: Selections) -> dict[str, Index]:
+    """Selections by what their maxima are called; equal names are numbered."""
+    result: dict[str, Index] = {}
+    for atom, index in chosen.items():
+        name, number = atom.describe(), 2
+        while name in result:
+            name, number = f"{atom.describe()} ({number})", number + 1
+        result[name] = index
+    return result
+
+
+class Totals:
+    """Iterations and seconds over all steps."""
+
+    def __init__(self) -> None:
+        self.iterations, self.build, self.solve, self.log = 0, 0.0, 0.0, ""
+
+    def add(self, outcome: Outcome) -> None:
+        """Count a step."""
+        self.iterations += outcome.iterations
+        self.build += outcome.build_seconds
+        self.solve += outcome.solve_seconds
+        self.log += outcome.log
+
+    def into(self, outcome: Outcome) -> Outcome:
+        """The outcome with the totals of the whole scheme; its bound is the last step's alone, so it goes."""
+        return replace(
+            outcome,
+            iterations=self.iterations,
+            build_seconds=self.build,
+            solve_seconds=self.solve,
+            log=self.log,
+            bound=None,
+        )

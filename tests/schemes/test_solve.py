@@ -1,0 +1,94 @@
+"""What `solve` refuses, and what a scheme keeps of a refused change or a limit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import milopt
+from milopt import ConvexConcave, Exact, Program, Representatives, norm1
+from milopt.errors import ConvexityError, DeclarationError, MiloptError, ParameterError
+from milopt.solving.session import Session
+
+
+def _maximum() -> Program:
+    program = Program("maximum")
+    x = program.variable("x", 2, lower=0, upper=[3.0, 1.0])
+    program.maximize(x.sum())
+    return program
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"options": {"time_limit": 3}}, {"scheme": 3}, {"solver": 3}, {"solver": ()}, {"solver": ("highs", 3)}],
+    ids=str,
+)
+def test_arguments_of_the_wrong_kind_get_one_sentence(arguments: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=r"^\w.*\.$"):
+        milopt.solve(_maximum(), **arguments)  # type: ignore[arg-type]  # that is what is tested
+
+
+def test_only_programs_are_solved() -> None:
+    with pytest.raises(ParameterError, match="solve takes a Program"):
+        milopt.solve(3)  # type: ignore[arg-type]  # that is what is tested
+
+
+@pytest.mark.parametrize("scheme", [ConvexConcave, Representatives])
+def test_schemes_make_at_least_one_step(scheme: type) -> None:
+    with pytest.raises(ParameterError, match="max_steps"):
+        scheme(max_steps=0)
+    with pytest.raises(ParameterError, match="max_nodes"):
+        Exact(max_nodes=0)
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "native"])
+def test_bounds_have_the_declared_sense(solver: str) -> None:
+    result = milopt.solve(_maximum(), solver)
+    assert result.objective == pytest.approx(4.0)
+    assert result.bound == pytest.approx(4.0)
+    assert result.history[0].bound == pytest.approx(4.0)
+
+
+def test_refused_changes_leave_the_session_as_it_was() -> None:
+    program = Program("linear")
+    x = program.variable("x", 3, lower=0, upper=1)
+    program.minimize(-x.sum())
+    program.subject_to(x[0] + x[1] <= 1, name="pair")
+    with Session(program, milopt.get("highs")) as session:
+        assert session.solve().objective == pytest.approx(-2.0)
+        with pytest.raises(ConvexityError):
+            session.add_rows(norm1(x) >= 1, name="bad")
+        with pytest.raises(ConvexityError):
+            session.replace_rows("pair", norm1(x) >= 1)
+        with pytest.raises(MiloptError):
+            session.add_columns("y", 2, {"pair": np.ones((5, 3))}, cost=-1.0, lower=0, upper=1)
+        with pytest.raises(ConvexityError):
+            session.set_objective(-1.0 * norm1(x))
+        assert list(program.constraints) == ["pair"]
+        assert list(program.variables) == ["x"]
+        assert session.solve().objective == pytest.approx(-2.0)
+        session.add_rows(x.sum() <= 1.5, name="bad")
+        assert session.solve().objective == pytest.approx(-1.5)
+
+
+def test_a_changed_offset_keeps_the_model_of_a_persistent_solver() -> None:
+    program = Program("offset")
+    x = program.variable("x", 3, lower=0)
+    room = program.parameter("room", 2)
+    room.value = np.array([1.0, 2.0])
+    program.minimize(np.array([-1.0, -2.0, 1.0]) @ x)
+    program.subject_to(np.array([[1.0, 1.0, -1.0], [1.0, -1.0, 0.0]]) @ x <= room, name="rows")
+    program.subject_to(x.sum() <= 3, name="total")
+    with Session(program, milopt.get("highs")) as session:
+        for value in ([1.0, 2.0], [2.0, 0.5], [0.0, 0.0]):
+            session.set_parameter(room, np.array(value))
+            assert session.solve().objective == pytest.approx(milopt.solve(program, "clarabel").objective, abs=1e-7)
+        assert session.rebuilds == 0
+
+
+def test_a_name_is_not_taken_by_a_refused_block() -> None:
+    program = Program("names")
+    x = program.variable("x", 2, lower=0)
+    with pytest.raises(DeclarationError):
+        program.subject_to(x >= np.zeros(3), name="rows")
+    program.subject_to(x >= 0, name="rows")
