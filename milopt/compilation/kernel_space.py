@@ -90,6 +90,8 @@ class KernelSpace:
     def _between(self, left: sp.csr_array, right: sp.csr_array) -> Matrix:
         """E K G' for combinations E and G of points."""
         points = np.unique(left.indices).astype(np.intp)
+        if not points.size:
+            return np.zeros((left.shape[0], right.shape[0]))
         self.touch(points)
         others = np.unique(right.indices).astype(np.intp)
         if 2 * others.size < self.count:

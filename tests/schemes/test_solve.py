@@ -92,3 +92,13 @@ def test_a_name_is_not_taken_by_a_refused_block() -> None:
     with pytest.raises(DeclarationError):
         program.subject_to(x >= np.zeros(3), name="rows")
     program.subject_to(x >= 0, name="rows")
+
+
+@pytest.mark.parametrize("solver", ["auto", "highs", "clarabel", "ecos", "native"])
+def test_a_function_that_is_never_evaluated_is_zero(solver: str) -> None:
+    program = Program("idle function")
+    f = program.function("f", milopt.RBF(1.0))
+    program.minimize(f.norm_squared())
+    result = milopt.solve(program, solver).require_certified()
+    assert result.objective == 0
+    assert result.functions["f"](np.ones((2, 3))).tolist() == [0.0, 0.0]
