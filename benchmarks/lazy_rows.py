@@ -1,6 +1,6 @@
 """A linear program with 3000 epigraph rows, solved again after its objective changed: milopt against cvxpy.
 
-The weak learner over the 1-norm ball (FORMULATIONS 2.1) with the witnesses of the positive bags held:
+The weak learner of boosting over the 1-norm ball, with the witnesses of the positive bags held:
 
     min  sum_{I-} d_i max_{x in B_i} f(x) - sum_{I+} d_i f(x_i*)   s.t.  f = sum_z a_z K(z, .),  ||a||_1 <= 1
 

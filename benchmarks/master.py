@@ -2,7 +2,7 @@
 
     min  gamma   s.t.  sum_i y_i d_i h_t(B_i) <= gamma  (t = 1..T),  1'd = 1,  0 <= d <= 1/(nu m)
 
-(FORMULATIONS 1.3) for m = 200 bags of 7 instances with 100 features, measured at T = 51..100. The hypotheses are those
+for m = 200 bags of 7 instances with 100 features, measured at T = 51..100. The hypotheses are those
 of boosting with one-hot atoms, h(B) = +-max_{x in B} K(z, x): each round the atom and sign whose edge at the last d is
 largest. Both sides solve the same masters; milopt's time contains the certificate of every answer.
 """

@@ -22,6 +22,8 @@ from milopt.solving.options import Options
 
 Index = npt.NDArray[np.intp]
 
+DUAL, PRIMAL = 1, 4
+"""HiGHS's numbers for its simplex methods."""
 PATIENCE = 0.5
 """Seconds for which a warm simplex runs without being asked about Ctrl-C."""
 FEW_COEFFICIENTS = 2000
@@ -46,6 +48,8 @@ class HighsModel:
         self.options = options
         self.log: list[str] = []
         self._stop = self.interrupted = False
+        self._keeps_feasible = False
+        """The last change left the basis primal feasible: the primal simplex goes on from it, else the dual one."""
         self._build(form)
 
     # -- edits ---------------------------------------------------------------------------------------------------
@@ -64,6 +68,7 @@ class HighsModel:
             What.COLUMNS_ADDED: self._add_columns,
         }.get(change.what)
         index = np.zeros(0, dtype=np.intp) if change.index is None else change.index
+        self._keeps_feasible = change.what in (What.LINEAR, What.COLUMNS_ADDED)
         if edit is not None and edit(form, index):
             self.form = form
             return True
@@ -239,6 +244,8 @@ class HighsModel:
     def _run_warm(self, time_limit: float | None) -> None:
         """A warm simplex is mostly done before anyone could press Ctrl-C; else it asks back at every iteration."""
         highs = self._highs
+        if "simplex_strategy" not in self.options.extra:
+            self.set_option("simplex_strategy", PRIMAL if self._keeps_feasible else DUAL)
         if time_limit is None or time_limit > PATIENCE:
             self.set_option("time_limit", highs.getRunTime() + PATIENCE)
         with noted_interrupt(self._request_stop):

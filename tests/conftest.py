@@ -40,7 +40,7 @@ def data_set() -> Callable[[str], DataSet]:
 
 @pytest.fixture(scope="session")
 def golden_bags() -> tuple[Bags, np.ndarray]:
-    """The six hand-made bags of FORMULATIONS 15 (Gaussian kernel with s = 0.5), labels +,-,+,-,+,-."""
+    """Six hand-made bags with known optima (Gaussian kernel with s = 0.5), labels +,-,+,-,+,-."""
     instances = [
         *[(0, 0), (2, 2)],
         *[(0, 1), (1, 0)],

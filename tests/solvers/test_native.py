@@ -129,7 +129,7 @@ def test_singular_hessian_is_a_minimum_or_a_fall_without_end() -> None:
 
 
 def test_odm_on_the_bag_means_of_the_golden_fixture() -> None:
-    """FORMULATIONS 15: lambda = 16, theta = mu = .5, Gaussian kernel s = .5 on bag means."""
+    """Known values: lambda = 16, theta = mu = .5, Gaussian kernel s = .5 on bag means."""
     bags = [
         [(0, 0), (2, 2)],
         [(0, 1), (1, 0)],
