@@ -26,7 +26,7 @@ from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-from milopt.declaration.sparse import widened
+from milopt.declaration.sparse import scaled_rows, widened
 from milopt.errors import ConvexityError, UnsupportedError
 
 
@@ -153,13 +153,16 @@ class Dual(Compiled):
 
     def _pull(self, columns: Index) -> sp.csr_array:
         """A_j'z + r+_j - r-_j for some columns, over the dual's columns."""
+        main = widened(sp.csr_array(self._A[:, columns].T), self._width)
+        if not self._low.size and not self._high.size:
+            return main
         low, high = np.searchsorted(self._low, columns), np.searchsorted(self._high, columns)
         has_low, has_high = np.isin(columns, self._low), np.isin(columns, self._high)
         at = np.concatenate([self._rows + low[has_low], self._rows + self._low.size + high[has_high]])
         data = np.concatenate([np.ones(has_low.sum()), -np.ones(has_high.sum())])
         place = np.concatenate([np.flatnonzero(has_low), np.flatnonzero(has_high)])
         extra = sp.csr_array((data, (place, at)), shape=(columns.size, self._width))
-        return sp.csr_array(widened(sp.csr_array(self._A[:, columns].T), self._width) + extra)
+        return sp.csr_array(main + extra)
 
     def _constraints(self) -> tuple[tuple[RowBlock, ...], sp.csr_array, Vector]:
         """q_j - A_j'z - r+_j + r-_j in {0} or R+, block by block; with the other sign for an upper bound alone."""
@@ -179,7 +182,7 @@ class Dual(Compiled):
         self._row_columns = np.concatenate(chosen)
         index = self._row_columns
         sign = np.where(self._inequality[index] & ~np.isfinite(s.lower[index]), -1.0, 1.0)
-        F = sp.csr_array(sp.diags_array(-sign) @ self._pull(index)) if index.size else sp.csr_array((0, self._width))
+        F = scaled_rows(self._pull(index), -sign) if index.size else sp.csr_array((0, self._width))
         return tuple(blocks), F, sign * s.q[index]
 
     def _columns(self) -> tuple[ColumnBlock, ...]:
