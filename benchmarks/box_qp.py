@@ -1,7 +1,8 @@
 """native against Clarabel on box QPs, both sides in one run and both through milopt: time, projected gradient, ratio.
 
 First flat programs, each solved by a new engine: the MIORDM dual  P = [[Q + cI, -Q], [-Q, Q + (c/mu)I]],  delta >= 0,
-and generic box QPs; splitting P and proving it convex is counted for native, building its own model for Clarabel. Then the MIORDM dual as a model author declares it, through `milopt.solve`: lowering, curvature check,
+and generic box QPs; splitting P and proving it convex is counted for native, building its own model for Clarabel.
+Then the MIORDM dual as a model author declares it, through `milopt.solve`: lowering, curvature check,
 certificate and polish too. Times are medians of processor time; KKT is the largest entry of x - clip(x - gradient).
 """
 
