@@ -175,6 +175,11 @@ class EvaluationForm:
         longer.__dict__["rows"] = stack([self.rows, block.rows])
         longer.__dict__["starts"] = np.append(self.starts, self.starts[-1] + block.count)
         longer.__dict__["group"] = np.concatenate([self.group, np.where(block.group >= 0, block.group + last, -1)])
+        ones, cone = np.ones(block.count, dtype=bool), block.cone
+        longer.__dict__["equality"] = np.concatenate([self.equality, ones & (cone is Cone.ZERO)])
+        longer.__dict__["inequality"] = np.concatenate([self.inequality, ones & (cone is Cone.NONNEGATIVE)])
+        mine = ((int(self.starts[-1]), block),) if cone is Cone.SECOND_ORDER else ()
+        longer.__dict__["second_order"] = (*self.second_order, *mine)
         return longer
 
     def value(self, x: Vector, evaluations: tuple[Vector, ...], norms_squared: tuple[float, ...]) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -97,9 +99,9 @@ class Linear:
 
     def split(self, expression: Expression) -> tuple[Rows, list[tuple[Atom, Coefficient]]]:
         """The affine part as rows, and the atoms with their coefficients."""
-        count = expression.size
-        rows = Rows.zero(count, self.width, self.point_counts)
-        A, E, g = rows.A, list(rows.E), expression.constant.copy()
+        counts, g = self.point_counts, expression.constant.copy()
+        columns: list[sp.csr_array] = []
+        points: list[list[sp.csr_array]] = [[] for _ in counts]
         atoms: list[tuple[Atom, Coefficient]] = []
         for leaf, coefficient in expression.terms:
             if isinstance(leaf, Atom):
@@ -107,7 +109,7 @@ class Linear:
                 continue
             matrix = coefficient.value()
             if isinstance(leaf, Variable):
-                A = added(A, placed(matrix, self._start[id(leaf)], self.width))
+                columns.append(placed(matrix, self._start[id(leaf)], self.width))
             elif isinstance(leaf, Parameter):
                 g += matrix @ leaf.current()
             elif isinstance(leaf, Evaluation):
@@ -115,11 +117,12 @@ class Linear:
                 if place is None:
                     start = self._start[id(leaf.function.coefficients)]
                     dense = matrix @ self._dictionary_kernel(leaf.function, leaf.points)
-                    A = added(A, placed(csr(dense), start, self.width))
+                    columns.append(placed(csr(dense), start, self.width))
                 else:
                     start = self._point_start(leaf.function, leaf.points)
-                    E[place] = added(E[place], placed(matrix, start, self.point_counts[place]))
-        return Rows(A, tuple(E), g), atoms
+                    points[place].append(placed(matrix, start, counts[place]))
+        E = tuple(_total(parts, g.size, n) for parts, n in zip(points, counts, strict=True))
+        return Rows(_total(columns, g.size, self.width), E, g), atoms
 
     def inner(self, atom: BagMax | InnerAtom) -> Rows:
         """The affine rows inside an atom, lowered once unless a parameter is in them."""
@@ -164,3 +167,8 @@ class Linear:
                 return start
             start += known.shape[0]
         raise KeyError(function.name)
+
+
+def _total(parts: list[sp.csr_array], rows: int, width: int) -> sp.csr_array:
+    """The sum of the parts; zero without any."""
+    return reduce(added, parts) if parts else sp.csr_array((rows, width))

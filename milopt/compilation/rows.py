@@ -31,11 +31,6 @@ class Rows:
         """No rows at all."""
         return cls(sp.csr_array((0, columns)), tuple(sp.csr_array((0, n)) for n in points), np.zeros(0))
 
-    @classmethod
-    def zero(cls, count: int, columns: int, points: Sequence[int]) -> Rows:
-        """So many rows that are identically zero."""
-        return cls(sp.csr_array((count, columns)), tuple(sp.csr_array((count, n)) for n in points), np.zeros(count))
-
     def left(self, matrix: sp.csr_array) -> Rows:
         """matrix @ rows."""
         return Rows(csr(matrix @ self.A), tuple(csr(matrix @ e) for e in self.E), np.asarray(matrix @ self.g))
