@@ -30,7 +30,7 @@ if __name__ == "__main__":
     bags = [np.vstack([rng.normal(0, 0.8, (4, 2)), rng.normal(2 * (sign > 0), 0.4, (1, 2))]) for sign in y]
     program = PeakAndMean().program(bags[:30], y[:30])
     print(program.summary())
-    for solver in ("highs", "clarabel", "ecos"):
+    for solver in ("highs", "clarabel", "cvxpy:HIGHS"):
         print(solve(program, solver))
     model = PeakAndMean(solver="highs").fit(bags[:30], y[:30])
     weights = model.result_.values["f.coefficients"]

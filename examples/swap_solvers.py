@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt import RBF, solve
-from milopt.errors import UnsupportedError
+from milopt.errors import MiloptError
 from milopt.models.miles import MILES
 from milopt.models.set_kernel_svm import SetKernelSVM
 
@@ -22,7 +22,7 @@ for model in (MILES(lam=0.3, kernel=RBF(s=0.3)), SetKernelSVM(C=10.0, kernel=RBF
     for solver in ("highs", "clarabel", "ecos", "libsvm", "cvxpy:CLARABEL", "pyomo:highs"):
         try:
             result = solve(program, solver)
-        except UnsupportedError as refusal:
+        except MiloptError as refusal:
             print(f"  {solver:15} {refusal}")
         else:
             print(f"  {solver:15} {result.objective:.8f}  {result.certificate}  {result.seconds.total:.3f} s")
