@@ -97,7 +97,7 @@ class ConvexConcave(Scheme):
                 scheme=self.name,
                 termination=ended,
                 point=kept_status(last, ended),
-                message=message,
+                message=totals.noted(message),
                 seconds=clock.elapsed(),
                 history=tuple(history),
                 witnesses=named(chosen),

@@ -106,7 +106,7 @@ class Representatives(Scheme):
                 scheme=self.name,
                 termination=ended,
                 point=kept_status(outcome, ended),
-                message=message,
+                message=totals.noted(message),
                 seconds=clock.elapsed(),
                 history=tuple(history),
                 witnesses=named(used),

@@ -46,6 +46,7 @@ class Totals:
 
     def __init__(self) -> None:
         self.iterations, self.build, self.solve, self.log = 0, 0.0, 0.0, ""
+        self.notes: list[str] = []
 
     def add(self, outcome: Outcome) -> None:
         """Count a step."""
@@ -53,6 +54,12 @@ class Totals:
         self.build += outcome.build_seconds
         self.solve += outcome.solve_seconds
         self.log += outcome.log
+        if outcome.status is PointStatus.CERTIFIED and outcome.message and outcome.message not in self.notes:
+            self.notes.append(outcome.message)
+
+    def noted(self, message: str) -> str:
+        """How the scheme ended, and what its steps had to say (such as a form that had to be left)."""
+        return " ".join(part for part in (message, *self.notes) if part)
 
     def into(self, outcome: Outcome) -> Outcome:
         """The outcome with the totals of the whole scheme; its bound is the last step's alone, so it goes."""

@@ -7,8 +7,12 @@ import pytest
 
 import milopt
 from milopt import ConvexConcave, Exact, Program, Representatives, norm1
+from milopt.compilation.standard_form import StandardForm
 from milopt.errors import ConvexityError, DeclarationError, MiloptError, ParameterError
+from milopt.outcome.status import PointStatus, Termination
+from milopt.solving.engine import Answer, Engine
 from milopt.solving.session import Session
+from milopt.solving.solver import Solver
 
 
 def _maximum() -> Program:
@@ -102,3 +106,34 @@ def test_a_function_that_is_never_evaluated_is_zero(solver: str) -> None:
     result = milopt.solve(program, solver).require_certified()
     assert result.objective == 0
     assert result.functions["f"](np.ones((2, 3))).tolist() == [0.0, 0.0]
+
+
+def test_a_form_that_had_to_be_left_is_told() -> None:
+    """A solver that breaks down on the dual gets coordinates, and the result says so, through a scheme too."""
+    rng = np.random.default_rng(0)
+    bags = milopt.as_bags([rng.normal(size=(3, 2)) for _ in range(6)])
+    y = np.array([1.0, -1.0] * 3)
+    model = milopt.models.MISVM(kernel=milopt.RBF(0.5))
+    result = milopt.solve(model.program(bags, y), _BreaksOnTheDual())
+    assert result.termination is Termination.STATIONARY
+    assert result.point is PointStatus.CERTIFIED
+    assert "The dual ended as 'broken'; solved in coordinates." in result.message
+    assert result.objective == pytest.approx(milopt.solve(model.program(bags, y), "clarabel").objective, rel=1e-6)
+
+
+class _BreaksOnTheDual(Solver):
+    """Clarabel, except that it gives nothing on a dual."""
+
+    name = "breaks on the dual"
+    features = milopt.get("clarabel").features
+    package = "milopt"
+
+    def engine(self, form: StandardForm, options: milopt.Options) -> Engine:
+        return _BreakingEngine(form, options)
+
+
+class _BreakingEngine(Engine):
+    def solve(self, time_limit: float | None) -> Answer:
+        if self.form.name.endswith("(dual)"):
+            return Answer(Termination.ERROR, "broken")
+        return milopt.get("clarabel").engine(self.form, self.options).solve(time_limit)
