@@ -77,7 +77,7 @@ def test_points_are_held_as_they_are() -> None:
 def test_a_kernel_that_is_none_leaves_no_coefficients_behind() -> None:
     program = Program()
     with pytest.raises(ParameterError, match="A kernel is"):
-        program.function("f", "rbf", np.eye(2))  # type: ignore[arg-type]
+        program.function("f", "rbf", np.eye(2))  # type: ignore[arg-type]  # that is what is tested
     assert not program.variables
     program.function("f", RBF(), np.eye(2))
 
@@ -197,9 +197,9 @@ def test_what_an_expression_does_not_have(program) -> None:
 def test_an_atom_of_no_expression(program) -> None:
     bags = Bags(np.eye(3), [0, 1, 3])
     with pytest.raises(DeclarationError, match="bag_max takes an expression over instances, not float"):
-        bag_max(1.0)  # type: ignore[arg-type]
+        bag_max(1.0)  # type: ignore[arg-type]  # that is what is tested
     with pytest.raises(DeclarationError, match="takes Bags as its second argument, not list"):
-        bag_max(program.variables["x"], [bags])  # type: ignore[arg-type]
+        bag_max(program.variables["x"], [bags])  # type: ignore[arg-type]  # that is what is tested
     with pytest.raises(DeclarationError, match="The weight of quad_form must be real numbers"):
         quad_form(program.variables["x"], "abc")
 

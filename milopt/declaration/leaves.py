@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TypeAlias
 
 import numpy as np
@@ -137,7 +138,7 @@ class Evaluation(Leaf):
         return f"{self.function.name}({self.size} points)"
 
 
-class Atom(Leaf):
+class Atom(Leaf, ABC):
     """A convex function of expressions; `word` is what it is called in messages."""
 
     word = "atom"
@@ -146,9 +147,9 @@ class Atom(Leaf):
         """What it is, of what."""
         return f"{self.word}({self.argument()})"
 
+    @abstractmethod
     def argument(self) -> str:
         """What it is of."""
-        raise NotImplementedError  # every atom below defines it
 
 
 class BagMax(Atom):
