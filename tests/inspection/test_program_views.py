@@ -128,6 +128,25 @@ def test_highs_alone_reads_the_same_optimum_and_names(
         assert names <= {*model.col_names_, *model.row_names_}
 
 
+@pytest.mark.parametrize("form", ["coordinates", "dual"])
+@pytest.mark.parametrize("declare", [MILES(), MISVM(C=2.0), SetKernelSVM()], ids=["MILES", "MI-SVM", "set-kernel SVM"])
+def test_an_independent_reader_of_cbf_finds_the_same_optimum_and_block_names(
+    declare: milopt.BagClassifier, form: str, data_set: DataSet
+) -> None:
+    data, y = data_set("musk1")
+    program = declare.program(data, y)
+    witnesses, expected = one_step(program)
+    text = program.to_cbf(form=form, witnesses=witnesses)
+    sign = -1.0 if form == "dual" else 1.0
+    found = beside("test_cbf").read_cbf(text).solve(solver="CLARABEL")
+    assert sign * found == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
+    flat = program.to_standard_form(form, witnesses)
+    assert all(block.name in comments for block in (*flat.columns, *flat.rows))
+    if form == "coordinates":
+        assert all(name in comments for name in ("b", "slack", "margin"))
+
+
 @pytest.mark.parametrize("declare", [misvm, lambda bags, y: ball(bags)], ids=["MI-SVM", "SOCP"])
 def test_cbf_read_back_by_an_independent_reader_has_the_same_optimum(
     declare: Callable[[Bags, np.ndarray], Program], bags: Bags, tmp_path: Path
