@@ -1,0 +1,85 @@
+"""Hyper-parameters of a model as `name=value` texts, checked against the fields of its class."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+
+from milopt.declaration.kernels import Kernel, as_kernel
+from milopt.errors import ParameterError
+from milopt.model_registry.lookup import name_of
+from milopt.model_registry.values import KERNELS, parse_value, spelled, spelled_part
+from milopt.solving.names import quoted, unknown
+
+
+def parse_settings(cls: type, items: Iterable[str]) -> dict[str, object]:
+    """Values by field from texts such as `C=10` or `kernel=rbf(s=0.1)`."""
+    return {name: _fitting(name, parse_value(text), text, default) for name, text, default in _pairs(cls, items)}
+
+
+def parse_grid(cls: type, items: Iterable[str]) -> dict[str, tuple[object, ...]]:
+    """Candidates by field from texts such as `C=0.1,1,10` or `kernel=linear,rbf(s=median)`."""
+    grid: dict[str, tuple[object, ...]] = {}
+    for name, text, default in _pairs(cls, items):
+        candidates = parse_value(f"({text},)") if text.strip() else ()
+        if not isinstance(candidates, tuple) or not candidates:
+            raise ParameterError(f"The grid of {quoted(name)} is empty: write {name}=first,second,...")
+        grid[name] = tuple(_fitting(name, value, str(value), default) for value in candidates)
+    return grid
+
+
+def spelled_settings(settings: Mapping[str, object]) -> tuple[str, ...]:
+    """The texts that `parse_settings` reads."""
+    return tuple(f"{name}={spelled(value)}" for name, value in settings.items())
+
+
+def spelled_grid(grid: Mapping[str, Iterable[object]]) -> tuple[str, ...]:
+    """The texts that `parse_grid` reads."""
+    return tuple(f"{name}={','.join(map(spelled_part, values))}" for name, values in grid.items())
+
+
+def fields_of(cls: type) -> dict[str, object]:
+    """The hyper-parameters of a model class with their defaults, its own before those of every model."""
+    return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
+
+
+def check_field(cls: type, name: str) -> None:
+    """Say which names are near, where a class has no such hyper-parameter."""
+    if name not in (known := fields_of(cls)):
+        raise unknown("hyper-parameter", name, list(known), f" in {name_of(cls)}")
+
+
+def _pairs(cls: type, items: Iterable[str]) -> list[tuple[str, str, object]]:
+    """(field, text of its value, its default) of each item."""
+    known, found = fields_of(cls), dict[str, tuple[str, str, object]]()
+    for item in items:
+        name, equals, text = item.partition("=")
+        name = name.strip()
+        if not equals:
+            raise ParameterError(f"A hyper-parameter is set as name=value, such as C=10, not as {quoted(item)}.")
+        check_field(cls, name)
+        if name in found:
+            raise ParameterError(f"{quoted(name)} is set twice: as {found[name][1]} and as {text}.")
+        found[name] = name, text, known[name]
+    return list(found.values())
+
+
+def _fitting(name: str, value: object, text: str, default: object) -> object:
+    """The value in the type that the field's default has, where the text leaves a choice."""
+    if isinstance(default, Kernel):
+        return _kernel(name, value)
+    if isinstance(default, str) and isinstance(value, Kernel):
+        return text.strip()
+    if isinstance(default, float) and type(value) is int:
+        return float(value)
+    return value
+
+
+def _kernel(name: str, value: object) -> Kernel:
+    if isinstance(value, str):
+        raise unknown("kernel", value.partition("(")[0], list(KERNELS), f" (given as {name})")
+    try:
+        return as_kernel(value)
+    except ParameterError:
+        examples = "rbf, rbf(s=0.1), rbf(s=median), linear or polynomial(degree=2)"
+        raise ParameterError(f"{name} takes a kernel, such as {examples}, not {spelled(value)}.") from None

@@ -1,0 +1,271 @@
+"""Names lead to model classes, and texts to hyper-parameters and back."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from milopt import RBF, BagClassifier, Linear, Options, Polynomial
+from milopt.declaration.kernels import CallableKernel
+from milopt.errors import DeclarationError, MiloptError, ParameterError, UnknownNameError
+from milopt.model_registry import (
+    get_model,
+    model_names,
+    name_of,
+    origin_of,
+    parse_grid,
+    parse_settings,
+    parse_value,
+    portable_name,
+    spelled,
+    spelled_grid,
+    spelled_settings,
+)
+from milopt.models import MILES, MISVM, SetKernelSVM
+
+OWN = """
+from milopt import BagClassifier, Program
+
+
+class Mine(BagClassifier):
+    width: float = 2.0
+
+    def declare(self, bags, y, weight):
+        return Program("mine")
+
+
+class Half(BagClassifier):
+    pass
+
+
+class Stranger:
+    pass
+"""
+
+
+@pytest.fixture
+def own_file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(OWN)
+    return path
+
+
+class TestNames:
+    def test_every_registered_model_is_a_classifier_that_knows_its_name(self) -> None:
+        assert {"mi-svm", "miles", "set-kernel-svm"} <= set(model_names())
+        for name in model_names():
+            assert issubclass(get_model(name), BagClassifier)
+            assert name_of(get_model(name)) == name
+
+    def test_a_typo_names_the_near_model(self) -> None:
+        with pytest.raises(UnknownNameError, match='No model is called "mils"; did you mean "miles"'):
+            get_model("mils")
+
+    def test_a_class_of_a_persons_own_file_keeps_the_name_it_was_given(self, own_file: Path) -> None:
+        name = f"{own_file}:Mine"
+        assert get_model(name)().get_params()["width"] == 2.0
+        assert name_of(get_model(name)) == name
+
+    def test_a_relative_path_is_understood_elsewhere_too(self, own_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(own_file.parent)
+        assert name_of(get_model("mine.py:Mine")) == "mine.py:Mine"
+        assert portable_name("mine.py:Mine") == f"{own_file.resolve()}:Mine"
+        assert portable_name("mi-svm") == "mi-svm"
+
+    @pytest.mark.parametrize(
+        ("within", "said"),
+        [("Stranger", "must be derived from milopt.BagClassifier"), ("Half", 'no method "declare"')],
+    )
+    def test_a_class_that_is_no_model_is_refused(self, own_file: Path, within: str, said: str) -> None:
+        with pytest.raises(DeclarationError, match=said):
+            get_model(f"{own_file}:{within}")
+
+    def test_a_class_that_nobody_asked_for_by_name_has_that_of_its_file(self) -> None:
+        class Local(MISVM):
+            pass
+
+        with pytest.raises(DeclarationError, match="Local has no name: write it at the top of a file"):
+            name_of(Local)
+        Local.__qualname__ = "Local"
+        assert name_of(Local) == f"{__file__}:Local"
+
+    def test_the_origin_changes_with_the_file_and_not_with_its_place(self, own_file: Path, tmp_path: Path) -> None:
+        first = origin_of(f"{own_file}:Mine")
+        (tmp_path / "copy.py").write_bytes(own_file.read_bytes())
+        assert origin_of(f"{tmp_path}/copy.py:Mine") == first
+        own_file.write_text(OWN + "\nedited = True\n")
+        assert origin_of(f"{own_file}:Mine") != first
+        assert origin_of("mi-svm").startswith("mi-svm of milopt ")
+
+
+VALUES = {
+    "10": 10,
+    "-0.5": -0.5,
+    "1e-3": 1e-3,
+    "inf": math.inf,
+    "-inf": -math.inf,
+    "true": True,
+    "False": False,
+    "None": None,
+    "none": None,
+    "mean": "mean",
+    "mi-svm": "mi-svm",
+    "cvxpy:SCS": "cvxpy:SCS",
+    "a/b.py:C": "a/b.py:C",
+    '"10"': "10",
+    "'rbf'": "rbf",
+    "": "",
+    "rbf": RBF(),
+    "RBF()": RBF(),
+    "rbf(s=0.1)": RBF(0.1),
+    "rbf(0.1)": RBF(0.1),
+    "rbf(s=median)": RBF("median"),
+    "linear": Linear(),
+    "polynomial(degree=2, gamma=1, coef0=1)": Polynomial(2, 1, 1),
+    "options(time_limit=10)": Options(time_limit=10),
+    "(0.1, 1)": (0.1, 1),
+    "[native, highs]": ("native", "highs"),
+    "{-1: 1, 1: 5}": {-1: 1, 1: 5},
+}
+
+
+@pytest.mark.parametrize(("text", "value"), VALUES.items())
+def test_a_text_stands_for_a_value(text: str, value: object) -> None:
+    found = parse_value(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["__import__('os').system('true')", "open(x)", "a.b", "1 + 1", "x[0]", "lambda: 1", "2j"]
+)
+def test_a_text_is_never_run(text: str) -> None:
+    assert parse_value(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rbf(s=0.1", "look at its brackets"),
+        ("(1, 2", "look at its brackets"),
+        ('"open', "look at its brackets"),
+        ("rbf(**x)", "look at its brackets"),
+        ("rbf(s=open(x))", "look at its brackets"),
+        ("{(1, 2): 3}", "look at its brackets"),
+        ("rbf(sigma=1)", 'No argument is called "sigma" in rbf'),
+        ("polynomial(degre=2)", 'No argument is called "degre" in polynomial; did you mean "degree"'),
+        ("rbf(1, s=2)", 'rbf is given "s" twice'),
+        ("rbf(1, 2)", r"rbf takes 1 arguments \(s\), not 2"),
+        ("linear(1)", r"linear takes 0 arguments \(none\), not 1"),
+        ("rbf(s=-1)", "s of RBF must be a positive number"),
+        ("polynomial(degree=0.5)", "degree of Polynomial must be an integer"),
+        ("(" * 3000, "too long"),
+        ("(" * 900, "look at its brackets"),
+    ],
+)
+def test_a_text_that_opens_like_a_value_and_is_none_says_so(text: str, said: str) -> None:
+    with pytest.raises(MiloptError, match=said):
+        parse_value(text)
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+NUMBERS = st.floats(min_value=1e-300, max_value=1e300)
+KERNELS = (
+    st.just(Linear())
+    | st.builds(RBF, st.none() | st.just("median") | NUMBERS)
+    | st.builds(Polynomial, st.integers(1, 9), NUMBERS, st.floats(0, 1e300))
+)
+OPTIONS = st.builds(Options, time_limit=st.none() | NUMBERS, verbose=st.booleans(), threads=st.integers(1, 8))
+ONE = PLAIN | KERNELS | OPTIONS
+SEVERAL = ONE | st.lists(ONE, max_size=3).map(tuple) | st.dictionaries(PLAIN, ONE, max_size=3)
+
+
+@given(SEVERAL)
+@example(("lambda", "rbf", "none", "a b", ""))
+@example("ﬁ")
+@example("mean # not a comment")
+@example("\ud800")
+def test_what_is_spelled_is_read_back_as_it_was(value: object) -> None:
+    found = parse_value(spelled(value))
+    assert found == value
+    assert type(found) is type(value)
+    assert spelled(found) == spelled(value)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_value_with_a_text_of_its_own_or_a_mistake(text: str) -> None:
+    try:
+        value = parse_value(text)
+    except MiloptError:
+        return
+    assert repr(parse_value(spelled(value))) == repr(value)
+
+
+@given(st.lists(ONE, min_size=1, max_size=4).map(tuple))
+def test_a_grid_is_read_back_as_it_was(values: tuple[object, ...]) -> None:
+    text = spelled_grid({"scheme": values})
+    assert parse_grid(MISVM, text) == {"scheme": values}
+
+
+def test_numbers_of_numpy_are_spelled_as_pythons() -> None:
+    assert spelled(np.float64(0.1)) == "0.1"
+    assert spelled(np.int64(3)) == "3"
+    assert spelled(np.bool_(True)) == "true"
+
+
+def test_what_has_no_text_says_what_to_do() -> None:
+    with pytest.raises(ParameterError, match=r"has no text: .* path/file\.py:Class"):
+        spelled(CallableKernel(lambda A, B: A @ B.T))
+
+
+class TestSettings:
+    def test_they_take_the_type_of_their_default(self) -> None:
+        found = parse_settings(MISVM, ["C=10", "kernel=rbf(s=0.1)", "solver=highs"])
+        assert found == {"C": 10.0, "kernel": RBF(0.1), "solver": "highs"}
+        assert isinstance(found["C"], float)
+        assert MISVM(**found).kernel == RBF(0.1)  # type: ignore[arg-type]  # read from text, checked by the test
+
+    def test_a_word_that_is_a_kernel_elsewhere_stays_a_word(self) -> None:
+        assert parse_settings(SetKernelSVM, ["normalize=linear"]) == {"normalize": "linear"}
+
+    def test_they_are_spelled_as_they_are_read(self) -> None:
+        texts = ("lam=0.5", "kernel=rbf(s=median)")
+        assert spelled_settings(parse_settings(MILES, texts)) == texts
+
+    @pytest.mark.parametrize(
+        ("item", "said"),
+        [
+            ("c=1", 'No hyper-parameter is called "c" in mi-svm; did you mean "C"'),
+            ("kernal=rbf", 'No hyper-parameter is called "kernal" in mi-svm; did you mean "kernel"'),
+            ("C", 'is set as name=value, such as C=10, not as "C"'),
+            ("kernel=rbff", r'No kernel is called "rbff" \(given as kernel\); did you mean "rbf"'),
+            ("kernel=3", r"kernel takes a kernel, such as .*rbf\(s=0.1\).*, not 3"),
+        ],
+    )
+    def test_mistakes_name_the_field(self, item: str, said: str) -> None:
+        with pytest.raises(MiloptError, match=said):
+            parse_settings(MISVM, [item])
+
+    def test_a_field_is_set_once(self) -> None:
+        with pytest.raises(ParameterError, match='"C" is set twice: as 1 and as 2'):
+            parse_settings(MISVM, ["C=1", "C=2"])
+
+
+class TestGrids:
+    def test_candidates_are_separated_by_commas(self) -> None:
+        found = parse_grid(MISVM, ["C=0.1,1,10", "kernel=linear, rbf(s=median)"])
+        assert found == {"C": (0.1, 1.0, 10.0), "kernel": (Linear(), RBF("median"))}
+        assert spelled_grid(found) == ("C=0.1,1.0,10.0", "kernel=linear,rbf(s=median)")
+
+    def test_one_candidate_is_a_grid_too(self) -> None:
+        assert parse_grid(MISVM, ["C=1"]) == {"C": (1.0,)}
+
+    @pytest.mark.parametrize("item", ["C=", "C= "])
+    def test_an_empty_grid_says_what_to_write(self, item: str) -> None:
+        with pytest.raises(ParameterError, match='The grid of "C" is empty: write C=first,second'):
+            parse_grid(MISVM, [item])
