@@ -160,6 +160,7 @@ class HighsModel:
         self._highs: Any = highspy.Highs()
         self._linear_program = form.P.is_zero and not form.integer.any()
         self._warm = False
+        self._turned: dict[str, object] = {}
         self._set_options()
         n = form.n
         no_entries = np.zeros(n, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
@@ -219,17 +220,17 @@ class HighsModel:
     def run(self, time_limit: float | None) -> Run:
         """Solve within so many seconds; Ctrl-C ends it with the status `kInterrupt`."""
         highs = self._highs
-        # HiGHS's clock runs on from solve to solve.
-        self.set_option("time_limit", np.inf if time_limit is None else highs.getRunTime() + max(time_limit, 0.0))
         if self._linear_program and "presolve" not in self.options.extra:
-            self.set_option("presolve", "off" if self._warm else "choose")
+            self._turn("presolve", "off" if self._warm else "choose")
         self._stop = False
         self._ask(not self._warm)
         if self._warm:
             self._run_warm(time_limit)
-        elif run_interruptible(self._run, self._request_stop) is Ended.ABANDONED:
-            self._build(self.form)
-            return Run("kInterrupt")
+        else:
+            self._limit(time_limit)
+            if run_interruptible(self._run, self._request_stop) is Ended.ABANDONED:
+                self._build(self.form)
+                return Run("kInterrupt")
         info, solution = highs.getInfo(), highs.getSolution()
         self._warm = self._linear_program and info.basis_validity == 1
         counts = info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count
@@ -245,18 +246,26 @@ class HighsModel:
         """A warm simplex is mostly done before anyone could press Ctrl-C; else it asks back at every iteration."""
         highs = self._highs
         if "simplex_strategy" not in self.options.extra:
-            self.set_option("simplex_strategy", PRIMAL if self._keeps_feasible else DUAL)
-        if time_limit is None or time_limit > PATIENCE:
-            self.set_option("time_limit", highs.getRunTime() + PATIENCE)
+            self._turn("simplex_strategy", PRIMAL if self._keeps_feasible else DUAL)
+        patient = time_limit is None or time_limit > PATIENCE
+        self._limit(PATIENCE if patient else time_limit)
         with noted_interrupt(self._request_stop):
             self._run()
-            late = highs.getModelStatus().name == "kTimeLimit"
-            if not late or self._stop or (time_limit is not None and time_limit <= PATIENCE):
+            if not patient or self._stop or highs.getModelStatus().name != "kTimeLimit":
                 return
-            left = np.inf if time_limit is None else highs.getRunTime() + time_limit - PATIENCE
-            self.set_option("time_limit", left)
+            self._limit(None if time_limit is None else time_limit - PATIENCE)
             self._ask(True)
             self._run()
+
+    def _limit(self, seconds: float | None) -> None:
+        """Of the next run alone: HiGHS's clock runs on from run to run."""
+        self.set_option("time_limit", np.inf if seconds is None else self._highs.getRunTime() + max(seconds, 0.0))
+
+    def _turn(self, name: str, value: object) -> None:
+        """Set an option that is seldom another than before."""
+        if self._turned.get(name) != value:
+            self.set_option(name, value)
+            self._turned[name] = value
 
     def _run(self) -> None:
         import highspy
@@ -296,13 +305,13 @@ def _set_option(highs: Any, name: str, value: object, solver: str) -> None:
     """Set an option; `setOptionValue` returns an error rather than raise it."""
     import highspy
 
-    if highs.getOptionType(name)[0] == highspy.HighsStatus.kError:
-        raise ParameterError(f"{solver} has no option named {name!r}; see HiGHS's list of options for `extra`.")
     try:
         status = highs.setOptionValue(name, value)
     except TypeError:
         status = highspy.HighsStatus.kError
     if status == highspy.HighsStatus.kError:
+        if highs.getOptionType(name)[0] == highspy.HighsStatus.kError:
+            raise ParameterError(f"{solver} has no option named {name!r}; see HiGHS's list of options for `extra`.")
         raise ParameterError(f"{solver} does not take {value!r} for its option {name!r}.")
 
 
@@ -319,8 +328,10 @@ def _row_bounds(form: StandardForm, start: int) -> tuple[Vector, Vector]:
     """Lower and upper bounds of F x, from row `start` on."""
     lower = -form.g[start:]
     upper = np.full(lower.size, np.inf)
-    for block in form.rows:
-        if block.cone is Cone.ZERO and block.stop > start:
+    for block in reversed(form.rows):
+        if block.stop <= start:
+            break
+        if block.cone is Cone.ZERO:
             part = slice(max(block.start - start, 0), block.stop - start)
             upper[part] = lower[part]
     return lower, upper

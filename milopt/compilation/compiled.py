@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,24 +36,14 @@ class Compiled(ABC):
 def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowBlock]:
     """Row blocks of active rows (none of a second-order cone), one for each run of rows of one block."""
     block_of = np.searchsorted(form.starts, active, side="right") - 1
-    cuts = np.flatnonzero(np.diff(block_of)) + 1
+    cuts = np.flatnonzero(block_of[1:] != block_of[:-1]) + 1
     result: list[RowBlock] = []
-    for run in np.split(np.arange(active.size), cuts):
-        if not run.size:
-            continue
-        block = form.blocks[block_of[run[0]]]
-        local = active[run] - form.starts[block_of[run[0]]]
+    for first, stop in pairwise([0, *cuts.tolist(), active.size]) if active.size else ():
+        block = form.blocks[block_of[first]]
+        local = active[first:stop] - form.starts[block_of[first]]
         instance = block.instance[local]
-        result.append(
-            RowBlock(
-                block.name,
-                block.cone,
-                start + int(run[0]),
-                start + int(run[-1]) + 1,
-                block.declared[local],
-                instance if (instance >= 0).any() else None,
-            )
-        )
+        shown = instance if (instance >= 0).any() else None
+        result.append(RowBlock(block.name, block.cone, start + first, start + stop, block.declared[local], shown))
     return result
 
 

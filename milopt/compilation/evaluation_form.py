@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from milopt.compilation.bounds import Bounds
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows, stack
 from milopt.compilation.standard_form import ColumnBlock, Cone
@@ -120,6 +121,11 @@ class EvaluationForm:
         return tuple(space.count for space in self.spaces)
 
     @cached_property
+    def bounds(self) -> Bounds:
+        """Of the columns."""
+        return Bounds(self.lower, self.upper)
+
+    @cached_property
     def rows(self) -> Rows:
         """All rows, block after block."""
         if not self.blocks:
@@ -163,23 +169,21 @@ class EvaluationForm:
     def with_objective(self, objective: Objective) -> EvaluationForm:
         """The same rows under another objective."""
         changed = replace(self, objective=objective)
-        for name in ("rows", "starts", "group", "equality", "inequality", "second_order"):
-            if name in self.__dict__:
-                changed.__dict__[name] = self.__dict__[name]
+        known = ("bounds", "rows", "starts", "group", "equality", "inequality", "second_order")
+        changed.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})
         return changed
 
     def with_block(self, block: Block) -> EvaluationForm:
-        """One more block at the end, over the same columns and points."""
-        longer = replace(self, blocks=(*self.blocks, block))
-        last = int(self.group.max(initial=-1)) + 1
-        longer.__dict__["rows"] = stack([self.rows, block.rows])
-        longer.__dict__["starts"] = np.append(self.starts, self.starts[-1] + block.count)
-        longer.__dict__["group"] = np.concatenate([self.group, np.where(block.group >= 0, block.group + last, -1)])
-        ones, cone = np.ones(block.count, dtype=bool), block.cone
-        longer.__dict__["equality"] = np.concatenate([self.equality, ones & (cone is Cone.ZERO)])
-        longer.__dict__["inequality"] = np.concatenate([self.inequality, ones & (cone is Cone.NONNEGATIVE)])
-        mine = ((int(self.starts[-1]), block),) if cone is Cone.SECOND_ORDER else ()
-        longer.__dict__["second_order"] = (*self.second_order, *mine)
+        """One more block at the end, over the same columns and points; nothing is gathered from all blocks anew."""
+        longer, start, cone = replace(self, blocks=(*self.blocks, block)), self.starts[-1:], block.cone
+        longer.__dict__.update(
+            bounds=self.bounds,
+            rows=stack([self.rows, block.rows]),
+            starts=np.concatenate([self.starts, start + block.count]),
+            equality=np.concatenate([self.equality, np.full(block.count, cone is Cone.ZERO)]),
+            inequality=np.concatenate([self.inequality, np.full(block.count, cone is Cone.NONNEGATIVE)]),
+            second_order=(*self.second_order, *([(int(start[0]), block)] if cone is Cone.SECOND_ORDER else [])),
+        )
         return longer
 
     def value(self, x: Vector, evaluations: tuple[Vector, ...], norms_squared: tuple[float, ...]) -> float:

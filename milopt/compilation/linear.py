@@ -11,14 +11,14 @@ import scipy.sparse as sp
 from milopt.compilation.curvature import symmetric_root
 from milopt.compilation.evaluation_form import Square
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.rows import Rows, added, unit_rows
+from milopt.compilation.rows import Rows, unit_rows
 from milopt.compilation.selection import Witness
 from milopt.compilation.standard_form import ColumnBlock
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import Atom, BagMax, Evaluation, Function, InnerAtom, Parameter, Points, Variable
 from milopt.declaration.program import Program, leaves
-from milopt.declaration.sparse import csr, placed
+from milopt.declaration.sparse import added, csr, placed
 from milopt.errors import ConvexityError
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
-from milopt.declaration.sparse import csr, stacked, taken, widened
+from milopt.declaration.sparse import added, csr, from_parts, stacked, taken, transposed, widened
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,10 @@ class Rows:
         e = self.E if points is None else tuple(widened(e, n) for e, n in zip(self.E, points, strict=True))
         return Rows(widened(self.A, columns), e, self.g)
 
+    def pulled(self, z: Vector) -> Vector:
+        """A'z."""
+        return np.asarray(transposed(self.A) @ z)
+
     def value(self, x: Vector, evaluations: Sequence[Vector]) -> Vector:
         """A x + sum_k E_k f_k + g."""
         total = self.A @ x + self.g
@@ -59,13 +63,6 @@ class Rows:
             if e.nnz:
                 total = total + e @ values
         return np.asarray(total)
-
-
-def added(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
-    """a + b, for free when one of them is empty."""
-    if a.nnz == 0:
-        return b
-    return a if b.nnz == 0 else csr(a + b)
 
 
 def stack(parts: Sequence[Rows]) -> Rows:
@@ -79,5 +76,5 @@ def stack(parts: Sequence[Rows]) -> Rows:
 def unit_rows(columns: npt.NDArray[np.intp], width: int, points: Sequence[int], sign: float = 1.0) -> Rows:
     """Rows that are single columns, times `sign`."""
     count = columns.size
-    A = sp.csr_array((np.full(count, sign), columns, np.arange(count + 1)), shape=(count, width))
+    A = from_parts(np.full(count, sign), columns, np.arange(count + 1), (count, width))
     return Rows(A, tuple(sp.csr_array((count, n)) for n in points), np.zeros(count))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.declaration.sparse import Vector, csr, scaled_rows
+from milopt.declaration.sparse import Vector, added, csr, scaled_rows
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Coefficient:
 
     def plus(self, other: Coefficient) -> Coefficient:
         """M(p) + N(p)."""
-        return Coefficient(csr(self.matrix + other.matrix), self.products + other.products)
+        return Coefficient(added(self.matrix, other.matrix), self.products + other.products)
 
     def scaled_by(self, scale: Expression) -> Coefficient:
         """diag(e(p)) M: only a constant M may be scaled, so that M stays affine in the parameters."""
@@ -72,8 +72,7 @@ class Coefficient:
         """M at the parameters' current values."""
         total = self.matrix
         for product in self.products:
-            scaled = csr(product.left @ scaled_rows(product.right, product.scale.parameter_value()))
-            total = scaled if total.nnz == 0 else csr(total + scaled)
+            total = added(total, csr(product.left @ scaled_rows(product.right, product.scale.parameter_value())))
         return total
 
     @cached_property

@@ -13,6 +13,38 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 Vector = npt.NDArray[np.float64]
+Index = npt.NDArray[np.integer[Any]]
+
+
+_BLANK = {kind: vars(kind((1, 1))) for kind in (sp.csr_array, sp.csc_array)}
+_PARTS = ("data", "indices", "indptr", "_shape")
+# What else scipy keeps may differ between its versions; where these parts do, its own constructor serves.
+_KNOWN = all(blank.keys() >= set(_PARTS) for blank in _BLANK.values())
+
+_LARGEST = int(np.iinfo(np.int32).max)
+
+
+def from_parts(data: Vector, indices: Index, indptr: Index, shape: tuple[int, int]) -> sp.csr_array:
+    """A csr array of parts that fit together by construction: scipy's constructor would check them for 20 us."""
+    matrix: sp.csr_array = _compressed(sp.csr_array, data, indices, indptr, shape)
+    return matrix
+
+
+def transposed(matrix: sp.csr_array) -> sp.csc_array:
+    """The transpose over the same numbers."""
+    shape = (matrix.shape[1], matrix.shape[0])
+    result: sp.csc_array = _compressed(sp.csc_array, matrix.data, matrix.indices, matrix.indptr, shape)
+    return result
+
+
+def _compressed(kind: Any, data: Vector, indices: Index, indptr: Index, shape: tuple[int, int]) -> Any:
+    if not _KNOWN or max(data.size, *shape) > _LARGEST:
+        return kind((data, indices, indptr), shape=shape)
+    matrix = kind.__new__(kind)
+    same = indices.astype(np.int32, copy=False), indptr.astype(np.int32, copy=False)
+    matrix.__dict__.update(_BLANK[kind])
+    matrix.__dict__.update(zip(_PARTS, (data, *same, shape), strict=True))
+    return matrix
 
 
 def csr(matrix: Any) -> sp.csr_array:
@@ -26,39 +58,55 @@ def csr(matrix: Any) -> sp.csr_array:
 def row_vector(values: Vector) -> sp.csr_array:
     """One row; zeros are left out."""
     at = np.flatnonzero(values)
-    return sp.csr_array((values[at], at, np.array([0, at.size])), shape=(1, values.size))
+    return from_parts(values[at], at, np.array([0, at.size]), (1, values.size))
 
 
 def scaled_rows(matrix: sp.csr_array, factors: Vector) -> sp.csr_array:
     """diag(factors) @ matrix."""
     data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
-    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return from_parts(data, matrix.indices, matrix.indptr, matrix.shape)
 
 
 def widened(matrix: sp.csr_array, columns: int) -> sp.csr_array:
     """The same entries in a matrix with more columns."""
     if matrix.shape[1] == columns:
         return matrix
-    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
+    return from_parts(matrix.data, matrix.indices, matrix.indptr, (matrix.shape[0], columns))
 
 
 def placed(matrix: sp.csr_array, start: int, columns: int) -> sp.csr_array:
     """The matrix at columns start, start+1, ... of a wider one."""
     if start == 0:
         return widened(matrix, columns)
-    return sp.csr_array((matrix.data, matrix.indices + start, matrix.indptr), shape=(matrix.shape[0], columns))
+    return from_parts(matrix.data, matrix.indices + start, matrix.indptr, (matrix.shape[0], columns))
 
 
 def stacked(matrices: Sequence[sp.csr_array]) -> sp.csr_array:
     """One under the other; all of one width."""
     if len(matrices) == 1:
         return matrices[0]
-    ends = np.cumsum([0, *(m.indptr[-1] for m in matrices)])
-    indptr = [matrices[0].indptr[:1], *(m.indptr[1:] + end for m, end in zip(matrices, ends, strict=False))]
+    indptr, end = [matrices[0].indptr], int(matrices[0].indptr[-1])
+    for m in matrices[1:]:
+        indptr.append(m.indptr[1:] + end)
+        end += int(m.indptr[-1])
     data = np.concatenate([m.data for m in matrices])
     indices = np.concatenate([m.indices for m in matrices])
     rows = sum(m.shape[0] for m in matrices)
-    return sp.csr_array((data, indices, np.concatenate(indptr)), shape=(rows, matrices[0].shape[1]))
+    return from_parts(data, indices, np.concatenate(indptr), (rows, matrices[0].shape[1]))
+
+
+def added(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
+    """a + b: for free when one of them is empty, side by side for rows that do not overlap."""
+    if a.indptr[-1] == 0:
+        return b
+    if b.indptr[-1] == 0:
+        return a
+    if a.shape[0] == 1:
+        first, last = (a, b) if a.indices[0] < b.indices[0] else (b, a)
+        if first.indices.max() < last.indices.min():
+            data, indices = np.concatenate([first.data, last.data]), np.concatenate([first.indices, last.indices])
+            return from_parts(data, indices, np.array([0, data.size]), a.shape)
+    return csr(a + b)
 
 
 def taken(matrix: sp.csr_array, rows: npt.NDArray[np.intp]) -> sp.csr_array:

@@ -76,10 +76,8 @@ def certify(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, w
     norms = [np.sqrt(max(0.0, float(a @ v))) for a, v in zip(point.coefficients, worth.evaluations, strict=True)]
     primal, violation = _primal(form, point.x, worth.rows, norms)
     gradient, pulls, linear = _gradient(form, point, worth)
-    residual = gradient - form.rows.A.T @ z
-    plus = np.where(np.isfinite(form.lower), np.maximum(residual, 0.0), 0.0)
-    minus = np.where(np.isfinite(form.upper), np.maximum(-residual, 0.0), 0.0)
-    dual = _inf((residual - plus + minus) / (1.0 + np.abs(linear.columns)))
+    residual, at_bounds = form.bounds.shared(gradient - form.rows.pulled(z))
+    dual = _inf(residual / (1.0 + np.abs(linear.columns)))
     tails: list[float] = []
     for k, (space, pull) in enumerate(zip(spaces, pulls, strict=True)):
         tails.append(space.norm(pull - form.rows.E[k].T @ z))
@@ -88,7 +86,7 @@ def certify(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, w
     dual = max(dual, _outside_dual(form, z, tails))
     gap = float(gradient @ point.x) + float(form.rows.g @ z)
     gap += sum(float(pull @ values) for pull, values in zip(pulls, worth.evaluations, strict=True))
-    gap -= float(plus[plus > 0] @ form.lower[plus > 0]) - float(minus[minus > 0] @ form.upper[minus > 0])
+    gap -= at_bounds
     return Certificate(primal, dual, abs(gap) / (1.0 + abs(worth.objective)), violation, worth.objective - gap)
 
 
@@ -136,11 +134,8 @@ def _primal(form: EvaluationForm, x: Vector, rows: Vector, norms: Sequence[float
         tail = 0.0 if block.space is None else norms[block.space]
         wrong[start] = max(0.0, float(np.hypot(np.linalg.norm(part[1:]), tail)) - float(part[0]))
         scale[start] = scale[start : start + block.count].max()
-    below, above = np.maximum(form.lower - x, 0.0), np.maximum(x - form.upper, 0.0)
-    with np.errstate(invalid="ignore"):
-        outside = np.maximum(below / (1.0 + np.abs(form.lower)), above / (1.0 + np.abs(form.upper)))
-    scaled = max(_inf(wrong / scale), _inf(np.nan_to_num(outside)))
-    return scaled, max(_inf(wrong), _inf(below), _inf(above))
+    scaled, outside = form.bounds.violation(x)
+    return max(_inf(wrong / scale), scaled), max(_inf(wrong), outside)
 
 
 def _outside_dual(form: EvaluationForm, z: Vector, tails: Sequence[float]) -> float:

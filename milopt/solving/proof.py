@@ -59,11 +59,11 @@ def proved(
         return Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
     proof = certify(form, spaces, found.point, found.worth)
     before: Certificate | None = None
-    wanted = options.polish and not compiled.form.second_order and found.point.z is not None
-    if wanted and not proof.holds(options.tolerance):
+    wanted = options.polish and found.point.z is not None and not proof.holds(options.tolerance)
+    if wanted and not compiled.form.second_order:
         found, proof, before = _polished(form, spaces, compiled, answer, found, proof, options.tolerance)
     outcome = Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
-    return replace(outcome, polished=before)
+    return outcome if before is None else replace(outcome, polished=before)
 
 
 def _polished(

@@ -1,0 +1,53 @@
+"""Sparse matrices made of their parts are what scipy's own constructor makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milopt.declaration import sparse
+
+
+def random(rows: int, columns: int, seed: int) -> sp.csr_array:
+    return sp.csr_array(sp.random_array((rows, columns), density=0.4, rng=np.random.default_rng(seed), format="csr"))
+
+
+shapes = st.tuples(st.integers(1, 5), st.integers(1, 6), st.integers(0, 99))
+
+
+@given(shapes)
+def test_parts_make_the_matrix_and_its_transpose(shape: tuple[int, int, int]) -> None:
+    matrix = random(*shape)
+    made = sparse.from_parts(matrix.data, matrix.indices.astype(np.int64), matrix.indptr, matrix.shape)
+    assert vars(made).keys() == vars(sp.csr_array((1, 1))).keys()
+    assert made.indices.dtype == made.indptr.dtype == np.int32
+    for ours, theirs in ((made, matrix), (sparse.transposed(made), matrix.T)):
+        assert ours.shape == theirs.shape
+        np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
+        np.testing.assert_array_equal((ours @ np.ones(ours.shape[1])), theirs @ np.ones(theirs.shape[1]))
+    np.testing.assert_array_equal((made + made).toarray(), 2 * matrix.toarray())
+
+
+def test_another_scipy_is_served_by_its_own_constructor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse, "_KNOWN", False)
+    matrix = random(3, 4, 0)
+    np.testing.assert_array_equal(sparse.transposed(matrix).toarray(), matrix.toarray().T)
+
+
+@given(shapes, st.integers(0, 99))
+def test_sums_are_sums_whether_or_not_the_rows_overlap(shape: tuple[int, int, int], seed: int) -> None:
+    a, b = random(*shape), random(shape[0], shape[1], seed)
+    np.testing.assert_allclose(sparse.added(a, b).toarray(), a.toarray() + b.toarray())
+    wide = 2 * shape[1]
+    left, right = sparse.widened(a, wide), sparse.placed(b, shape[1], wide)
+    for total in (sparse.added(left, right), sparse.added(right, left)):
+        np.testing.assert_array_equal(total.toarray(), np.hstack([a.toarray(), b.toarray()]))
+
+
+@given(shapes, st.integers(0, 4))
+def test_stacked_rows_stand_one_under_the_other(shape: tuple[int, int, int], more: int) -> None:
+    parts = [random(shape[0], shape[1], seed) for seed in range(more + 1)]
+    np.testing.assert_array_equal(sparse.stacked(parts).toarray(), np.vstack([part.toarray() for part in parts]))
