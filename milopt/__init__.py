@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from milopt import data as data
     from milopt import models as models
+    from milopt.data.loading import load_data as load_data
+    from milopt.data.series import from_series as from_series
     from milopt.declaration.atoms import bag_max as bag_max
     from milopt.declaration.atoms import bag_mean as bag_mean
     from milopt.declaration.atoms import bag_sum as bag_sum
@@ -47,6 +50,8 @@ _HOME = {
     "as_bags": "milopt.declaration.bags",
     "Signs": "milopt.declaration.labels",
     "Weights": "milopt.declaration.labels",
+    "load_data": "milopt.data.loading",
+    "from_series": "milopt.data.series",
     "Kernel": "milopt.declaration.kernels",
     "RBF": "milopt.declaration.kernels",
     "Linear": "milopt.declaration.kernels",
@@ -74,7 +79,7 @@ _HOME = {
     "Exact": "milopt.schemes.exact",
     "MiloptError": "milopt.errors",
 }
-_SUBMODULES = ("models",)
+_SUBMODULES = ("data", "models")
 
 __all__ = [*_HOME, *_SUBMODULES]
 

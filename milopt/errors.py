@@ -16,6 +16,10 @@ class BagsError(MiloptError, ValueError):
     """The data are not bags: empty, ragged, not finite, or not matching their labels."""
 
 
+class DataError(MiloptError, ValueError):
+    """A data file or frame cannot be read; the message gives the file and, where there is one, the line."""
+
+
 class ParameterError(MiloptError, ValueError):
     """A hyper-parameter, option or program parameter is out of its range."""
 
@@ -34,6 +38,10 @@ class UnsupportedError(MiloptError):
 
 class UnknownNameError(MiloptError, LookupError):
     """No solver, model or block has this name; the message gives the near names."""
+
+
+class ModelFileError(MiloptError, ValueError):
+    """A saved model cannot be written, or a file is not one that can be read."""
 
 
 class MissingSolverError(MiloptError):

@@ -64,8 +64,13 @@ class Bags:
         if rows.shape[1] == 0:
             raise BagsError(f"Found {name} with 0 feature(s) (shape={rows.shape}) while a minimum of 1 is required.")
         _check_finite(rows, bounds, name)
-        self._instances: Points = rows
+        self._instances = rows
         self._offsets = bounds
+
+    @cached_property
+    def _instances(self) -> Points:
+        """Set when bags are made; a kind of bags that can tell its instances without holding them makes them here."""
+        raise NotImplementedError
 
     @classmethod
     def _trusted(cls, instances: Points, offsets: Indices) -> Bags:
@@ -172,8 +177,7 @@ class Bags:
         if isinstance(which, slice):
             chosen = np.arange(len(self))[which]
             if chosen.size and which.step in (None, 1):
-                low, high = int(chosen[0]), int(chosen[-1]) + 1
-                return Bags._trusted(self._between(low, high), self._offsets[low : high + 1] - self._offsets[low])
+                return self._span(int(chosen[0]), int(chosen[-1]) + 1)
             return self._gather(chosen)
         if isinstance(which, (list, tuple)) or (isinstance(which, np.ndarray) and which.ndim > 0):
             return self._gather(self._positions(np.asarray(which)))
@@ -206,6 +210,10 @@ class Bags:
         pieces = (rows.data[start:stop], rows.indices[start:stop], rows.indptr[first : last + 1] - start)
         return read_only_sparse(sp.csr_array(pieces, shape=(last - first, self.dimension)))
 
+    def _span(self, low: int, high: int) -> Bags:
+        """Bags low to high - 1, sharing memory."""
+        return Bags._trusted(self._between(low, high), self._offsets[low : high + 1] - self._offsets[low])
+
     def _gather(self, chosen: Indices) -> Bags:
         if chosen.size == 0:
             raise BagsError(f"The selection holds none of the {len(self)} bags: select at least one.")
@@ -217,7 +225,7 @@ class Bags:
             return Bags._trusted(read_only_sparse(sp.csr_array(instances[rows])), offsets)
         return Bags._trusted(read_only(instances[rows]), offsets)
 
-    def __reduce__(self) -> tuple[Callable[..., Bags], tuple[Points, Indices]]:
+    def __reduce__(self) -> tuple[Callable[..., Bags], tuple[object, ...]]:
         # Arrays come out of another process writeable: the constructor makes them read-only again.
         return Bags, (self._instances, self._offsets)
 

@@ -1,0 +1,8 @@
+"""Data sets: those that ship, those that a person has as files or frames, and series as bags of windows."""
+
+from milopt.data.catalogue import KnownSet as KnownSet
+from milopt.data.catalogue import known as known
+from milopt.data.data_set import DataSet as DataSet
+from milopt.data.frames import from_frame as from_frame
+from milopt.data.loading import load_data as load_data
+from milopt.data.series import from_series as from_series

@@ -1,0 +1,124 @@
+"""Comma-separated tables, plain or gzip: a header `bag,label,f0,f1,...`, then one instance a line.
+
+The columns `bag` and `label` may stand anywhere; every other column is a feature. Rows of one bag need not be adjacent.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from milopt.data.data_set import DataSet
+from milopt.data.gathering import Gathering
+from milopt.data.limits import COLUMNS
+from milopt.data.messages import shown
+from milopt.data.numbers import fault, parsed
+from milopt.data.text_file import TextFile
+
+_BLOCK = 1 << 20
+"""Characters that are parsed at once."""
+
+
+def read_csv(path: Path, name: str) -> DataSet:
+    """The bags of a table."""
+    return _Table(path).read(name)
+
+
+class _Table:
+    """One reading of one table."""
+
+    def __init__(self, path: Path) -> None:
+        self.text = TextFile(path)
+        self.rows = Gathering(self.text.error)
+        # Grows in place: the numbers are never in memory twice.
+        self.values = bytearray()
+        self.block: list[tuple[int, str]] = []
+        self.features: list[str] = []
+
+    def read(self, name: str) -> DataSet:
+        lines = iter(self.text)
+        header = next(lines, None)
+        if header is None:
+            raise self.text.error("the file is empty; it needs a header bag,label,f0,... and one instance a line")
+        bag, label = self._header(header)
+        first_two = (bag, label) == (0, 1)
+        commas, pending = len(self.features) + 1, 0
+        for line in lines:
+            if not line or line.isspace():
+                continue
+            if line.count(",") != commas or '"' in line:
+                fields = self._fields(line)
+                first, second, rest = fields[bag], fields[label], self._features_of(fields, bag, label)
+            elif first_two:
+                first, second, rest = line.split(",", 2)
+            else:
+                fields = line.split(",")
+                first, second, rest = fields[bag], fields[label], self._features_of(fields, bag, label)
+            self.rows.add(first, second, self.text.line)
+            self.block.append((self.text.line, rest))
+            pending += len(rest)
+            if pending > _BLOCK:
+                self._flush()
+                pending = 0
+        self._flush()
+        if not self.rows:
+            raise self.text.error("there is a header and nothing below it; give one instance a line")
+        instances = np.frombuffer(self.values, dtype=np.float64).reshape(len(self.rows), len(self.features))
+        return self.rows.data_set(name, str(self.text.path), instances)
+
+    def _header(self, line: str) -> tuple[int, int]:
+        """Where the columns `bag` and `label` stand."""
+        if line.count(",") >= COLUMNS:
+            raise self.text.error(f"the header has more than {COLUMNS} columns; this is no table of bags")
+        names = [column.strip().strip('"') for column in line.split(",")]
+        folded = [column.casefold() for column in names]
+        for wanted in ("bag", "label"):
+            if folded.count(wanted) != 1:
+                count = "no column" if wanted not in folded else f"{folded.count(wanted)} columns"
+                raise self.text.error(
+                    f'the header has {count} called "{wanted}"; the first line must be bag,label,f0,...'
+                )
+        bag, label = folded.index("bag"), folded.index("label")
+        self.features = [column for i, column in enumerate(names) if i not in (bag, label)]
+        if not self.features:
+            raise self.text.error("the header names no feature; it must be bag,label,f0,...")
+        return bag, label
+
+    def _fields(self, line: str) -> list[str]:
+        """The fields of a line that has quotes, or the wrong number of them."""
+        expected = len(self.features) + 2
+        if line.count(",") <= COLUMNS:
+            try:
+                fields = next(csv.reader([line], strict=True))
+            except csv.Error as error:
+                raise self.text.error(f"the quotes of the line do not match ({error})") from None
+            if len(fields) == expected:
+                return fields
+            count = str(len(fields))
+        else:
+            count = f"more than {COLUMNS}"
+        raise self.text.error(f"the line has {count} fields where the header has {expected}")
+
+    def _features_of(self, fields: list[str], bag: int, label: int) -> str:
+        chosen = [field for i, field in enumerate(fields) if i not in (bag, label)]
+        # A comma inside a quoted feature would move the columns.
+        for i, field in enumerate(chosen):
+            if "," in field:
+                raise self.text.error(f"{self.features[i]} is {shown(field)}, which is no number")
+        return ",".join(chosen)
+
+    def _flush(self) -> None:
+        """Parse the pending lines; where that fails, find the first bad value."""
+        if not self.block:
+            return
+        values = parsed([rest for _, rest in self.block], len(self.features))
+        if values is None:
+            for line, rest in self.block:
+                for feature, text in zip(self.features, rest.split(","), strict=True):
+                    if problem := fault(text):
+                        raise self.text.error(f"{shown(feature)} {problem}; every value must be a finite number", line)
+            raise self.text.error("the line holds something that is no number", self.block[0][0])
+        self.values += values.data.cast("B")
+        self.block.clear()

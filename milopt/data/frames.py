@@ -1,0 +1,70 @@
+"""Long frames of pandas or polars: one row an instance, a column for the bag, one for the label, the rest features.
+
+Neither library is imported here: whoever hands over a frame has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.data.data_set import DataSet
+from milopt.data.gathering import long_table
+from milopt.data.messages import shown
+from milopt.declaration.arrays import Floats
+from milopt.errors import DataError
+
+_SOURCE = "The frame"
+
+
+def from_frame(frame: Any, bag: str = "bag", label: str = "label") -> DataSet:
+    """The bags of a long frame, in the order in which they first appear; every other column is a feature."""
+    library = type(frame).__module__.partition(".")[0]
+    if library not in ("pandas", "polars") or type(frame).__name__ != "DataFrame":
+        hint = "; call collect() on it first" if type(frame).__name__ == "LazyFrame" else ""
+        raise DataError(f"A DataFrame of pandas or polars is needed, not {type(frame).__name__}{hint}.")
+    columns = list(frame.columns)
+    for wanted in (bag, label):
+        if columns.count(wanted) != 1:
+            raise DataError(
+                f"{_SOURCE}: {columns.count(wanted)} columns are called {shown(wanted)}; there must be one."
+            )
+    if bag == label:
+        raise DataError(f"{_SOURCE}: bag and label are both {shown(bag)}; name two columns.")
+    features = [column for column in columns if column not in (bag, label)]
+    if not features:
+        raise DataError(f"{_SOURCE}: there is no column besides {shown(bag)} and {shown(label)}; give features.")
+    if len(set(features)) < len(features):
+        twice = next(column for column in features if features.count(column) > 1)
+        raise DataError(f"{_SOURCE}: {features.count(twice)} columns are called {shown(twice)}; there must be one.")
+    instances: Floats = np.empty((len(frame), len(features)))
+    for j, column in enumerate(features):
+        instances[:, j] = _numbers(frame[column].to_numpy(), column)
+    return long_table(_texts(frame[bag]), _texts(frame[label]), instances, "frame", _SOURCE)
+
+
+def _numbers(values: npt.NDArray[Any], column: object) -> Floats:
+    try:
+        numbers: Floats = np.asarray(values, dtype=np.float64) if values.dtype.kind in "biufO" else np.empty(0)
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if numbers.shape != values.shape:
+        raise DataError(f"{_SOURCE}: column {shown(column)} is not of numbers; leave it out or encode it.")
+    missing = np.flatnonzero(~np.isfinite(numbers))
+    if missing.size:
+        where = f"{_SOURCE}, row {missing[0]}: column {shown(column)}"
+        raise DataError(f"{where} is missing or not finite; every value must be a finite number.")
+    return numbers
+
+
+def _texts(column: Any) -> list[str]:
+    """The entries as text; what is missing is empty, and refused as such."""
+    return [_text(one) for one in column.to_numpy().tolist()]
+
+
+def _text(value: object) -> str:
+    if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+        return ""
+    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,38 @@
+"""Numbers written in a line of text: strict, finite, and fast when nothing is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from milopt.data.messages import shown
+from milopt.declaration.arrays import Floats
+
+
+def parsed(lines: Sequence[str], columns: int) -> Floats | None:
+    """The n x D numbers of n lines with commas between, or None if anything in them is not a finite number."""
+    if any(not line or line.isspace() for line in lines):
+        return None
+    try:
+        # The parser of numpy takes decimal numbers only: no underscores, no hexadecimals, nothing empty.
+        values = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return values if values.shape == (len(lines), columns) and np.isfinite(values).all() else None
+
+
+def fault(text: str) -> str | None:
+    """What is wrong with one number, or None: "is empty", "is NaN", ..."""
+    text = text.strip()
+    if not text or text == "?":
+        return "is missing"
+    try:
+        value = float(text)
+    except ValueError:
+        return f"is {shown(text)}, which is no number"
+    if np.isnan(value):
+        return "is NaN"
+    if not np.isfinite(value):
+        return f"is {shown(text)}, which is not finite"
+    return None if text.isascii() and "_" not in text else f"is {shown(text)}, which is no number"
