@@ -10,7 +10,7 @@ class PeakAndMean(BagClassifier):
 
     C: float = 1.0
     share: float = 0.7
-    kernel: Kernel = RBF(s=0.5)
+    kernel: Kernel = RBF(s="median")
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """A linear DC program."""

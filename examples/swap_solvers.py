@@ -16,7 +16,7 @@ rng = np.random.default_rng(0)
 y = np.where(np.arange(24) % 2, -1.0, 1.0)
 bags = [rng.normal(0.3 * sign, 1.0, size=(int(rng.integers(2, 6)), 3)) for sign in y]
 
-for model in (MILES(lam=0.3, kernel=RBF(s=0.3)), SetKernelSVM(C=10.0, kernel=RBF(s=0.3))):
+for model in (MILES(lam=0.3, kernel=RBF(s="median")), SetKernelSVM(C=10.0, kernel=RBF(s="median"))):
     program = model.program(bags, y)
     print(f"{program.name}, {program.kind}")
     for solver in ("highs", "clarabel", "ecos", "libsvm", "cvxpy:CLARABEL", "pyomo:highs"):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from milopt.declaration.program import Program as Program
     from milopt.errors import MiloptError as MiloptError
     from milopt.estimator import BagClassifier as BagClassifier
+    from milopt.estimator import InstanceTransformer as InstanceTransformer
+    from milopt.estimator import load_model as load_model
     from milopt.outcome.result import Result as Result
     from milopt.schemes.convex_concave import ConvexConcave as ConvexConcave
     from milopt.schemes.direct import Direct as Direct
@@ -66,7 +68,10 @@ _HOME = {
     "sum_squares": "milopt.declaration.atoms",
     "quad_form": "milopt.declaration.atoms",
     "solve": "milopt.schemes.solve",
+    "compare": "milopt.comparison.compare",
     "BagClassifier": "milopt.estimator",
+    "InstanceTransformer": "milopt.estimator",
+    "load_model": "milopt.estimator",
     "Options": "milopt.solving.options",
     "available": "milopt.solving.registry",
     "get": "milopt.solving.registry",

@@ -16,6 +16,10 @@ class BagsError(MiloptError, ValueError):
     """The data are not bags: empty, ragged, not finite, or not matching their labels."""
 
 
+class BagsTypeError(BagsError, TypeError):
+    """The data hold things that are no numbers at all."""
+
+
 class DataError(MiloptError, ValueError):
     """A data file or frame cannot be read; the message gives the file and, where there is one, the line."""
 

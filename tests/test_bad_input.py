@@ -314,7 +314,9 @@ def test_points_start_only_what_is_evaluated_instance_by_instance(mixing) -> Non
         (1, "must be a 1-D array, one entry a bag, not 0-D"),
         ([[1], [1, 0], 0, 1], "ragged"),
         (np.array([{}, {1: 2}, {}, {}], dtype=object), "cannot be put in order"),
-        ([0, 1, 2, 1], "3 different labels"),
+        ([0.0, 1.5, 0.0, 1.0], "Unknown label type: 1.5 is a continuous value"),
+        ([0.0, 1.0, 0.0, INF], "label of bag 3 is infinite"),
+        (None, "requires y to be passed"),
         (["a"] * 4, "of one class, a"),
         ([0, 1, 1], "3 labels for 4 bags"),
         ([], "0 labels for 4 bags"),
@@ -331,8 +333,10 @@ def test_a_fitted_model_keeps_its_labels_until_it_is_fitted_again() -> None:
     model = MISVM(C=10.0, kernel=Linear(), solver="clarabel").fit(BAGS, labels)
     result = model.result_
     model.program(BAGS, [-1, 1, 1, -1])
+    with pytest.raises(BagsError, match="3 different labels, and fit solves one program for each"):
+        model.program(BAGS, [0, 1, 2, 1])
     with pytest.raises(BagsError):
-        model.fit(BAGS, [0, 1, 2, 1])
+        model.fit(BAGS, [0, 0, 0, 0])
     with pytest.raises(ParameterError):
         model.set_params(C=-1.0).fit(BAGS, [0, 1, 0, 1])
     assert model.result_ is result

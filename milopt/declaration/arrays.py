@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.errors import BagsError
+from milopt.errors import BagsError, BagsTypeError
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
@@ -23,7 +23,8 @@ def numeric(values: object, what: str) -> Floats:
         if array.dtype.kind in "biufO":
             return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise BagsError(f"{what} cannot be read as an array of numbers ({error}).") from error
+        kind = BagsTypeError if isinstance(error, TypeError) else BagsError
+        raise kind(f"{what} cannot be read as an array of numbers ({error}).") from error
     raise BagsError(f"{what} has values of type {array.dtype}: {_refusal(array.dtype)}.")
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from milopt.declaration.arrays import Floats, numeric, spelled
+from milopt.declaration.arrays import Floats, Indices, numeric, spelled
 from milopt.errors import BagsError
 
 Signs: TypeAlias = npt.NDArray[np.float64]
@@ -35,18 +35,16 @@ def as_labels(y: object) -> npt.NDArray[Any]:
     return labels
 
 
-def as_classes(y: object) -> tuple[npt.NDArray[Any], Signs]:
-    """The two different labels in order, and every label as a sign: -1.0 for the first class, +1.0 for the second."""
+def as_classes(y: object) -> tuple[npt.NDArray[Any], Indices]:
+    """The different labels in order, at least two, and the place of each bag's label among them."""
     labels = as_labels(y)
     try:
         classes, place = np.unique(labels, return_inverse=True)
     except TypeError:
         raise BagsError("The labels cannot be put in order: give numbers, or strings.") from None
-    if classes.size > 2:
-        raise BagsError(f"There are {classes.size} different labels: two are needed, such as -1 and +1.")
     if classes.size == 1:
-        raise BagsError(f"All {labels.size} bags are of one class, {classes[0]}: both classes are needed.")
-    return classes, np.where(place == 1, 1.0, -1.0)
+        raise BagsError(f"All {labels.size} bags are of one class, {classes[0]}: at least two classes are needed.")
+    return classes, place
 
 
 def as_signs(y: npt.ArrayLike, bags_count: int) -> Signs:

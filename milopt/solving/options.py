@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from types import MappingProxyType
@@ -53,8 +53,14 @@ class Options:
         extra: object = self.extra
         if not (isinstance(extra, Mapping) and all(isinstance(name, str) for name in extra)):
             raise ParameterError(f"extra must map names of the solver's own settings to values, not {extra!r}.")
+        object.__setattr__(self, "extra", MappingProxyType(dict(extra)))
         if not isinstance(self.form, str) or self.form not in ("auto", "coordinates", "dual"):
             raise ParameterError(f'form must be "auto", "coordinates" or "dual", not {self.form!r}.')
+
+    def __reduce__(self) -> tuple[Callable[..., Options], tuple[object, ...]]:
+        # What is read-only of a mapping can be neither pickled nor copied deeply.
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__} | {"extra": dict(self.extra)}
+        return Options, tuple(values.values())
 
 
 def _is_number(value: object) -> TypeGuard[float]:

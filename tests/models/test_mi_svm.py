@@ -64,7 +64,7 @@ def by_enumeration(bags, y, C):
 @pytest.mark.parametrize("name", ["highs", "clarabel", "ecos"])
 def test_exact_is_enumeration_on_the_golden_bags(name, golden_bags):
     bags, y = golden_bags
-    result = solve(MISVM(C=1.0, kernel=K).program(bags, y), name, "exact")
+    result = solve(MISVM(C=1.0, kernel=K, scale="none").program(bags, y), name, "exact")
     assert (result.termination, result.point) == (Termination.OPTIMAL, PointStatus.CERTIFIED)
     assert result.objective == pytest.approx(by_enumeration(bags, y, 1.0), rel=1e-6)
     assert result.bound == pytest.approx(result.objective, rel=1e-6)
@@ -74,7 +74,7 @@ def test_exact_is_enumeration_on_the_golden_bags(name, golden_bags):
 @pytest.mark.parametrize("seed", range(4))
 def test_exact_is_enumeration_and_bounds_ccp_from_below(seed, C):
     bags, y = random_bags(seed)
-    program = MISVM(C=C, kernel=K).program(bags, y)
+    program = MISVM(C=C, kernel=K, scale="none").program(bags, y)
     exact, local = solve(program, "highs", "exact"), solve(program, "highs", "ccp")
     assert exact.termination is Termination.OPTIMAL
     assert exact.objective == pytest.approx(by_enumeration(as_bags(bags), y, C), rel=1e-6)
@@ -86,7 +86,7 @@ def test_exact_is_enumeration_and_bounds_ccp_from_below(seed, C):
 def test_ccp_may_end_above_the_global_optimum_and_does_not_call_itself_optimal():
     gaps = []
     for seed in range(8):
-        program = MISVM(C=10.0, kernel=K).program(*random_bags(seed, shift=0.0))
+        program = MISVM(C=10.0, kernel=K, scale="none").program(*random_bags(seed, shift=0.0))
         exact, local = solve(program, "highs", "exact"), solve(program, "highs", "ccp")
         assert local.termination is Termination.STATIONARY
         gaps.append(local.objective / exact.objective - 1)
@@ -136,7 +136,7 @@ def test_bags_of_one_give_the_plain_svm():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(14, 2))
     y = np.where(x[:, 0] + 0.5 * rng.normal(size=14) > 0, 1.0, -1.0)
-    result = solve(MISVM(C=2.0, kernel=K).program(list(x[:, None]), y), "highs")
+    result = solve(MISVM(C=2.0, kernel=K, scale="none").program(list(x[:, None]), y), "highs")
     svc = SVC(kernel="precomputed", C=2.0, tol=1e-10).fit(K(x, x), y)
     a = svc.dual_coef_[0]
     gram = K(x[svc.support_], x[svc.support_])
@@ -150,8 +150,8 @@ def test_order_of_bags_and_of_instances_and_copies_of_instances_change_nothing()
     # Each bag backwards, then its last instance once more; the first instance of old is then the third.
     shuffled = [np.concatenate([bags[i][::-1], bags[i][2:]]) for i in order]
     first, third = np.arange(10) * 3, np.arange(10) * 4 + 2
-    one = MISVM(kernel=K, solver="clarabel", scheme=ConvexConcave(start=first)).fit(bags, y)
-    other = MISVM(kernel=K, solver="clarabel", scheme=ConvexConcave(start=third)).fit(shuffled, y[order])
+    one = MISVM(kernel=K, scale="none", solver="clarabel", scheme=ConvexConcave(start=first)).fit(bags, y)
+    other = MISVM(kernel=K, scale="none", solver="clarabel", scheme=ConvexConcave(start=third)).fit(shuffled, y[order])
     scores, others = one.decision_function(new), other.decision_function([bag[::-1] for bag in new])
     np.testing.assert_allclose(scores, others, atol=1e-5)
 

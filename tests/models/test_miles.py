@@ -39,7 +39,7 @@ def random_bags(seed, m=9, D=3):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_golden_optimum(name, golden_bags):
     bags, y = golden_bags
-    result = solve(MILES(lam=0.3, mu=0.5, kernel=K).program(bags, y), name)
+    result = solve(MILES(lam=0.3, mu=0.5, kernel=K, scale="none").program(bags, y), name)
     assert result.termination is Termination.OPTIMAL
     assert result.certificate.holds(1e-6)
     assert result.objective == pytest.approx(1.056492, abs=1e-5)
@@ -49,7 +49,7 @@ def test_golden_optimum(name, golden_bags):
 def test_optimum_is_that_of_the_dual_program_with_weights_and_costs_by_class(seed):
     bags, y = random_bags(seed)
     weight = np.linspace(0.5, 1.5, len(y))
-    primal = solve(MILES(lam=0.2, mu=0.7, kernel=K).program(bags, y, weight), "highs")
+    primal = solve(MILES(lam=0.2, mu=0.7, kernel=K, scale="none").program(bags, y, weight), "highs")
     stacked = as_bags(bags)
     M = similarity(K, stacked, stacked.instances)
     other = solve(dual(M, y, 0.2, np.where(y > 0, 0.7, 0.3) * weight), "highs")
@@ -70,7 +70,7 @@ def test_similarity_is_the_largest_kernel_value_in_the_bag(golden_bags):
 
 def test_scores_of_training_bags_meet_the_margins_and_a_lone_instance_is_a_bag_of_one():
     bags, y = random_bags(1)
-    model = MILES(lam=0.2, kernel=K).fit(bags, y)
+    model = MILES(lam=0.2, kernel=K, scale="none").fit(bags, y)
     slack = model.result_.values["slack"]
     assert (y * model.decision_function(bags) >= 1 - slack - 1e-8).all()
     alone = [bag[:1] for bag in bags]
@@ -82,7 +82,10 @@ def test_order_of_bags_and_of_instances_changes_nothing():
     rng = np.random.default_rng(0)
     order = rng.permutation(len(bags))
     shuffled = [bags[i][rng.permutation(len(bags[i]))] for i in order]
-    one, other = MILES(lam=0.2, kernel=K).fit(bags, y), MILES(lam=0.2, kernel=K).fit(shuffled, y[order])
+    one, other = (
+        MILES(lam=0.2, kernel=K, scale="none").fit(bags, y),
+        MILES(lam=0.2, kernel=K, scale="none").fit(shuffled, y[order]),
+    )
     assert one.result_.objective == pytest.approx(other.result_.objective, abs=1e-9)
     new, _ = random_bags(3)
     # A vertex need not be unique, so labels are compared where the score is not on the boundary.

@@ -51,7 +51,7 @@ def test_golden_gram_row(golden_bags):
 def test_derived_dual_is_the_textbook_svm_on_the_set_gram(normalize, golden_bags):
     bags, y = golden_bags
     weight = np.array([0.5, 1.5, 1.0, 1.0, 1.2, 0.8])
-    program = SetKernelSVM(C=2.0, kernel=K, normalize=normalize).program(bags, y, weight)
+    program = SetKernelSVM(C=2.0, kernel=K, scale="none", normalize=normalize).program(bags, y, weight)
     form = program.to_standard_form("dual")
     gram = set_gram(K, list(bags), normalize)
     np.testing.assert_allclose(form.P.sparse.toarray(), np.outer(y, y) * gram, atol=1e-12)
@@ -70,7 +70,7 @@ def test_derived_dual_is_the_textbook_svm_on_the_set_gram(normalize, golden_bags
 def test_optimum_is_that_of_svc_on_the_set_gram(name, normalize):
     bags, y = random_bags(0)
     weight = np.linspace(0.5, 1.5, len(y))
-    result = solve(SetKernelSVM(C=3.0, kernel=K, normalize=normalize).program(bags, y, weight), name)
+    result = solve(SetKernelSVM(C=3.0, kernel=K, scale="none", normalize=normalize).program(bags, y, weight), name)
     assert result.point is PointStatus.CERTIFIED
     expected, _ = svc_optimum(set_gram(K, bags, normalize), y, 3.0, weight)
     assert result.objective == pytest.approx(expected, rel=1e-6)
@@ -80,7 +80,7 @@ def test_optimum_is_that_of_svc_on_the_set_gram(name, normalize):
 def test_scores_of_new_bags_are_those_of_svc(normalize):
     bags, y = random_bags(1)
     new, _ = random_bags(2)
-    model = SetKernelSVM(C=3.0, kernel=K, normalize=normalize, solver="clarabel").fit(bags, y)
+    model = SetKernelSVM(C=3.0, kernel=K, scale="none", normalize=normalize, solver="clarabel").fit(bags, y)
     _, svc = svc_optimum(set_gram(K, bags, normalize), y, 3.0)
     between = set_gram(K, [*new, *bags], normalize)[: len(new), len(new) :]
     np.testing.assert_allclose(model.decision_function(new), svc.decision_function(between), atol=1e-4)
@@ -91,7 +91,9 @@ def test_bags_of_one_give_the_plain_svm(normalize):
     rng = np.random.default_rng(3)
     x = rng.normal(size=(14, 2))
     y = np.where(x[:, 0] + 0.5 * rng.normal(size=14) > 0, 1.0, -1.0)
-    result = solve(SetKernelSVM(C=2.0, kernel=K, normalize=normalize).program(list(x[:, None]), y), "highs")
+    result = solve(
+        SetKernelSVM(C=2.0, kernel=K, scale="none", normalize=normalize).program(list(x[:, None]), y), "highs"
+    )
     expected, _ = svc_optimum(K(x, x), y, 2.0)
     assert result.objective == pytest.approx(expected, rel=1e-7)
 
@@ -99,14 +101,14 @@ def test_bags_of_one_give_the_plain_svm(normalize):
 def test_mean_of_linear_functions_is_the_function_of_the_mean():
     bags, y = random_bags(4)
     means = [bag.mean(axis=0, keepdims=True) for bag in bags]
-    one = SetKernelSVM(C=1.0, kernel=Linear(), solver="highs").fit(bags, y)
-    other = SetKernelSVM(C=1.0, kernel=Linear(), solver="highs").fit(means, y)
+    one = SetKernelSVM(C=1.0, kernel=Linear(), scale="none", solver="highs").fit(bags, y)
+    other = SetKernelSVM(C=1.0, kernel=Linear(), scale="none", solver="highs").fit(means, y)
     assert one.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
 
 
 def test_bag_that_adds_up_to_nothing_scores_the_bias_under_feature_normalisation():
     bags, y = random_bags(5)
-    model = SetKernelSVM(kernel=Linear(), normalize="feature").fit(bags, y)
+    model = SetKernelSVM(kernel=Linear(), scale="none", normalize="feature").fit(bags, y)
     b = float(model.result_.values["b"])
     assert model.decision_function([np.array([[1.0, 2.0], [-1.0, -2.0]])]) == pytest.approx([b])
 
@@ -118,7 +120,7 @@ def test_order_of_bags_and_of_instances_changes_nothing(normalize):
     rng = np.random.default_rng(0)
     order = rng.permutation(len(bags))
     shuffled = [bags[i][rng.permutation(len(bags[i]))] for i in order]
-    make = SetKernelSVM(kernel=K, normalize=normalize, solver="clarabel")
+    make = SetKernelSVM(kernel=K, scale="none", normalize=normalize, solver="clarabel")
     scores = make.fit(bags, y).decision_function(new)
     others = make.fit(shuffled, y[order]).decision_function([bag[::-1] for bag in new])
     np.testing.assert_allclose(scores, others, atol=1e-6)

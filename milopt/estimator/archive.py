@@ -1,0 +1,110 @@
+"""One file of a JSON header and arrays: an ordinary zip of `header.json` and `.npy` members, none compressed.
+
+The zip's comment, which is the end of the file, is the SHA-256 of everything before it: no byte can change unnoticed.
+Nothing is unpickled, and no member is larger than it says, since compressed ones are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
+
+from milopt.errors import ModelFileError
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+_MARK = b"milopt model, sha256 "
+_HEADER = "header.json"
+_DIGITS = 64
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def written(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write beside the path, then put it in its place: nothing is ever there half-way."""
+    content = packed(header, arrays)
+    beside: str | None = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            beside = file.name
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # As any new file would be: temporary ones are for their owner alone.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(beside, 0o666 & ~mask)
+        os.replace(beside, path)
+    except OSError as error:
+        raise ModelFileError(f"The model cannot be written to {path}: {error.strerror or error}.") from error
+    finally:
+        if beside is not None and os.path.exists(beside):
+            os.unlink(beside)
+
+
+def read(path: Path) -> tuple[bytes, Arrays]:
+    """The header and the arrays of a file that carries its own checksum."""
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - len(_MARK) - _DIGITS))
+            if not file.read().startswith(_MARK):
+                raise ModelFileError(f"{path} is not a model that milopt saved, or it was cut short: save it again.")
+            file.seek(0)
+            content = file.read()
+    except OSError as error:
+        raise ModelFileError(f"The model file {path} cannot be read: {error.strerror or error}.") from error
+    if hashlib.sha256(content[:-_DIGITS]).hexdigest().encode() != content[-_DIGITS:]:
+        raise ModelFileError(f"{path} is damaged: its checksum does not hold, so that it must not be trusted.")
+    try:
+        return _unpacked(content)
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ModelFileError(f"{path} does not hold what a saved model holds ({_first_line(error)}).") from error
+
+
+def packed(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """The bytes of the file; the same for the same content."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), header)
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            npy.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _EPOCH), member.getvalue())
+        archive.comment = _MARK + b"0" * _DIGITS
+    body = buffer.getvalue()[:-_DIGITS]
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def _unpacked(content: bytes) -> tuple[bytes, Arrays]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+            raise ValueError("a member is compressed")
+        header = archive.read(_HEADER)
+        names = [name for name in archive.namelist() if name != _HEADER]
+        return header, {name.removesuffix(".npy"): _array(archive.read(name)) for name in names}
+
+
+def _array(member: bytes) -> npt.NDArray[Any]:
+    """The array of an .npy member, which must be exactly as large as it says before anything is allocated."""
+    stream = io.BytesIO(member)
+    if npy.read_magic(stream) != (1, 0):
+        raise ValueError("an array is of an unknown version")
+    shape, fortran, dtype = npy.read_array_header_1_0(stream)
+    body = member[stream.tell() :]
+    if dtype.hasobject or fortran or dtype.itemsize * int(np.prod(shape, dtype=object)) != len(body):
+        raise ValueError("an array does not match its description")
+    return np.frombuffer(body, dtype=dtype).reshape(shape)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip("'\"").partition("\n")[0][:200] or type(error).__name__

@@ -1,0 +1,214 @@
+"""The base of every model: hyper-parameters as annotated fields, `declare` as the method, a classifier over bags.
+
+A model is a scikit-learn classifier: `clone`, `GridSearchCV`, `Pipeline`, calibration and the rest take it as it is,
+with bags in any form that `as_bags` knows; a 2-D array means bags of one instance each, with a warning.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from os import PathLike
+from time import perf_counter
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.declaration.arrays import Floats, Points
+from milopt.declaration.bags import Bags
+from milopt.declaration.kernels import Kernel, Precomputed
+from milopt.declaration.labels import Signs, Weights, as_labels
+from milopt.declaration.program import Program
+from milopt.errors import BagsError, MiloptError, MiloptWarning, ParameterError
+from milopt.estimator.explanation import Explanation, explained
+from milopt.estimator.fields import Fields
+from milopt.estimator.fitted import Fitted, FittedAttributes
+from milopt.estimator.inputs import new_bags, training_bags, training_labels
+from milopt.estimator.report import Report, reported, versions
+from milopt.estimator.scikit_learn import BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
+from milopt.estimator.training_set import TrainingSet, training_set
+from milopt.estimator.weights import ClassWeight, sample_weights
+from milopt.outcome.result import Result
+from milopt.outcome.status import PointStatus
+from milopt.schemes.scheme import Scheme
+from milopt.schemes.solve import solve
+from milopt.solving.options import Options
+
+
+class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, ABC):
+    """A classifier of bags. A subclass annotates its hyper-parameters with defaults and declares its program.
+
+    The annotated fields become a keyword-only `__init__`; the fields below come with every model. Labels may be of any
+    one type; more than two classes are separated each from the rest.
+    """
+
+    solver: str | tuple[str, ...] = "auto"
+    scheme: str | Scheme | None = None
+    options: Options | None = None
+    scale: str = "minmax01"
+    """`minmax01`, `zscore` or `none`, fitted on the training instances (see `estimator.scaling`)."""
+    class_weight: ClassWeight = None
+    """None, `balanced`, or a weight a label."""
+    random_state: int | np.random.RandomState | None = None
+    """The seed that `declare` finds here as an integer, for models that draw something."""
+
+    grid: ClassVar[Mapping[str, tuple[object, ...]]] = {}
+    """The candidates by field among which an honest evaluation chooses where nobody says otherwise."""
+
+    @abstractmethod
+    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
+        """The model's program over training bags; y is -1/+1, a bag of weight 2 counts as two."""
+
+    def program(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Program:
+        """The program that `fit` would solve, over the bags scaled alike."""
+        probe, training = self._training(bags, y, sample_weight)
+        if training.classes.size > 2:
+            raise BagsError(
+                f"There are {training.classes.size} different labels, and fit solves one program for each: "
+                "give y == label for the one of that label."
+            )
+        return probe.declare(training.bags, training.signs()[0], training.weight)
+
+    def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Declare the program over these bags and solve it; for more than two classes one program a class."""
+        probe, training = self._training(bags, y, sample_weight)
+        results: list[Result] = []
+        declaring = 0.0
+        for signs in training.signs():
+            began = perf_counter()
+            program = probe.declare(training.bags, signs, training.weight)
+            declaring += perf_counter() - began
+            results.append(_solved(program, self.solver, self.scheme, self.options))
+        # Only now: a fit that fails leaves the last one as it was.
+        vars(self).pop("feature_names_in_", None)
+        vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})
+        self.classes_ = training.classes
+        self._fitted = Fitted(self._bare(), probe._bare(), training, declaring, versions(results), tuple(results))
+        return self
+
+    @property
+    def results_(self) -> tuple[Result, ...]:
+        """One result a program: one for two classes, otherwise one a class."""
+        return self._known().results
+
+    @property
+    def result_(self) -> Result:
+        """The result, where there are two classes."""
+        if len(self._known().solved) > 1:
+            raise AttributeError(f"There are {len(self.results_)} classes, and so as many results: take results_.")
+        return self.results_[0]
+
+    def decision_function(self, bags: object) -> Floats:
+        """(n,) for two classes, where positive means the second; (n, k) for k classes, the largest wins."""
+        return self._known().scores(self._scaled(bags))
+
+    def predict(self, bags: object) -> npt.NDArray[Any]:
+        """The label of each bag; for two classes a score of exactly 0 is the first."""
+        return self._labels(self.decision_function(bags))
+
+    def instance_scores(self, bags: object) -> list[Floats]:
+        """One array of instance scores a bag; (n_i,) for two classes, (n_i, k) for k."""
+        scaled = self._scaled(bags)
+        return np.split(self._known().instance_scores(scaled.instances), scaled.offsets[1:-1])
+
+    def predict_instances(self, bags: object) -> list[npt.NDArray[Any]]:
+        """One array of labels a bag, one label an instance."""
+        return [self._labels(scores) for scores in self.instance_scores(bags)]
+
+    def score(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """The share of bags labelled right, each counted by its weight."""
+        predicted, labels = self.predict(bags), as_labels(y)
+        if labels.size != predicted.size:
+            raise BagsError(f"There are {labels.size} labels for {predicted.size} bags: give one a bag.")
+        return float(np.average(predicted == labels, weights=sample_weights(sample_weight, labels.size)))
+
+    def explain(self, bag: Points) -> Explanation:
+        """Which instances of one bag, a 2-D array, carry its score."""
+        scaled = self._scaled([bag])
+        return explained(self._known(), scaled, self._labels(self._known().scores(scaled))[0])
+
+    def report(self) -> Report:
+        """The fit in short: data, program, solver, status, certificate, seconds; `as_dict()` for machines."""
+        return reported(type(self), self._known())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file, without pickle; `milopt.load_model` reads it."""
+        from milopt.estimator.saving import save_model
+
+        save_model(self, self._known(), path)
+
+    def set_params(self, **values: object) -> Self:
+        """Set hyper-parameters by name, as scikit-learn does; all of them or, where one is unknown, none."""
+        for name in values:
+            if name not in self._fields:
+                known = ", ".join(self._fields)
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {known}.")
+        for name, value in values.items():
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def _training(
+        self, given: object, y: object, sample_weight: npt.ArrayLike | None
+    ) -> tuple[BagClassifier, TrainingSet]:
+        """A copy of the model that may declare, with numbers for what depends on the data, and what it declares over.
+
+        The model itself is not touched.
+        """
+        probe = copy.copy(self)
+        bags = training_bags(probe, given)
+        kernels = {name: value for name in self._fields if isinstance(value := getattr(self, name), Kernel)}
+        # A precomputed kernel's instances are row numbers, which have no scale.
+        scale = "none" if any(isinstance(kernel, Precomputed) for kernel in kernels.values()) else self.scale
+        labels = training_labels(self, y)
+        training = training_set(bags, labels, sample_weight, self.class_weight, scale)
+        for name, kernel in kernels.items():
+            setattr(probe, name, kernel.fitted(training.bags.instances))
+        probe.random_state = _seed(self.random_state)
+        return probe, training
+
+    def _bare(self) -> BagClassifier:
+        """A model with the same hyper-parameters, fitted on nothing."""
+        return type(self)(**self.get_params(deep=False))
+
+    def _known(self) -> Fitted:
+        if "_fitted" not in vars(self):
+            raise UnfittedError(f"This {type(self).__name__} is not fitted yet; call fit first.")
+        return self._fitted
+
+    def _scaled(self, given: object) -> Bags:
+        return self._known().training.scaling(new_bags(self, given))
+
+    def _labels(self, scores: Floats) -> npt.NDArray[Any]:
+        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return cast("npt.NDArray[Any]", self.classes_[chosen])
+
+
+def _solved(
+    program: Program, solver: str | tuple[str, ...], scheme: str | Scheme | None, options: Options | None
+) -> Result:
+    result = solve(program, solver, scheme, options)
+    if not result.values and not result.functions:
+        raise MiloptError(f"{program.name} ended without a point: {result.termination}. {result.message}".strip())
+    if result.point is not PointStatus.CERTIFIED:
+        proof = f" ({result.certificate})" if result.certificate else ""
+        message = f"{program.name} by {result.solver} ended as {result.termination}, point {result.point}{proof}."
+        warnings.warn(f"{message} {result.message}".strip(), MiloptWarning, stacklevel=3)
+    return result
+
+
+def _seed(random_state: object) -> int:
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        return int(random_state)
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        raise ParameterError(f"random_state must be an integer, None or a RandomState, not {random_state!r}.") from None

@@ -1,0 +1,122 @@
+"""Values as JSON and arrays, and back: only what is on the list below, so that a file can make nothing else.
+
+None, booleans, numbers, strings     themselves (numbers that JSON lacks: {"number": "nan"})
+tuples, mappings                     {"tuple": [...]}, {"mapping": [[key, value], ...]}
+arrays, sparse rows, bags            {"array": name}, {"sparse": [...]}, {"bags": [...]}
+milopt's own kernels, schemes, ...   {"a": "RBF", "s": 0.5}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.declaration.bags import Bags
+from milopt.declaration.kernels import RBF, Linear, Polynomial, Precomputed
+from milopt.errors import ModelFileError
+from milopt.estimator.scaling import Scaling
+from milopt.outcome.certificate import Certificate
+from milopt.outcome.result import Attempt, Seconds, Step
+from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.convex_concave import ConvexConcave
+from milopt.schemes.direct import Direct
+from milopt.schemes.exact import Exact
+from milopt.schemes.representatives import Representatives
+from milopt.solving.options import Options
+
+_RECORDS: Mapping[str, type] = {
+    known.__name__: known
+    for known in (
+        *(RBF, Linear, Polynomial, Precomputed, Options),
+        *(Direct, ConvexConcave, Representatives, Exact),
+        *(Certificate, Step, Attempt, Seconds, Scaling),
+    )
+}
+_ENUMS: Mapping[str, type[Enum]] = {"Termination": Termination, "PointStatus": PointStatus}
+
+
+class Encoder:
+    """Collects the arrays that it meets."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, npt.NDArray[Any]] = {}
+
+    def encoded(self, value: Any, what: str) -> Any:
+        """The JSON of a value; `what` is how a message calls it."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"number": repr(value)}
+        if isinstance(value, (tuple, list)):
+            parts = [self.encoded(part, what) for part in value]
+            return parts if isinstance(value, list) else {"tuple": parts}
+        if isinstance(value, Mapping):
+            pairs = [[self.encoded(key, what), self.encoded(held, f"{what}[{key!r}]")] for key, held in value.items()]
+            return {"mapping": pairs}
+        if isinstance(value, np.ndarray):
+            return self._array(value, what)
+        if isinstance(value, sp.csr_array):
+            return {
+                "sparse": [self._array(a, what) for a in (value.data, value.indices, value.indptr)],
+                "of": value.shape,
+            }
+        if isinstance(value, Bags):
+            return {"bags": [self.encoded(value.instances, what), self._array(value.offsets, what)]}
+        name = type(value).__name__
+        if _ENUMS.get(name) is type(value):
+            return {"one of": name, "value": value.value}
+        if _RECORDS.get(name) is type(value):
+            names = [field.name for field in fields(_RECORDS[name])]
+            return {"a": name} | {key: self.encoded(getattr(value, key), f"{what}.{key}") for key in names}
+        raise ModelFileError(
+            f"The model cannot be saved, because {what} is {value!r}: a file holds numbers, strings, arrays, and "
+            "milopt's own kernels, schemes and options, but no code."
+        )
+
+    def _array(self, array: npt.NDArray[Any], what: str) -> Any:
+        if array.dtype.hasobject:
+            return {"objects": [self.encoded(one, what) for one in array.ravel().tolist()], "of": array.shape}
+        name = f"{len(self.arrays):04d}"
+        self.arrays[name] = array
+        return {"array": name}
+
+
+def decoded(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
+    """The value of a JSON, or a ValueError, KeyError or TypeError where it is none."""
+    if isinstance(code, list):
+        return [decoded(part, arrays) for part in code]
+    if not isinstance(code, dict):
+        return code
+    if "number" in code:
+        return float(code["number"])
+    if "tuple" in code:
+        return tuple(decoded(part, arrays) for part in code["tuple"])
+    if "mapping" in code:
+        return {decoded(key, arrays): decoded(held, arrays) for key, held in code["mapping"]}
+    if "array" in code:
+        return arrays[code["array"]]
+    if "objects" in code:
+        flat = np.empty(len(code["objects"]), dtype=object)
+        flat[:] = [decoded(one, arrays) for one in code["objects"]]
+        return flat.reshape(code["of"])
+    if "sparse" in code:
+        data, indices, indptr = (decoded(part, arrays) for part in code["sparse"])
+        rows = sp.csr_array((data, indices, indptr), shape=tuple(code["of"]))
+        rows.check_format(full_check=True)
+        return rows
+    if "bags" in code:
+        instances, offsets = (decoded(part, arrays) for part in code["bags"])
+        return Bags(instances, offsets)
+    if "one of" in code:
+        return _ENUMS[code["one of"]](code["value"])
+    held = {key: decoded(part, arrays) for key, part in code.items() if key != "a"}
+    return _RECORDS[code["a"]](**held)

@@ -1,0 +1,90 @@
+"""What a fit leaves behind: the training set, and one answer a program, whose programs can be declared again.
+
+A program holds functions that score new bags, which can be neither pickled nor saved. So an answer is kept without its
+program, and where it comes from another process the program is declared again, from the same data, without solving.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.declaration.arrays import Floats
+from milopt.declaration.bags import Bags
+from milopt.declaration.labels import Signs, Weights
+from milopt.declaration.leaves import Points
+from milopt.declaration.program import Program
+from milopt.estimator.training_set import TrainingSet
+from milopt.outcome.result import Result
+
+
+class Model(Protocol):
+    """A model as far as its hyper-parameters and programs are concerned."""
+
+    _fields: ClassVar[tuple[str, ...]]
+
+    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
+        """The program over training bags."""
+
+
+@dataclass(eq=False)
+class Fitted:
+    """A solved training set."""
+
+    given: Model
+    """The model's hyper-parameters when it was fitted; later changes of them do not reach the fit."""
+    declarer: Model
+    """The same with numbers for kernels that depend on the data, and for the seed: it declares the programs."""
+    training: TrainingSet
+    declare_seconds: float
+    versions: dict[str, str]
+    solved: tuple[Result, ...]
+    whole: bool = True
+    """Whether the results have their programs, and not only the names of these."""
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """One result a program; the program is declared again where it could not come along."""
+        if not self.whole:
+            pairs = zip(self.solved, self.programs(), strict=True)
+            self.solved = tuple(replace(result, program=program) for result, program in pairs)
+            self.whole = True
+        return self.solved
+
+    def programs(self) -> list[Program]:
+        """The programs, declared anew."""
+        training = self.training
+        return [self.declarer.declare(training.bags, y, training.weight) for y in training.signs()]
+
+    def scores(self, bags: Bags) -> Floats:
+        """(n,) for two classes, (n, k) for k of them; the bags are scaled already."""
+        return self._columns([result.score(bags) for result in self.results])
+
+    def instance_scores(self, points: Points) -> Floats:
+        """The same for single instances; one that a program does not score is scored as a bag of its own."""
+        alone = Bags(points, np.arange(points.shape[0] + 1))
+        return self._columns(
+            [
+                result.score(alone) if result.program.instance_score is None else result.instance_scores(points)
+                for result in self.results
+            ]
+        )
+
+    @staticmethod
+    def _columns(scores: list[Floats]) -> Floats:
+        return scores[0] if len(scores) == 1 else np.stack(scores, axis=1)
+
+    def __getstate__(self) -> dict[str, object]:
+        bare = tuple(replace(result, program=Program(result.program.name)) for result in self.solved)
+        return vars(self) | {"solved": bare, "whole": False}
+
+
+class FittedAttributes:
+    """What `fit` sets on a model. Apart, for annotated in the model itself they would be hyper-parameters."""
+
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+    _fitted: Fitted

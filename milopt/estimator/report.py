@@ -1,0 +1,256 @@
+"""A fit in short, for people (`str`) and for machines (`as_dict`, plain JSON data).
+
+For more than two classes the totals are over all programs: objectives, seconds and iterations add up, the certificate
+is the worst in each residual, and the status is that of the program that ended worst; `programs` has each of them.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from milopt.declaration.program import Program
+from milopt.errors import MiloptError
+from milopt.estimator.fitted import Fitted, Model
+from milopt.outcome.certificate import Certificate
+from milopt.outcome.result import Result, Step
+from milopt.outcome.status import PointStatus, Termination
+
+Json = dict[str, Any]
+
+_FROM_BAD = (
+    Termination.ERROR,
+    Termination.UNBOUNDED,
+    Termination.INFEASIBLE,
+    Termination.STALLED,
+    Termination.LIMIT,
+    Termination.CYCLE,
+    Termination.STATIONARY,
+    Termination.OPTIMAL,
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What there is to say about a fit; `str` for people."""
+
+    content: Json
+
+    def as_dict(self) -> Json:
+        """Plain JSON data: model, solver, data, status, objective, certificate, seconds, iterations, history, ..."""
+        return self.content
+
+    def __str__(self) -> str:
+        said = self.content
+        data, seconds = said["data"], said["seconds"]
+        low, middle, high = data["instances_per_bag"]
+        chosen = ", ".join(
+            f"{name}={said['resolved'].get(name, value)}"
+            for name, value in said["parameters"].items()
+            if value is not None
+        )
+        classes = ", ".join(f"{count} of class {label}" for label, count in data["classes"].items())
+        lines = [
+            ("model", f"{said['model']} ({chosen})"),
+            (
+                "data",
+                f"{data['bags']} bags ({classes}), {data['instances']} instances ({low} to {high} a bag, median "
+                f"{middle:g}), {data['features']} features{', sparse' if data['sparse'] else ''}",
+            ),
+        ]
+        lines += [(_title(said, part), _program_line(part)) for part in said["programs"]]
+        lines += [
+            ("solver", f"{said['solver']}, scheme {said['scheme']}"),
+            ("status", f"{said['status']}, point {said['point']}{', ' if said['message'] else ''}{said['message']}"),
+            ("objective", f"{said['objective']:.8g}"),
+            ("certificate", _certificate_line(said["certificate"])),
+            ("iterations", f"{said['iterations']} in {len(said['history'])} steps"),
+            ("seconds", ", ".join(f"{name} {value:.3g}" for name, value in seconds.items())),
+            ("training", f"accuracy {said['train_accuracy']:.4g}"),
+            ("versions", ", ".join(f"{name} {value}" for name, value in said["versions"].items())),
+        ]
+        return "\n".join(f"{name:<12}{text}" for name, text in lines)
+
+
+def reported(cls: type, fitted: Fitted) -> Report:
+    """The report of a fit."""
+    from milopt.estimator.names import name_of
+
+    training, results = fitted.training, fitted.results
+    scores = fitted.scores(training.bags)
+    chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    classes = training.classes[1:] if len(results) == 1 else training.classes
+    programs: list[Json] = [
+        {"class": _plain(label)} | _part(result) for label, result in zip(classes.tolist(), results, strict=True)
+    ]
+    worst = min(results, key=lambda result: _FROM_BAD.index(result.termination))
+    spent = {
+        "declare": fitted.declare_seconds,
+        "compile": sum(result.seconds.build for result in results),
+        "solve": sum(result.seconds.solve for result in results),
+        "total": fitted.declare_seconds + sum(result.seconds.total for result in results),
+    }
+    return Report(
+        {
+            "model": name_of(cls),
+            "parameters": _parameters(fitted.given),
+            "resolved": _resolved(fitted),
+            "solver": _joined(result.solver for result in results),
+            "scheme": _joined(result.scheme for result in results),
+            "data": training.sizes(),
+            "status": str(worst.termination),
+            "point": str(min((result.point for result in results), key=tuple(PointStatus).index)),
+            "message": " ".join(dict.fromkeys(result.message for result in results if result.message)),
+            "objective": _number(sum(result.objective for result in results)),
+            "certificate": _worst(results),
+            "seconds": spent,
+            "iterations": sum(result.iterations for result in results),
+            "history": [step for part in programs for step in part["history"]],
+            "train_accuracy": float(np.average(chosen == training.place)),
+            "programs": programs,
+            "versions": dict(fitted.versions),
+        }
+    )
+
+
+def versions(results: Sequence[Result]) -> dict[str, str]:
+    """What a fit was made with."""
+    import scipy
+    import sklearn
+
+    import milopt
+    from milopt.solving import registry
+
+    found = {
+        "milopt": milopt.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": str(sklearn.__version__),
+    }
+    for name in dict.fromkeys(result.solver for result in results):
+        try:
+            known = registry.get(name).availability().version
+        except MiloptError:
+            # A solver object that was given as such need not be registered.
+            continue
+        if known:
+            found[name] = known
+    return found
+
+
+def _parameters(model: Model) -> Json:
+    return {name: _plain(getattr(model, name)) for name in model._fields}
+
+
+def _resolved(fitted: Fitted) -> Json:
+    """The hyper-parameters that depend on the data, or on chance, as they were used."""
+    given = _parameters(fitted.given)
+    return {name: value for name, value in _parameters(fitted.declarer).items() if value != given[name]}
+
+
+def _part(result: Result) -> Json:
+    return {
+        "program": _size(result.program),
+        "solver": result.solver,
+        "scheme": result.scheme,
+        "status": str(result.termination),
+        "raw_status": result.raw_status,
+        "point": str(result.point),
+        "message": result.message,
+        "objective": _number(result.objective),
+        "bound": _number(result.bound),
+        "certificate": _certificate(result.certificate),
+        "polished": result.polished is not None,
+        "iterations": result.iterations,
+        "seconds": {name: getattr(result.seconds, name) for name in ("build", "solve", "total")},
+        "history": [_step(step) for step in result.history],
+        "attempts": [
+            {"solver": one.solver, "status": str(one.termination), "message": one.message, "seconds": one.seconds}
+            for one in result.attempts
+        ],
+    }
+
+
+def _size(program: Program) -> Json:
+    """The kind and size of a program; rows and columns are None where finding them out would cost much."""
+    from milopt.inspection.lowered import lowered
+
+    form = lowered(program).form
+    return {
+        "name": program.name,
+        "kind": program.kind,
+        "rows": None if form is None else int(form.rows.count),
+        "columns": None if form is None else int(form.n),
+        "evaluations": None if form is None else sum(space.count for space in form.spaces),
+    }
+
+
+def _step(step: Step) -> Json:
+    return {
+        "objective": _number(step.objective),
+        "bound": _number(step.bound),
+        "certificate": _certificate(step.certificate),
+        "seconds": step.seconds,
+        "changed": step.changed,
+    }
+
+
+def _certificate(certificate: Certificate | None) -> Json | None:
+    if certificate is None:
+        return None
+    return {name: _number(getattr(certificate, name)) for name in ("primal", "dual", "gap")}
+
+
+def _worst(results: Sequence[Result]) -> Json | None:
+    found = [result.certificate for result in results if result.certificate is not None]
+    if len(found) < len(results):
+        return None
+    return {name: _number(max(getattr(one, name) for one in found)) for name in ("primal", "dual", "gap")}
+
+
+def _joined(names: Any) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _number(value: float | None) -> float | None:
+    """A number that JSON has; None for NaN and infinities."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _plain(value: object) -> object:
+    """A hyper-parameter or label as JSON has it, or in words."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, (tuple, list)):
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    return repr(value)
+
+
+def _title(said: Json, part: Json) -> str:
+    return "program" if len(said["programs"]) == 1 else f"  {part['class']}"
+
+
+def _program_line(part: Json) -> str:
+    size = part["program"]
+    counts = "" if size["rows"] is None else f", {size['rows']} rows, {size['columns']} columns"
+    if size["evaluations"]:
+        counts += f", {size['evaluations']} evaluations of functions"
+    return f"{size['name']}: {size['kind']}{counts}"
+
+
+def _certificate_line(certificate: Json | None) -> str:
+    if certificate is None:
+        return "none"
+    return ", ".join(f"{name} {'?' if value is None else f'{value:.1e}'}" for name, value in certificate.items())

@@ -1,0 +1,169 @@
+"""Fitted models in one file, without pickle: the model's name, its hyper-parameters, training set and answers.
+
+Scores come from a program, and a program is declared from data: so the file holds the data and the solution, and
+loading declares the program again, without solving. A file names a model and never a module: only registered models
+are looked up, and a class of a person's own is passed to `load_model`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import milopt
+from milopt.declaration.program import Program
+from milopt.errors import DeclarationError, MiloptError, ModelFileError
+from milopt.estimator.archive import read, written
+from milopt.estimator.encoding import Encoder, decoded
+from milopt.estimator.fitted import Fitted, Model
+from milopt.estimator.names import registered_name
+from milopt.estimator.training_set import TrainingSet
+from milopt.outcome.result import FittedFunction, Result
+from milopt.solving import registry
+
+if TYPE_CHECKING:
+    from milopt.estimator.classifier import BagClassifier
+
+FORMAT = 1
+_PLAIN = tuple(field.name for field in fields(Result) if field.name not in ("program", "functions"))
+
+
+def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) -> None:
+    """Write the model; refused before anything is written where it holds what a file cannot."""
+    encoder = Encoder()
+    training = fitted.training
+    header = {
+        "format": FORMAT,
+        "milopt": milopt.__version__,
+        "model": registered_name(type(model)),
+        "class": type(model).__name__,
+        "parameters": _parameters(encoder, fitted.given),
+        "declared with": _parameters(encoder, fitted.declarer),
+        "features": model.n_features_in_,
+        "feature names": encoder.encoded(getattr(model, "feature_names_in_", None), "feature_names_in_"),
+        "bags": encoder.encoded(training.bags, "the training set"),
+        "classes": encoder.encoded(training.classes, "classes_"),
+        "place": encoder.encoded(training.place, "the labels"),
+        "weight": encoder.encoded(training.weight, "the weights"),
+        "scaling": encoder.encoded(training.scaling, "the scaling"),
+        "declare seconds": fitted.declare_seconds,
+        "versions": fitted.versions,
+        "answers": [_answer(encoder, answer) for answer in fitted.solved],
+    }
+    text = json.dumps(header, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    written(Path(path), text.encode(), encoder.arrays)
+
+
+def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = None) -> BagClassifier:
+    """The fitted model of a file; `model` is its class, where that is a person's own and not registered."""
+    file = Path(path)
+    header, arrays = read(file)
+    try:
+        content = json.loads(header)
+        version = int(content["format"])
+        wrote = str(content["milopt"])
+        name, class_name = content["model"], str(content["class"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _not_one(file, error) from error
+    if version != FORMAT:
+        raise ModelFileError(
+            f"{file} was saved by milopt {wrote} in format {version}, and milopt {milopt.__version__} reads format "
+            f"{FORMAT}: install the version that saved it."
+        )
+    cls = _class(file, name, class_name, model)
+    try:
+        return _restored(cls, content, arrays)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, MiloptError) as error:
+        raise _not_one(file, error) from error
+
+
+def _parameters(encoder: Encoder, model: Model) -> dict[str, Any]:
+    values = {name: getattr(model, name) for name in model._fields}
+    if isinstance(values["random_state"], np.random.RandomState):
+        # Its state is no hyper-parameter; the seed that was drawn from it is kept where programs are declared.
+        values["random_state"] = None
+    return {name: encoder.encoded(value, f"its hyper-parameter {name}") for name, value in values.items()}
+
+
+def _answer(encoder: Encoder, answer: Result) -> dict[str, Any]:
+    plain = {name: encoder.encoded(getattr(answer, name), name) for name in _PLAIN}
+    functions = {
+        name: [encoder.encoded(one.points, name), encoder.encoded(one.coefficients, name)]
+        for name, one in answer.functions.items()
+    }
+    return plain | {"program": answer.program.name, "functions": functions}
+
+
+def _class(file: Path, name: object, class_name: str, given: type[BagClassifier] | None) -> type[BagClassifier]:
+    from milopt.estimator.classifier import BagClassifier
+
+    if given is not None:
+        if not (isinstance(given, type) and issubclass(given, BagClassifier)):
+            raise DeclarationError(f"model must be a class derived from milopt.BagClassifier, not {given!r}.")
+        if given.__name__ != class_name:
+            raise ModelFileError(f"{file} holds a {class_name}, not a {given.__name__}: give the class that it was.")
+        return given
+    if name is None:
+        raise ModelFileError(
+            f"{file} holds a {class_name}, which is not a registered model: give its class, as "
+            f"load_model({str(file)!r}, model={class_name})."
+        )
+    if not isinstance(name, str) or name not in registry.model_names():
+        known = ", ".join(registry.model_names())
+        raise ModelFileError(
+            f"{file} holds the model {name!r}, which is not registered here (registered are {known}): install the "
+            "package that brings it."
+        )
+    cls = registry.model(name)
+    if not issubclass(cls, BagClassifier):
+        raise ModelFileError(f"{file} holds the model {name!r}, which is here no class of milopt.BagClassifier.")
+    return cls
+
+
+def _restored(cls: type[BagClassifier], content: Mapping[str, Any], arrays: Mapping[str, Any]) -> BagClassifier:
+    def of(key: str) -> Any:
+        return decoded(content[key], arrays)
+
+    given = {name: decoded(code, arrays) for name, code in content["parameters"].items()}
+    resolved = {name: decoded(code, arrays) for name, code in content["declared with"].items()}
+    training = TrainingSet(of("bags"), of("classes"), of("place"), of("weight"), of("scaling"))
+    if not training.place.shape == training.weight.shape == (len(training.bags),) or training.classes.size < 2:
+        raise ValueError("bags, labels and weights do not match")
+    model = cls(**given)
+    fitted = Fitted(
+        cls(**given), cls(**resolved), training, float(content["declare seconds"]), dict(content["versions"]), ()
+    )
+    pairs = zip(content["answers"], fitted.programs(), strict=True)
+    fitted.solved = tuple(_result(code, program, arrays) for code, program in pairs)
+    model.n_features_in_ = int(content["features"])
+    names = of("feature names")
+    if names is not None:
+        vars(model)["feature_names_in_"] = names
+    model.classes_ = training.classes
+    model._fitted = fitted
+    return model
+
+
+def _result(code: Mapping[str, Any], program: Program, arrays: Mapping[str, Any]) -> Result:
+    plain = {name: decoded(code[name], arrays) for name in _PLAIN}
+    for name, variable in program.variables.items():
+        if np.shape(plain["values"][name]) != variable.shape:
+            raise ValueError(f"the values of {name} do not fit its program")
+    functions: dict[str, FittedFunction] = {}
+    for name, function in program.functions.items():
+        points, coefficients = (decoded(part, arrays) for part in code["functions"][name])
+        if coefficients.shape != points.shape[:1]:
+            raise ValueError(f"the coefficients of {name} do not fit its points")
+        functions[name] = FittedFunction(function.kernel, points, coefficients)
+    return Result(program=program, functions=functions, **plain)
+
+
+def _not_one(file: Path, error: Exception) -> ModelFileError:
+    said = str(error).strip("'\"").partition("\n")[0][:200] or type(error).__name__
+    return ModelFileError(f"{file} does not hold what a saved model holds ({said.rstrip('.')}).")

@@ -1,0 +1,79 @@
+"""What a model is fitted on: scaled bags, the class of each, and what each counts for.
+
+For two classes there is one program, whose y is +1 on the second. For k > 2 there are k, one class against the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.declaration.arrays import Indices, read_only
+from milopt.declaration.bags import Bags
+from milopt.declaration.labels import Signs, Weights
+from milopt.errors import BagsError
+from milopt.estimator.scaling import Scaling, fitted_scaling
+from milopt.estimator.weights import ClassWeight, class_weights, sample_weights
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Bags as the programs see them."""
+
+    bags: Bags
+    """Scaled; only those that count for something."""
+    classes: npt.NDArray[Any]
+    place: Indices
+    """For each bag, the place of its label among the classes."""
+    weight: Weights
+    scaling: Scaling
+
+    def signs(self) -> tuple[Signs, ...]:
+        """The y of each program."""
+        positive = (1,) if self.classes.size == 2 else range(self.classes.size)
+        return tuple(np.where(self.place == one, 1.0, -1.0) for one in positive)
+
+    def sizes(self) -> dict[str, object]:
+        """Counts for people and JSON."""
+        sizes, rows = self.bags.sizes, self.bags.instances
+        counts = Counter(self.place.tolist())
+        return {
+            "bags": len(self.bags),
+            "instances": int(rows.shape[0]),
+            "features": self.bags.dimension,
+            "instances_per_bag": [int(sizes.min()), float(np.median(sizes)), int(sizes.max())],
+            "classes": {str(label): counts[i] for i, label in enumerate(self.classes.tolist())},
+            "sparse": bool(sp.issparse(rows)),
+        }
+
+
+def training_set(
+    bags: Bags,
+    labels: tuple[npt.NDArray[Any], Indices],
+    sample_weight: npt.ArrayLike | None,
+    class_weight: ClassWeight,
+    scale: str,
+) -> TrainingSet:
+    """Everything checked, bags of weight 0 left out, the rest scaled."""
+    classes, place = labels
+    if place.size != len(bags):
+        raise BagsError(f"There are {place.size} labels for {len(bags)} bags: give one a bag.")
+    weight = sample_weights(sample_weight, len(bags))
+    counts = weight > 0
+    if not counts.all():
+        bags, weight = bags[counts], weight[counts]
+        kept, place = np.unique(place[counts], return_inverse=True)
+        classes = classes[kept]
+        if classes.size == 1:
+            raise BagsError(
+                f"All {len(bags)} bags with a positive weight are of one class, {classes[0]}: "
+                "at least two classes are needed."
+            )
+    weight = weight * class_weights(class_weight, classes, place, weight)[place]
+    scaling = fitted_scaling(scale, bags)
+    return TrainingSet(scaling(bags), classes, read_only(place), read_only(weight), scaling)
