@@ -1,8 +1,9 @@
 """What declaring and compiling costs beside HiGHS's own solve, in processor time of the parts of one solve.
 
-One CCP step of MI-SVM on Musk1 and Musk2, and MILES on Musk1. Kernel values (computed while declaring or compiling,
-where they are first needed) and the proof (evaluation of all rows, certificate, polish) are counted apart; what is
-neither is declaring and compiling, and should stay under 20 % of the solve. Medians of each part. Needs MILOPT_DATA.
+One CCP step of MI-SVM on Musk1 and Musk2, and MILES on Musk1. HiGHS's own time is that of its calls: taking the model,
+which anyone who uses it pays, and solving it; both shares are printed. Kernel values (computed while declaring or
+compiling, where they are first needed) and the proof (evaluation of all rows, certificate, polish) are counted apart.
+What is none of these is declaring and compiling, and should stay under 20 %. Medians of each part. Needs MILOPT_DATA.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
+import highspy
 from data_sets import Array, data_set
 from timing import single_thread, table
 
@@ -27,7 +29,8 @@ from milopt.solving import proof
 from milopt.solving.options import Options
 from milopt.solving.session import Session
 
-PARTS = ("kernel", "solve", "proof")
+PARTS = ("kernel", "pass", "solve", "proof")
+PASSING = ("addCols", "addRows", "passHessian")
 
 
 @dataclass
@@ -86,6 +89,9 @@ def measure(model: Callable[[Kernel], BagClassifier], bags: list[Array], y: Arra
         patch("milopt.solving.session.candidate", parts.counting("proof", proof.candidate)),
         patch("milopt.solving.session.proved", parts.counting("proof", proof.proved)),
         patch.object(HighsEngine, "solve", parts.counting("solve", HighsEngine.solve)),
+        patch.multiple(
+            highspy.Highs, **{name: parts.counting("pass", getattr(highspy.Highs, name)) for name in PASSING}
+        ),
     ):
         began = time.process_time()
         program = model(CountedKernel(RBF(), parts)).program(bags_anew, y)
@@ -109,14 +115,14 @@ def results() -> Iterator[tuple[object, ...]]:
         measure(model, bags, y)
         rounds = [measure(model, bags, y) for _ in range(runs)]
         part = {key: statistics.median(found[key] for found in rounds) for key in rounds[0]}
-        share = (part["declare"] + part["compile"]) / part["solve"]
-        yield name, *part.values(), f"{100 * share:.1f} %"
+        ours, solve = part["declare"] + part["compile"], part["solve"]
+        yield name, *part.values(), f"{100 * ours / (part['pass'] + solve):.1f} %", f"{100 * ours / solve:.1f} %"
 
 
 def main() -> None:
     """Print the table, times in milliseconds."""
     single_thread()
-    table(["HiGHS", "declare", "compile", "kernel", "solve", "proof", "(declare + compile) / solve"], results())
+    table(["HiGHS", "declare", "compile", *PARTS, "of HiGHS", "of solve alone"], results())
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from milopt.compilation.kernel_space import Whitening
 from milopt.compilation.quadratic import Piece, Quadratic, Vector, weighted
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-from milopt.declaration.sparse import stacked
+from milopt.declaration.sparse import picked, stacked
 
 
 class Coordinates(Compiled):
@@ -150,8 +150,7 @@ class Coordinates(Compiled):
 
 def _unit(span: slice, width: int) -> sp.csr_array:
     """Rows that pick a span of columns."""
-    count = span.stop - span.start
-    return sp.csr_array((np.ones(count), np.arange(span.start, span.stop), np.arange(count + 1)), shape=(count, width))
+    return picked(np.arange(span.start, span.stop), width)
 
 
 def _columns_of(matrix: sp.csr_array, rows: Index) -> Index:

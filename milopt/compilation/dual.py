@@ -26,7 +26,7 @@ from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-from milopt.declaration.sparse import scaled_rows, widened
+from milopt.declaration.sparse import picked, scaled_rows, widened
 from milopt.errors import ConvexityError, UnsupportedError
 
 
@@ -133,10 +133,10 @@ class Dual(Compiled):
         for k, (space, e, p, ridge) in enumerate(zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True)):
             used = np.unique(np.concatenate([e.indices, np.flatnonzero(p)])).astype(np.intp)
             if own_rows and used.size >= e.shape[0] and not p.any():
-                unit = sp.csr_array(sp.eye_array(e.shape[0], format="csr"))
+                unit = picked(np.arange(e.shape[0]), self._width)
                 product = space.reduced(self.source.rows.E[k], self.active)
                 _check_kernel(space, product)
-                pieces.append(Piece(widened(unit, self._width), product if ridge == 1 else product / ridge))
+                pieces.append(Piece(unit, product if ridge == 1 else product / ridge))
             elif used.size:
                 gram = space.gram(used, used) / ridge
                 _check_kernel(space, gram)
@@ -173,11 +173,11 @@ class Dual(Compiled):
         for column in s.columns:
             span = np.arange(column.start, column.stop)
             for flags, cone in ((self._equality, Cone.ZERO), (self._inequality, Cone.NONNEGATIVE)):
-                picked = span[flags[span]]
-                if picked.size:
-                    chosen.append(picked)
-                    stop = start + picked.size
-                    blocks.append(RowBlock(column.name, cone, start, stop, picked - column.start))
+                mine = span[flags[span]]
+                if mine.size:
+                    chosen.append(mine)
+                    stop = start + mine.size
+                    blocks.append(RowBlock(column.name, cone, start, stop, mine - column.start))
                     start = stop
         self._row_columns = np.concatenate(chosen)
         index = self._row_columns

@@ -20,6 +20,7 @@ from milopt.compilation.standard_form import Cone
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import BagMax
+from milopt.declaration.sparse import from_parts, picked
 
 Entries = list[tuple[BagMax, sp.csr_array]]
 """Maxima on their convex side with their coefficients, explicit zeros kept."""
@@ -75,7 +76,7 @@ class Maxima:
             return rows
         columns = self._epigraph_columns(atom, np.unique(coefficient.indices).astype(np.intp))
         shape = (coefficient.shape[0], self.linear.width)
-        pick = sp.csr_array((coefficient.data, columns[coefficient.indices], coefficient.indptr), shape=shape)
+        pick = from_parts(coefficient.data, columns[coefficient.indices], coefficient.indptr, shape)
         wide = rows.widened(self.linear.width)
         return Rows(sp.csr_array(wide.A + pick), wide.E, wide.g)
 
@@ -123,7 +124,7 @@ class Maxima:
             name = f"max{len(self.auxiliary)}"
             known[new] = self.linear.add_columns(name, new.size)
             place, instance = instances_of(atom, new)
-            minus = sp.csr_array(-sp.eye_array(instance.size, format="csr"))
+            minus = picked(np.arange(instance.size), instance.size, -1.0)
             below = self.linear.inner(atom).take(instance).left(minus)
             above = unit_rows(known[new][place], self.linear.width, self.linear.point_counts)
             rows = above.plus(below.widened(self.linear.width))
@@ -167,7 +168,7 @@ def _only(matrix: sp.csr_array, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]
     lengths = np.diff(matrix.indptr)
     per_row = np.zeros(lengths.size, dtype=np.intp) if counts is None else np.where(lengths > 0, counts, 0)
     indptr = np.concatenate([[0], np.cumsum(per_row)])
-    return sp.csr_array((matrix.data[keep], matrix.indices[keep], indptr), shape=matrix.shape)
+    return from_parts(matrix.data[keep], matrix.indices[keep], indptr, matrix.shape)
 
 
 def _at(values: sp.csr_array, pattern: sp.csr_array) -> Vector:

@@ -78,9 +78,10 @@ class Quadratic:
     def lower_triangle(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Vector]:
         """(starts, rows, values) of the lower triangle, column by column, rows in order."""
         if self.is_dense:
-            columns, rows = np.triu_indices(self.size)  # of a symmetric matrix: column <= row, sorted by column
+            upper = ~np.tri(self.size, k=-1, dtype=bool)  # by rows: of a symmetric matrix the lower triangle by columns
             starts = np.concatenate([[0], np.cumsum(np.arange(self.size, 0, -1))])
-            return starts.astype(np.int32), rows.astype(np.int32), self.dense[rows, columns]
+            rows = np.broadcast_to(np.arange(self.size, dtype=np.int32), upper.shape)[upper]
+            return starts.astype(np.int32), rows, self.dense[upper]
         triangle = sp.csc_array(sp.tril(self.sparse, format="csc"))
         triangle.sort_indices()
         return triangle.indptr.astype(np.int32), triangle.indices.astype(np.int32), triangle.data

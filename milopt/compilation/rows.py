@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
-from milopt.declaration.sparse import added, csr, from_parts, stacked, taken, transposed, widened
+from milopt.declaration.sparse import added, csr, picked, stacked, taken, transposed, widened
 
 
 @dataclass(frozen=True)
@@ -76,5 +76,4 @@ def stack(parts: Sequence[Rows]) -> Rows:
 def unit_rows(columns: npt.NDArray[np.intp], width: int, points: Sequence[int], sign: float = 1.0) -> Rows:
     """Rows that are single columns, times `sign`."""
     count = columns.size
-    A = from_parts(np.full(count, sign), columns, np.arange(count + 1), (count, width))
-    return Rows(A, tuple(sp.csr_array((count, n)) for n in points), np.zeros(count))
+    return Rows(picked(columns, width, sign), tuple(sp.csr_array((count, n)) for n in points), np.zeros(count))

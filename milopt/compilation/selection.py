@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from milopt.compilation.evaluation_form import Index
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import BagMax
+from milopt.declaration.sparse import from_parts
 
 Witness: TypeAlias = sp.csr_array | Expression
 """A selection matrix, or an expression with an entry a bag that stands in for the maximum."""
@@ -22,7 +23,8 @@ Selections: TypeAlias = dict[BagMax, Index]
 def mean_selection(atom: BagMax) -> sp.csr_array:
     """Each bag's mean."""
     bags = atom.over
-    return sp.csr_array(sp.diags_array(1.0 / bags.sizes) @ bags.membership.T)
+    count = int(bags.offsets[-1])
+    return from_parts(np.repeat(1.0 / bags.sizes, bags.sizes), np.arange(count), bags.offsets, (len(bags), count))
 
 
 def one_hot_selection(atom: BagMax, index: Index) -> sp.csr_array:

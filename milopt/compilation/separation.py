@@ -16,6 +16,7 @@ from milopt.compilation.evaluation_form import EvaluationForm, Index, Square
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows, stack
 from milopt.compilation.standard_form import ColumnBlock, Cone
+from milopt.declaration.sparse import picked
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def separated(form: EvaluationForm, active: Index) -> Separated:
     start = n
     for k, square in enumerate(moved):
         count = square.rows.count
-        minus = sp.csr_array((-np.ones(count), np.arange(start, start + count), np.arange(count + 1)), (count, width))
+        minus = picked(np.arange(start, start + count), width, -1.0)
         rows = square.rows.widened(width)
         parts.append(Rows(sp.csr_array(rows.A + minus), rows.E, rows.g))
         weight = square.weight

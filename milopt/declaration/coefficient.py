@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.declaration.sparse import Vector, added, csr, scaled_rows
+from milopt.declaration.sparse import Vector, added, csr, picked, scaled_rows
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -102,4 +102,4 @@ class Coefficient:
 
 def identity_matrix(size: int) -> sp.csr_array:
     """The sparse identity."""
-    return sp.eye_array(size, format="csr")
+    return picked(np.arange(size), size)

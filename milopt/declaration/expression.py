@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import numbers as as_numbers
-from milopt.declaration.sparse import Vector, csr, row_vector
+from milopt.declaration.sparse import Vector, csr, picked, row_vector
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -110,9 +110,8 @@ class Expression:
             ) from None
         if chosen.ndim > 1:
             raise DeclarationError(f"{self.describe()} is a vector: index it with one number, slice, list or mask.")
-        picked = np.atleast_1d(chosen)
-        matrix = sp.csr_array((np.ones(picked.size), (np.arange(picked.size), picked)), shape=(picked.size, self.size))
-        return _linear(self, matrix, (picked.size,) if chosen.ndim else ())
+        entries = np.atleast_1d(chosen)
+        return _linear(self, picked(entries, self.size), (entries.size,) if chosen.ndim else ())
 
     # -- constraints -------------------------------------------------------------------------------------------
 
@@ -227,7 +226,7 @@ def _broadcast(expression: Expression, size: int) -> Expression:
     """A scalar repeated to a vector."""
     if expression.shape:
         return expression
-    return _linear(expression, sp.csr_array(np.ones((size, 1))), (size,), None)
+    return _linear(expression, picked(np.zeros(size, dtype=np.int32), 1), (size,), None)
 
 
 def _common(a: Expression, b: Expression) -> tuple[Expression, Expression, Shape, Bags | None]:

@@ -55,6 +55,12 @@ def csr(matrix: Any) -> sp.csr_array:
     return result
 
 
+def picked(columns: Index, width: int, value: float = 1.0) -> sp.csr_array:
+    """Rows that are single columns, times `value`."""
+    count = columns.size
+    return from_parts(np.full(count, value), columns, np.arange(count + 1), (count, width))
+
+
 def row_vector(values: Vector) -> sp.csr_array:
     """One row; zeros are left out."""
     at = np.flatnonzero(values)
