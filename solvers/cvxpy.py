@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from time import monotonic
 from typing import Any
 
@@ -22,6 +21,7 @@ from milopt.solvers.cvxpy_backends import BACKENDS, Backend
 from milopt.solvers.family import VariantEngine, Variants, blame
 from milopt.solving.capture import captured
 from milopt.solving.engine import Answer, Engine
+from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 from milopt.solving.solver import Availability
 
@@ -53,9 +53,8 @@ class CVXPY(Variants[Backend]):
     def availability(self) -> Availability:
         """Both cvxpy and the solver's own package must be there."""
         behind = self.backend.found()
-        try:
-            own = version(self.package)
-        except PackageNotFoundError:
+        own = installed_version(self.package)
+        if own is None:
             return Availability(False, None, f"pip install {self.package} {self.backend.package}")
         if behind is None:
             return Availability(False, None, f"pip install {self.backend.package}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
 from milopt.errors import ParameterError
+from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature
 
@@ -59,10 +59,7 @@ class Backend:
 
     def found(self) -> str | None:
         """The installed version of its package, None if it is not there."""
-        try:
-            return version(self.package)
-        except PackageNotFoundError:
-            return None
+        return installed_version(self.package)
 
 
 def _same(factor: float, *keys: str) -> dict[str, float]:

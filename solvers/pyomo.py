@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from shutil import which
 from typing import Any
 
@@ -23,6 +22,7 @@ from milopt.solvers.family import VariantEngine, Variants, blame
 from milopt.solvers.highs_model import check_options
 from milopt.solving.capture import captured
 from milopt.solving.engine import Answer, Engine
+from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 from milopt.solving.solver import Availability, Feature
 
@@ -63,10 +63,7 @@ class Backend:
         """The package's version or the executable's path; None when it is not there."""
         if self.executable is not None:
             return which(self.executable)
-        try:
-            return version(self.package or "")
-        except PackageNotFoundError:
-            return None
+        return installed_version(self.package or "")
 
 
 _HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
@@ -101,9 +98,8 @@ class Pyomo(Variants[Backend]):
 
     def availability(self) -> Availability:
         """Both Pyomo and the solver must be there."""
-        try:
-            own = version(self.package)
-        except PackageNotFoundError:
+        own = installed_version(self.package)
+        if own is None:
             return Availability(False, None, f"pip install {self.package}")
         behind = self.backend.found()
         if behind is None:

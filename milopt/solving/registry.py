@@ -175,21 +175,10 @@ def _availability(loaded: type[Solver] | Exception) -> Availability:
     try:
         if not _is_family(loaded):
             return loaded().availability()
-        return _distribution(cast(Family, loaded).package)
+        return Availability.of(cast(Family, loaded).package)
     except Exception as error:
         # As in `_attempt`: a class that cannot be made, or that fails to look at itself.
         return Availability(False, reason=_sentence(error))
-
-
-def _distribution(package: str) -> Availability:
-    from importlib.metadata import PackageNotFoundError, version
-
-    from milopt.solving.solver import Availability
-
-    try:
-        return Availability(True, version(package))
-    except PackageNotFoundError:
-        return Availability(False, None, f"pip install {package}")
 
 
 def _sentence(error: Exception) -> str:

@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from milopt.compilation.standard_form import StandardForm
 from milopt.solving.engine import Engine
+from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 
 
@@ -46,6 +47,12 @@ class Availability:
     reason: str | None = None
     """Why it cannot be loaded, where more is wrong than a missing package."""
 
+    @classmethod
+    def of(cls, package: str) -> Availability:
+        """Of a solver that one package brings."""
+        found = installed_version(package)
+        return cls(True, found) if found is not None else cls(False, None, f"pip install {package}")
+
 
 class Solver(ABC):
     """One solver. Stateless: everything alive is in the engines it makes."""
@@ -60,12 +67,7 @@ class Solver(ABC):
 
     def availability(self) -> Availability:
         """Installed or not, by looking at the package's metadata only."""
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            return Availability(True, version(self.package))
-        except PackageNotFoundError:
-            return Availability(False, None, f"pip install {self.package}")
+        return Availability.of(self.package)
 
     def refusal(self, form: StandardForm) -> str | None:
         """Why it cannot take this form beyond its features (a pattern it does not recognise), or None."""
