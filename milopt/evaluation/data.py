@@ -1,0 +1,47 @@
+"""The bags of an evaluation, from whatever a person has them in."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from milopt.data.data_set import DataSet
+from milopt.declaration.bags import as_bags
+from milopt.declaration.labels import as_labels
+from milopt.errors import BagsError, ParameterError
+from milopt.evaluation.protocol import Labels
+from milopt.evaluation.task import Pool
+
+
+def as_data_set(data: object) -> DataSet:
+    """A data set as it is, by its name or file, or from a pair (bags, labels)."""
+    if isinstance(data, DataSet):
+        return data
+    if isinstance(data, (str, os.PathLike)):
+        import milopt
+
+        return milopt.load_data(data)
+    if isinstance(data, tuple) and len(data) == 2:
+        bags, labels = as_bags(data[0]), as_labels(data[1])
+        if labels.size != len(bags):
+            raise BagsError(f"There are {labels.size} labels for {len(bags)} bags: give one a bag.")
+        return DataSet("bags", bags, labels, tuple(map(str, range(len(bags)))))
+    raise ParameterError(f"An evaluation takes a data set, its name or file, or a pair (bags, labels), not {data!r}.")
+
+
+def training_count(data: DataSet) -> int | None:
+    """How many of all bags, the first ones, are the official training part; None where there is no test part."""
+    return None if data.test is None else len(data.bags)
+
+
+def all_labels(data: DataSet) -> Labels:
+    """The labels of all bags, those of the official test part last."""
+    return data.labels if data.test is None else np.concatenate([data.labels, data.test.labels])
+
+
+def as_pool(data: DataSet) -> Pool:
+    """All bags of a data set, those of the official test part last."""
+    if data.test is None:
+        return Pool(data.bags, data.labels)
+    return Pool(as_bags([*data.bags, *data.test.bags], name=data.name), all_labels(data))

@@ -1,0 +1,49 @@
+"""Ctrl-C during a run: it ends the run and not just a fit, and what is finished is kept.
+
+A solver takes Ctrl-C as the wish to stop with the best point so far. Inside an evaluation that would leave a task with
+a point that nobody asked for, so that here it is not a KeyboardInterrupt, which solvers wait for.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Stopped(BaseException):
+    """Ctrl-C, meant for the whole run."""
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """While inside, Ctrl-C raises `Stopped`; in the main thread, and with Python's own handler, only."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """While inside, a worker process does not see Ctrl-C, which a terminal sends to all: its parent decides."""
+    if multiprocessing.parent_process() is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Stopped

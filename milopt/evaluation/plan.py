@@ -1,0 +1,185 @@
+"""What an evaluation will do: every task, made and checked before the first one runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from milopt.data.data_set import DataSet
+from milopt.errors import ParameterError
+from milopt.evaluation.data import all_labels, training_count
+from milopt.evaluation.protocol import Protocol, Split
+from milopt.evaluation.task import Task
+from milopt.model_registry import (
+    get_model,
+    name_of,
+    origin_of,
+    parse_grid,
+    parse_settings,
+    portable_name,
+    spelled_grid,
+    spelled_settings,
+)
+from milopt.model_registry.settings import check_field
+from milopt.solving import registry
+from milopt.solving.names import quoted
+
+Grid = Mapping[str, Sequence[object]]
+Settings = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The tasks, model by model, and what a person asked for."""
+
+    data: DataSet
+    protocol: Protocol
+    seed: int
+    solver: str | tuple[str, ...]
+    models: tuple[str, ...]
+    """As the person called them."""
+    settings: tuple[str, ...]
+    grid: tuple[str, ...] | None
+    """None for the models' own."""
+    tasks: tuple[Task, ...]
+    model_of: tuple[str, ...]
+    """The model of each task, as the person called it."""
+
+    @property
+    def solver_text(self) -> str:
+        """The solver, or several in order, as the command line writes them."""
+        return self.solver if isinstance(self.solver, str) else ",".join(self.solver)
+
+    def command(self, given: object) -> str:
+        """The command line of the same evaluation of `given` data; empty where these are known to Python only."""
+        source = self._source(given)
+        if source is None:
+            return ""
+        words = ["milopt", "evaluate", source, "--model", ",".join(self.models), "--protocol", str(self.protocol)]
+        words += ["--seed", str(self.seed)]
+        if self.solver != "auto":
+            words += ["--solver", self.solver_text]
+        for item in self.settings:
+            words += ["--set", item]
+        for item in self.grid or ():
+            words += ["--grid", item]
+        return shlex.join(words)
+
+    def _source(self, given: object) -> str | None:
+        if isinstance(given, (str, os.PathLike)):
+            return os.fspath(given)
+        if self.data.source == "embedded":
+            return self.data.name
+        return self.data.source if os.path.exists(self.data.source) else None
+
+
+def make_plan(
+    data: DataSet,
+    models: str | type | Sequence[str | type],
+    protocol: Protocol,
+    seed: int,
+    solver: str | tuple[str, ...],
+    grid: Grid | None,
+    settings: Settings | None,
+) -> Plan:
+    """Every task of an evaluation; a mistake in any of them is told now."""
+    _check_seed(seed)
+    _check_solver(solver)
+    names = _names(models)
+    fixed, chosen = dict(settings or {}), None if grid is None else dict(grid)
+    _check_apart(fixed, chosen or {})
+    splits = protocol.splits(all_labels(data), seed, training_count(data))
+    tasks: list[Task] = []
+    for name in names:
+        cls = get_model(name)
+        # Read back once: what has no text, or does not fit a field, is told before any work.
+        settings_text = spelled_settings(_checked_settings(cls, fixed))
+        own = {} if fixed else getattr(cls, "grid", {})
+        grid_text = spelled_grid(_checked_grid(cls, own if chosen is None else chosen))
+        tasks += _tasks(data.digest, name, solver, settings_text, grid_text, protocol.division, seed, splits)
+    return Plan(
+        data=data,
+        protocol=protocol,
+        seed=seed,
+        solver=solver,
+        models=names,
+        settings=spelled_settings(fixed),
+        grid=None if chosen is None else spelled_grid(chosen),
+        tasks=tuple(tasks),
+        model_of=tuple(name for name in names for _ in splits),
+    )
+
+
+def _tasks(
+    digest: str,
+    name: str,
+    solver: str | tuple[str, ...],
+    settings: tuple[str, ...],
+    grid: tuple[str, ...],
+    division: str,
+    seed: int,
+    splits: Sequence[Split],
+) -> list[Task]:
+    model, origin = portable_name(name), origin_of(name)
+    return [
+        Task(
+            data=digest,
+            model=model,
+            origin=origin,
+            solver=solver,
+            settings=settings,
+            grid=grid,
+            division=division,
+            repeat=split.repeat,
+            fold=split.fold,
+            seed=seed,
+            train=tuple(split.train.tolist()),
+            test=tuple(split.test.tolist()),
+        )
+        for split in splits
+    ]
+
+
+def _names(models: str | type | Sequence[str | type]) -> tuple[str, ...]:
+    given: Sequence[str | type] = (
+        models.split(",") if isinstance(models, str) else [models] if isinstance(models, type) else models
+    )
+    names = tuple(one.strip() if isinstance(one, str) else name_of(one) for one in given)
+    if not names:
+        raise ParameterError('No model was named: give at least one, such as "mi-svm".')
+    return tuple(dict.fromkeys(names))
+
+
+def _checked_settings(cls: type, settings: Settings) -> Settings:
+    for name in settings:
+        check_field(cls, name)
+    return parse_settings(cls, spelled_settings(settings))
+
+
+def _checked_grid(cls: type, grid: Grid) -> Grid:
+    for name, values in grid.items():
+        check_field(cls, name)
+        if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence) or not len(values):
+            raise ParameterError(f"The grid of {quoted(name)} must list at least one value, not {values!r}.")
+    return parse_grid(cls, spelled_grid(grid))
+
+
+def _check_apart(settings: Settings, grid: Grid) -> None:
+    for name in settings:
+        if name in grid:
+            raise ParameterError(f"{quoted(name)} is both set and in the grid: give it once.")
+    if "solver" in settings or "solver" in grid:
+        raise ParameterError("The solver is neither a setting nor in a grid: give it as `solver`.")
+
+
+def _check_seed(seed: int) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"seed must be an integer of at least 0, not {seed!r}.")
+
+
+def _check_solver(solver: str | tuple[str, ...]) -> None:
+    for one in (solver,) if isinstance(solver, str) else solver:
+        if one != "auto":
+            registry.require(one)

@@ -1,0 +1,90 @@
+"""Hyper-parameters chosen inside a training part: the candidate that labels most held-out bags of inner folds right.
+
+Inner folds are stratified, 5 of them or as many as the smallest class has bags. Correct labels are counted over all of
+them, so that a tie is a tie; the first of those that tie is taken, which a grid has simplest first. A candidate whose
+fit fails is out, with the reason kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from milopt.declaration.arrays import Indices
+from milopt.declaration.bags import Bags
+from milopt.errors import MiloptError, ParameterError
+from milopt.estimator import BagClassifier
+from milopt.evaluation.protocol import Labels
+from milopt.evaluation.record import Candidate, Fit
+from milopt.model_registry import spelled_settings
+
+INNER_FOLDS = 5
+
+Settings = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The candidates with what they got right, the fits that this took, and the place of the one chosen."""
+
+    candidates: tuple[Candidate, ...]
+    fits: tuple[Fit, ...]
+    chosen: int
+
+
+def members(grid: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
+    """Every combination of a grid, the last name varying fastest; one of nothing where the grid is empty."""
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def select(
+    model: type[BagClassifier], base: Settings, grid: Sequence[Settings], bags: Bags, labels: Labels, seed: int
+) -> Selection:
+    """The best of a grid on these training bags; a grid of one needs no comparison."""
+    if len(grid) == 1:
+        return Selection((Candidate(spelled_settings(grid[0]), None, 0),), (), 0)
+    folds = list(_inner_folds(labels, seed))
+    candidates: list[Candidate] = []
+    fits: list[Fit] = []
+    for place, settings in enumerate(grid):
+        correct: int | None = 0
+        reason = ""
+        for fold, (train, held) in enumerate(folds):
+            try:
+                fitted = made(model, base, settings).fit(bags[train], labels[train])
+                right = int(np.sum(fitted.predict(bags[held]) == labels[held]))
+            except MiloptError as error:
+                correct, reason = None, str(error)
+                break
+            fits.append(Fit.of(fitted.results_, place, fold))
+            correct = (correct or 0) + right
+        candidates.append(Candidate(spelled_settings(settings), correct, labels.size, reason))
+    counts = [-1 if one.correct is None else one.correct for one in candidates]
+    if max(counts) < 0:
+        raise ParameterError(f"No candidate of the grid could be fitted; the first one: {candidates[0].reason}")
+    return Selection(tuple(candidates), tuple(fits), counts.index(max(counts)))
+
+
+def made(model: type[BagClassifier], *settings: Settings) -> BagClassifier:
+    """A model with these hyper-parameters."""
+    one = model()
+    for some in settings:
+        one.set_params(**some)
+    return one
+
+
+def _inner_folds(labels: Labels, seed: int) -> Iterator[tuple[Indices, Indices]]:
+    from sklearn.model_selection import StratifiedKFold
+
+    classes, counts = np.unique(labels, return_counts=True)
+    least = int(counts.min())
+    if least < 2:
+        raise ParameterError(
+            f"Class {classes[counts.argmin()]} has one bag in a training part, and a grid needs two to choose by: "
+            "fix the hyper-parameters instead."
+        )
+    divider = StratifiedKFold(min(INNER_FOLDS, least), shuffle=True, random_state=seed)
+    yield from divider.split(np.zeros(labels.size), labels)

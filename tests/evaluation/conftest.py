@@ -1,0 +1,72 @@
+"""Small data sets, and models of a person's own file that are slow, failing or curious."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milopt import Bags
+from milopt.data.data_set import DataSet
+
+OWN = '''
+import time
+
+import numpy as np
+
+from milopt import BagClassifier, Program, bag_mean, Linear, ParameterError
+from milopt.models import SetKernelSVM
+
+
+class Slow(SetKernelSVM):
+    """Takes a while, so that somebody can interrupt it."""
+
+    pause: float = 0.25
+
+    def declare(self, bags, y, weight):
+        time.sleep(self.pause)
+        return super().declare(bags, y, weight)
+
+
+class Failing(SetKernelSVM):
+    """Does not like an odd number of training bags whose first feature is above 0.5."""
+
+    def declare(self, bags, y, weight):
+        if int(np.sum(bags.instances[:, 0] > 0.5)) % 2:
+            raise ParameterError("these bags are odd.")
+        return super().declare(bags, y, weight)
+
+
+class Broken(SetKernelSVM):
+    """Has a mistake in it."""
+
+    def declare(self, bags, y, weight):
+        return self.absent
+'''.replace(", ParameterError\n", "\nfrom milopt.errors import ParameterError\n")
+
+
+def toy_data(count: int = 24, seed: int = 0, classes: int = 2, test: int = 0) -> DataSet:
+    """Bags of 1 to 3 instances with 3 features, of which the first shifts with the class."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 4, count + test)
+    labels = np.arange(count + test) % classes
+    rows = random.normal(size=(sizes.sum(), 3)) * [1, 10, 0.1]
+    rows[:, 0] += 1.5 * np.repeat(labels, sizes)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    every = Bags(rows, offsets)
+    ids = tuple(map(str, range(count + test)))
+    held = DataSet("toy", every[count:], labels[count:], ids[count:]) if test else None
+    return DataSet("toy", every[:count], labels[:count], ids[:count], held)
+
+
+@pytest.fixture
+def toy() -> DataSet:
+    return toy_data()
+
+
+@pytest.fixture
+def own_file(tmp_path: Path) -> Path:
+    path = tmp_path / "own_models.py"
+    path.write_text(OWN)
+    return path

@@ -1,0 +1,73 @@
+"""On a Dask cluster the numbers are the same, even when a worker dies half-way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milopt.data.data_set import DataSet
+from milopt.errors import MissingSolverError, ParameterError
+from milopt.evaluation.evaluate import evaluate
+
+from .compared import numbers
+
+distributed = pytest.importorskip("distributed", reason="needs the extra milopt[dask]")
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    """Two workers in processes of their own."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as found:
+        yield found
+
+
+def test_a_worker_killed_half_way_changes_nothing(toy: DataSet, own_file: Path, tmp_path: Path, cluster: Any) -> None:
+    model = f"{own_file}:Slow"
+    killed: list[int] = []
+
+    def kill(done: int, total: int, outcome: object) -> None:
+        if done == 3:
+            victim = next(iter(cluster.workers.values())).process.pid
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+    chosen: dict[str, Any] = {"settings": {"C": 10.0}}
+    found = evaluate(
+        toy,
+        ["set-kernel-svm", "miles", model],
+        "4",
+        settings={"scale": "zscore"},
+        dask=cluster.scheduler_address,
+        progress=kill,
+        store=tmp_path / "store",
+    )
+    assert killed
+    assert not found.failures
+    assert killed[0] in {record.pid for record in found.records}
+    assert len({record.pid for record in found.records}) >= 2
+    alone = evaluate(toy, ["set-kernel-svm", "miles", model], "4", settings={"scale": "zscore"})
+    assert numbers(found) == numbers(alone)
+    assert len(list((tmp_path / "store").glob("*.json"))) == 12
+    failing = evaluate(toy, f"{own_file}:Failing", "6", dask=cluster.scheduler_address, **chosen)
+    assert failing.failures == evaluate(toy, f"{own_file}:Failing", "6", **chosen).failures
+
+
+def test_an_address_that_nobody_answers_at_says_so(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
+        with pytest.raises(ParameterError, match=rf"No Dask scheduler answers at {address} .*tcp://127\.0\.0\.1:8786"):
+            evaluate(toy, "set-kernel-svm", "2", dask=address)
+
+
+def test_without_the_package_the_install_command_is_told(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingSolverError, match=r"run `pip install 'milopt\[dask\]'`") as caught:
+        evaluate(toy, "set-kernel-svm", "2", dask="tcp://127.0.0.1:8786")
+    assert caught.value.exit_code == 4

@@ -1,0 +1,250 @@
+"""An evaluation tells what models reach on bags that they have not seen, and how it was done."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from statistics import fmean, stdev
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+from milopt import RBF
+from milopt.data.data_set import DataSet
+from milopt.errors import MiloptError, ParameterError, UnknownNameError
+from milopt.evaluation.evaluate import evaluate
+from milopt.evaluation.record import Failure, Record
+from milopt.evaluation.selection import members, select
+from milopt.model_registry import get_model
+from milopt.models import SetKernelSVM
+
+from .compared import numbers
+from .conftest import toy_data
+
+FIXED = {"C": 10.0}
+
+
+class TestTheTable:
+    def test_means_are_over_folds_then_repeats_and_the_error_over_repeats(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "3x4", settings=FIXED)
+        (row,) = found.table
+        repeats = [fmean(r.accuracy for r in found.records if r.repeat == k) for k in range(3)]
+        assert row.accuracy == pytest.approx(fmean(repeats), rel=1e-15)
+        assert row.standard_error == pytest.approx(stdev(repeats) / 3**0.5, rel=1e-12)
+        assert (row.error_over, row.tasks, row.expected, row.fits) == ("repeats", 12, 12, 12)
+
+    def test_with_one_repeat_the_error_is_over_folds(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "4", settings=FIXED)
+        (row,) = found.table
+        assert row.error_over == "folds"
+        assert row.standard_error == pytest.approx(stdev(r.accuracy for r in found.records) / 2, rel=1e-12)
+        assert "standard error over folds" in str(found)
+
+    def test_each_random_split_is_a_repeat(self, toy: DataSet) -> None:
+        assert evaluate(toy, "set-kernel-svm", "3x75/25", settings=FIXED).table[0].error_over == "repeats"
+
+    def test_measures_are_those_of_the_test_bags(self, toy: DataSet) -> None:
+        for record in evaluate(toy, "set-kernel-svm", "3", settings=FIXED).records:
+            truth = toy.labels[list(record.test)]
+            assert record.accuracy == np.mean(truth == record.predicted)
+            assert record.balanced_accuracy == balanced_accuracy_score(truth, record.predicted)
+            assert record.auc == roc_auc_score(truth, record.scores)
+            assert np.array_equal(np.asarray(record.scores) > 0, np.asarray(record.predicted) == 1)
+
+    def test_a_fold_is_what_a_person_would_do_by_hand(self, toy: DataSet) -> None:
+        for record in evaluate(toy, "set-kernel-svm", "3", settings=FIXED).records:
+            test = list(record.test)
+            train = [i for i in range(len(toy.bags)) if i not in test]
+            model = SetKernelSVM(C=10.0).fit(toy.bags[train], toy.labels[train])
+            assert np.allclose(model.decision_function(toy.bags[test]), record.scores, rtol=1e-9, atol=1e-12)
+
+    def test_the_official_parts_make_one_task(self) -> None:
+        data = toy_data(count=16, test=8)
+        found = evaluate(data, "set-kernel-svm", "train/test", settings=FIXED)
+        assert data.test is not None
+        model = SetKernelSVM(C=10.0).fit(data.bags, data.labels)
+        assert found.table[0].accuracy == model.score(data.test.bags, data.test.labels)
+        assert found.table[0].standard_error is None
+        assert found.records[0].test == tuple(range(16, 24))
+
+    def test_three_classes_have_no_area_under_the_curve(self) -> None:
+        found = evaluate(toy_data(classes=3), "set-kernel-svm", "2", settings=FIXED)
+        assert found.table[0].auc is None
+        assert np.shape(found.records[0].scores) == (12, 3)
+        assert len(found.records[0].fits) == 1
+
+    def test_labels_may_be_words(self, toy: DataSet) -> None:
+        words = np.array(["no", "yes"])[toy.labels]
+        found = evaluate((toy.bags, words), "set-kernel-svm", "3", settings=FIXED)
+        plain = evaluate(toy, "set-kernel-svm", "3", settings=FIXED)
+        assert found.table[0].accuracy == plain.table[0].accuracy
+        assert set(found.records[0].predicted) <= {"no", "yes"}
+
+    def test_it_is_plain_data_and_text(self, toy: DataSet) -> None:
+        found = evaluate(toy, ["set-kernel-svm", "miles"], "2", grid={"kernel": [RBF(), RBF("median")]})
+        plain = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+        assert [row["model"] for row in plain["table"]] == ["set-kernel-svm", "miles"]
+        assert plain["records"][0]["candidates"][1]["settings"] == ["kernel=rbf(s=median)"]
+        assert {fit["point"] for record in plain["records"] for fit in record["fits"]} == {"certified"}
+        text = str(found)
+        assert "toy, protocol 1x2, seed 0" in text
+        assert f"{found.table[0].accuracy:.3f} ± {found.table[0].standard_error:.3f}" in text
+        assert found.exit_code == 0
+
+
+class TestSelection:
+    def test_the_chosen_candidate_is_the_first_of_the_best(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "3", grid={"C": (0.01, 1, 100), "normalize": ("mean", "sum")})
+        for record in found.records:
+            counts = [one.correct for one in record.candidates]
+            assert record.chosen == counts.index(max(counts))
+            assert len(counts) == 6
+            assert len(record.fits) == 6 * 5 + 1
+        assert found.records[0].candidates[1].settings == ("C=0.01", "normalize=sum")
+
+    def test_a_grid_is_walked_with_its_last_name_fastest(self) -> None:
+        assert members({"a": (1, 2), "b": (3, 4)})[:2] == [{"a": 1, "b": 3}, {"a": 1, "b": 4}]
+        assert members({}) == [{}]
+
+    def test_inner_folds_are_fewer_where_a_class_is_small(self) -> None:
+        bags = toy_data(count=12).bags
+        labels = np.array([0] * 9 + [1] * 3)
+        found = select(SetKernelSVM, {}, [{"C": 1.0}, {"C": 10.0}], bags, labels, 0)
+        assert [fit.fold for fit in found.fits] == [0, 1, 2, 0, 1, 2]
+        with pytest.raises(ParameterError, match="Class 1 has one bag in a training part"):
+            select(SetKernelSVM, {}, [{"C": 1.0}, {"C": 10.0}], bags, np.array([0] * 11 + [1]), 0)
+
+    def test_a_candidate_that_cannot_be_fitted_is_out_with_its_reason(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "2", grid={"C": (-1, 1)})
+        for record in found.records:
+            assert record.chosen == 1
+            assert record.candidates[0].correct is None
+            assert record.candidates[0].reason == "C must be a positive number, not -1.0."
+
+    def test_a_grid_of_which_none_can_be_fitted_fails_with_the_reason(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "2", grid={"C": (-1, -2)})
+        assert found.table[0].accuracy is None
+        assert len(found.failures) == 2
+        assert "No candidate of the grid could be fitted; the first one: C must be" in found.failures[0].reason
+
+    def test_settings_and_no_grid_choose_nothing(self, toy: DataSet) -> None:
+        found = evaluate(toy, "mi-svm", "2", settings=FIXED)
+        assert [len(record.fits) for record in found.records] == [1, 1]
+
+    def test_settings_hold_beside_a_grid(self, toy: DataSet) -> None:
+        both = evaluate(toy, "set-kernel-svm", "2", settings={"normalize": "sum"}, grid={"C": (5, 50)})
+        one = evaluate(toy, "set-kernel-svm", "2", grid={"C": (5, 50), "normalize": ("sum",)})
+        assert [r.scores for r in both.records] == [r.scores for r in one.records]
+        assert both.records[0].candidates[0].settings == ("C=5.0",)
+
+    def test_by_default_the_models_own_grid_is_searched(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "80/20")
+        expected = len(members(get_model("set-kernel-svm").grid))
+        assert len(found.records[0].candidates) == expected
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("models", "keywords", "said"),
+        [
+            ("mi-svn", {}, 'No model is called "mi-svn"; did you mean "mi-svm"'),
+            ("", {}, "No model is called"),
+            ([], {}, "No model was named"),
+            ("mi-svm", {"protocol": "ten"}, "No protocol is written"),
+            ("mi-svm", {"solver": "ecso"}, 'did you mean "ecos"'),
+            ("mi-svm", {"settings": {"c": 1}}, 'No hyper-parameter is called "c" in mi-svm'),
+            ("mi-svm", {"grid": {"kernal": [1]}}, 'did you mean "kernel"'),
+            ("mi-svm", {"grid": {"C": 3}}, 'The grid of "C" must list at least one value, not 3'),
+            ("mi-svm", {"grid": {"C": []}}, 'The grid of "C" must list at least one value'),
+            ("mi-svm", {"grid": {"C": "1"}}, 'The grid of "C" must list at least one value'),
+            ("mi-svm", {"settings": {"C": 1}, "grid": {"C": [1]}}, '"C" is both set and in the grid'),
+            ("mi-svm", {"settings": {"solver": "highs"}}, "give it as `solver`"),
+            ("mi-svm", {"settings": {"kernel": np.dot}}, "has no text"),
+            ("mi-svm", {"seed": -1}, "seed must be an integer of at least 0"),
+            ("mi-svm", {"n_jobs": 0}, "n_jobs must be"),
+        ],
+    )
+    def test_they_are_told_before_any_task(self, toy: DataSet, models: object, keywords: dict, said: str) -> None:
+        called: list[object] = []
+        with pytest.raises(MiloptError, match=said):
+            evaluate(toy, models, **({"protocol": "2", "progress": lambda *a: called.append(a)} | keywords))
+        assert not called
+
+    def test_data_that_are_none_are_refused(self, toy: DataSet) -> None:
+        with pytest.raises(ParameterError, match=r"a pair \(bags, labels\), not 3"):
+            evaluate(3, "mi-svm")  # type: ignore[arg-type]  # that is the mistake
+        with pytest.raises(MiloptError, match="There are 2 labels for 24 bags"):
+            evaluate((toy.bags, [0, 1]), "mi-svm")
+
+    def test_a_failing_task_keeps_the_others_and_says_which_and_why(self, toy: DataSet, own_file: Path) -> None:
+        name = f"{own_file}:Failing"
+        found = evaluate(toy, name, "6", settings=FIXED)
+        assert 0 < len(found.failures) < 6
+        assert len(found.records) == 6 - len(found.failures)
+        first = found.failures[0]
+        assert str(first) == f"{name}, repeat 1, fold {first.fold + 1} failed: these bags are odd."
+        assert str(first) in str(found)
+        assert found.exit_code == 2
+        assert f"{len(found.records)} of 6" in str(found)
+
+    def test_a_mistake_in_a_persons_model_is_named_with_its_line(self, toy: DataSet, own_file: Path) -> None:
+        found = evaluate(toy, [f"{own_file}:Broken", "set-kernel-svm"], "2", settings=FIXED)
+        line = own_file.read_text().splitlines().index("        return self.absent") + 1
+        assert len(found.failures) == 2
+        assert "has no attribute 'absent'" in found.failures[0].reason
+        assert f"(own_models.py, line {line})" in found.failures[0].reason
+        assert found.table[1].accuracy is not None
+
+    def test_a_solver_that_cannot_take_the_program_fails_with_the_reason(self, toy: DataSet) -> None:
+        found = evaluate(toy, "miles", "2", solver="libsvm", settings={"lam": 0.1})
+        assert len(found.failures) == 2
+        assert "libsvm" in found.failures[0].reason
+
+
+class TestTheRest:
+    def test_progress_counts_up_to_the_total(self, toy: DataSet, own_file: Path) -> None:
+        seen: list[tuple[int, int, object]] = []
+        evaluate(toy, f"{own_file}:Failing", "6", settings=FIXED, progress=lambda *said: seen.append(said))
+        assert [(done, total) for done, total, _ in seen] == [(k + 1, 6) for k in range(6)]
+        assert {type(outcome) for *_, outcome in seen} == {Record, Failure}
+
+    def test_classes_and_names_are_both_models(self, toy: DataSet) -> None:
+        by_class = evaluate(toy, [SetKernelSVM, "miles"], "2", settings={"scale": "zscore"})
+        by_name = evaluate(toy, "set-kernel-svm,miles", "2", settings={"scale": "zscore"})
+        assert numbers(by_class) == numbers(by_name)
+
+    def test_the_solver_is_the_one_asked_for(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "2", solver="highs", settings=FIXED)
+        assert found.table[0].solvers == ("highs",)
+        assert evaluate(toy, "set-kernel-svm", "2", settings=FIXED).table[0].solver == "auto"
+        fallback = evaluate(toy, "set-kernel-svm", "2", solver=("native", "highs"), settings=FIXED)
+        assert fallback.table[0].solver == "native,highs"
+
+    def test_seeds_make_other_splits_and_the_same_seed_the_same_numbers(self, toy: DataSet) -> None:
+        first, again, other = (evaluate(toy, "set-kernel-svm", "3", seed=s, settings=FIXED) for s in (0, 0, 1))
+        assert numbers(first) == numbers(again)
+        assert [r.test for r in first.records] != [r.test for r in other.records]
+
+    def test_the_command_gives_the_same_table(self, toy: DataSet) -> None:
+        known = DataSet("musk1", toy.bags, toy.labels, toy.ids, source="embedded")
+        found = evaluate(
+            known,
+            ["set-kernel-svm"],
+            "2",
+            seed=3,
+            solver=("native", "highs"),
+            settings={"normalize": "sum"},
+            grid={"kernel": [RBF("median"), RBF(0.5)]},
+        )
+        assert shlex.split(found.command) == [
+            *["milopt", "evaluate", "musk1", "--model", "set-kernel-svm", "--protocol", "1x2", "--seed", "3"],
+            *["--solver", "native,highs", "--set", "normalize=sum", "--grid", "kernel=rbf(s=median),rbf(s=0.5)"],
+        ]
+        assert found.command in str(found)
+        assert evaluate((toy.bags, toy.labels), "miles", "2", settings={"lam": 1.0}).command == ""
+
+    def test_an_unknown_data_set_names_the_near_ones(self) -> None:
+        with pytest.raises((UnknownNameError, MiloptError), match="musk1"):
+            evaluate("musk11", "mi-svm")

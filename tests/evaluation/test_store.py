@@ -1,0 +1,192 @@
+"""A finished task is one file, found again by all that decides its outcome, and not trusted when it does not fit."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import milopt
+from milopt import Bags
+from milopt.data.data_set import DataSet
+from milopt.errors import MiloptWarning, ParameterError
+from milopt.evaluation.evaluate import evaluate
+from milopt.evaluation.plan import make_plan
+from milopt.evaluation.protocol import parse_protocol
+from milopt.evaluation.store import Store
+from milopt.evaluation.summary import Evaluation
+from milopt.evaluation.task import Task
+
+from .compared import numbers
+
+
+def files(store: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in store.iterdir()}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "results" / "here"
+
+
+def evaluated(toy: DataSet, store: Path | None, protocol: str = "3", **keywords: object) -> Evaluation:
+    chosen = {"settings": {"C": 10.0}} | keywords
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MiloptWarning)
+        return evaluate(toy, "set-kernel-svm", protocol, store=store, **chosen)  # type: ignore[arg-type]  # a mixed bag
+
+
+def test_each_task_is_one_file_and_is_not_done_again(toy: DataSet, store: Path) -> None:
+    first = evaluated(toy, store)
+    before = files(store)
+    assert len(before) == 3
+    again = evaluated(toy, store)
+    assert (first.resumed, again.resumed) == (0, 3)
+    assert files(store) == before
+    assert again.records == first.records
+    assert again.table == first.table
+
+
+def test_without_a_store_nothing_is_written(toy: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    evaluated(toy, None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_more_repeats_go_on_from_fewer(toy: DataSet, store: Path) -> None:
+    evaluated(toy, store, "1x3")
+    assert evaluated(toy, store, "2x3").resumed == 3
+    assert evaluated(toy, store, "3-fold").resumed == 3
+
+
+def test_whatever_decides_the_outcome_makes_another_task(toy: DataSet, store: Path) -> None:
+    evaluated(toy, store)
+    moved = Bags(np.asarray(toy.bags.instances) + 1e-9, toy.bags.offsets)
+    for other in (
+        evaluated(DataSet("toy", moved, toy.labels, toy.ids), store),
+        evaluated(DataSet("toy", toy.bags, 1 - toy.labels, toy.ids), store),
+        evaluated(toy, store, "4"),
+        evaluated(toy, store, seed=1),
+        evaluated(toy, store, solver="highs"),
+        evaluated(toy, store, settings={"C": 10.5}),
+        evaluated(toy, store, settings={}, grid={"C": (10.0,)}),
+    ):
+        assert other.resumed == 0
+    # The name of the data set decides nothing.
+    assert evaluated(DataSet("other", toy.bags, toy.labels, toy.ids), store).resumed == 3
+
+
+def test_another_version_of_milopt_does_its_own_tasks(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = make_plan(toy, "set-kernel-svm", parse_protocol("2"), 0, "auto", None, None)
+    keys = {task.key for task in plan.tasks}
+    assert not keys & {replace(task, version="9.9").key for task in plan.tasks}
+    assert {task.version for task in plan.tasks} == {milopt.__version__}
+
+
+def test_an_edited_file_of_a_person_is_another_model(toy: DataSet, store: Path, own_file: Path) -> None:
+    def resumed(path: Path) -> int:
+        return evaluate(toy, f"{path}:Failing", "3", settings={"C": 10.0}, store=store).resumed
+
+    assert resumed(own_file) == 0
+    done = len(files(store))
+    assert done > 0
+    assert resumed(own_file) == done
+    copy = own_file.with_name("elsewhere.py")
+    copy.write_bytes(own_file.read_bytes())
+    assert resumed(copy) == done
+    own_file.write_text(own_file.read_text() + "\n# edited\n")
+    assert resumed(own_file) == 0
+
+
+def test_a_file_that_changes_while_a_run_goes_on_fails_its_tasks(toy: DataSet, own_file: Path) -> None:
+    def edit(done: int, total: int, outcome: object) -> None:
+        own_file.write_text(own_file.read_text() + "\n# edited\n")
+
+    found = evaluate(toy, f"{own_file}:Slow", "3", settings={"pause": 0.0}, progress=edit)
+    assert len(found.records) == 1
+    assert all("start it again" in failure.reason for failure in found.failures)
+
+
+def test_failures_are_not_kept(toy: DataSet, store: Path, own_file: Path) -> None:
+    found = evaluate(toy, f"{own_file}:Broken", "2", settings={"C": 1.0}, store=store)
+    assert len(found.failures) == 2
+    assert files(store) == {}
+
+
+def _other_number(text: bytes) -> bytes:
+    held = json.loads(text)
+    held["record"]["accuracy"] = 1.0 - held["record"]["accuracy"]
+    return json.dumps(held).encode()
+
+
+def _without_fits(text: bytes) -> bytes:
+    held = json.loads(text)
+    del held["record"]["fits"]
+    return json.dumps(held).encode()
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        lambda text: b"",
+        lambda text: text[: len(text) // 2],
+        lambda text: b"\xff\xfe\x00",
+        lambda text: b"[" * 100_000,
+        lambda text: b"[1, 2]",
+        lambda text: b'{"task": {}}',
+        _other_number,
+        _without_fits,
+    ],
+)
+def test_a_spoilt_file_is_told_and_its_task_done_again(toy: DataSet, store: Path, spoilt: object) -> None:
+    whole = evaluated(toy, store)
+    victim = sorted(store.iterdir())[0]
+    text = victim.read_bytes()
+    victim.write_bytes(spoilt(text))  # type: ignore[operator]  # one of the functions above
+    with pytest.warns(MiloptWarning, match=f"{victim.name} does not hold the task .* is done again"):
+        found = evaluate(toy, "set-kernel-svm", "3", settings={"C": 10.0}, store=store)
+    assert found.resumed == 2
+    assert numbers(found) == numbers(whole)
+    assert evaluated(toy, store).resumed == 3
+
+
+def test_the_file_of_another_task_is_not_trusted(toy: DataSet, store: Path) -> None:
+    evaluated(toy, store)
+    first, second, _ = sorted(store.iterdir())
+    first.write_bytes(second.read_bytes())
+    with pytest.warns(MiloptWarning, match=first.name):
+        evaluate(toy, "set-kernel-svm", "3", settings={"C": 10.0}, store=store)
+
+
+def test_a_folder_that_cannot_be_is_refused_before_any_task(toy: DataSet, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ParameterError, match=r"The results cannot be kept in .*file"):
+        evaluated(toy, tmp_path / "file")
+
+
+def test_nothing_half_written_stays(toy: DataSet, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = evaluated(toy, None)
+    plan = make_plan(toy, "set-kernel-svm", parse_protocol("3"), 0, "auto", None, {"C": 10.0})
+
+    def full(*paths: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    kept = Store(store)
+    with pytest.raises(OSError, match="No space left"):
+        kept.keep(plan.tasks[0], done.records[0])
+    assert files(store) == {}
+
+
+def test_a_task_is_plain_data(toy: DataSet) -> None:
+    (task, *_) = make_plan(toy, "mi-svm", parse_protocol("3"), 0, "auto", {"C": (1, 2)}, None).tasks
+    values = vars(task)
+    assert (
+        Task(**{name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(json.dumps(values)).items()})
+        == task
+    )

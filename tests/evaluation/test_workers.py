@@ -1,0 +1,176 @@
+"""One, two and four workers give the same numbers; killed and interrupted runs keep what is finished."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from milopt.data.data_set import DataSet
+from milopt.evaluation.evaluate import evaluate
+from milopt.evaluation.one_thread import one_thread
+from milopt.evaluation.runners import on_workers
+
+from .compared import numbers
+from .conftest import toy_data
+
+FIXED = {"C": 10.0}
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {here!r})
+from conftest import toy_data
+from milopt.evaluation.evaluate import evaluate
+import json
+
+if __name__ == "__main__":
+    found = evaluate(
+        toy_data(), ["set-kernel-svm", {model!r}], "4", settings={{"C": 10.0}}, n_jobs={jobs}, store={store!r},
+        progress=lambda done, total, outcome: print(done, flush=True),
+    )
+    print(json.dumps({{"interrupted": found.interrupted, "code": found.exit_code, "text": str(found)}}))
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path, own_file: Path) -> Iterator[Script]:
+    started = Script(tmp_path, own_file)
+    yield started
+    started.end()
+
+
+class Script:
+    """A run in a process, and processes, of its own."""
+
+    def __init__(self, folder: Path, own_file: Path) -> None:
+        self.store = folder / "store"
+        self.model = f"{own_file}:Slow"
+        self.file = folder / "run.py"
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self, jobs: int) -> subprocess.Popen[str]:
+        here = str(Path(__file__).parent)
+        text = SCRIPT.format(here=here, model=self.model, jobs=jobs, store=str(self.store))
+        self.file.write_text(text)
+        self.process = subprocess.Popen(
+            [sys.executable, str(self.file)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        return self.process
+
+    def end(self) -> None:
+        """Leave none of its processes behind, whatever the test found."""
+        if self.process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.communicate()
+
+    def records(self) -> dict[str, tuple[int, str]]:
+        """Process and date of every task that is kept."""
+        held = {path.name: json.loads(path.read_text())["record"] for path in self.store.glob("*.json")}
+        return {name: (record["pid"], record["finished"]) for name, record in held.items()}
+
+    def wait_for(self, count: int) -> None:
+        until = time.monotonic() + 60
+        while len(list(self.store.glob("*.json")) if self.store.exists() else []) < count:
+            assert time.monotonic() < until, "the run does not come on"
+            time.sleep(0.02)
+
+
+def unbroken(model: str) -> object:
+    return numbers(evaluate(toy_data(), ["set-kernel-svm", model], "4", settings=FIXED))
+
+
+def test_one_two_and_four_workers_give_the_same_numbers(toy: DataSet, own_file: Path) -> None:
+    models = ["set-kernel-svm", "miles", "mi-svm", f"{own_file}:Failing"]
+    alone = evaluate(toy, models, "3", grid={"scale": ("minmax01", "zscore")})
+    for n_jobs in (2, 4):
+        found = evaluate(toy, models, "3", grid={"scale": ("minmax01", "zscore")}, n_jobs=n_jobs)
+        assert numbers(found) == numbers(alone)
+        assert found.failures == alone.failures
+        assert len({record.pid for record in found.records} - {os.getpid()}) > 1
+
+
+def test_a_killed_run_goes_on_without_repeating_work(script: Script) -> None:
+    process = script.start(jobs=2)
+    script.wait_for(5)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    kept = script.records()
+    assert 5 <= len(kept) < 8
+    again = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, n_jobs=2, store=script.store)
+    assert again.resumed == len(kept)
+    after = script.records()
+    assert len(after) == 8
+    assert {name: after[name] for name in kept} == kept
+    assert process.pid not in {pid for name, (pid, _) in after.items() if name not in kept}
+    assert numbers(again) == unbroken(script.model)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_keeps_what_is_finished_and_nothing_else(script: Script, jobs: int) -> None:
+    process = script.start(jobs)
+    script.wait_for(5)
+    # As a terminal does: to the run and to its workers.
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    told = json.loads(output.splitlines()[-1])
+    done = len(script.records())
+    assert 5 <= done < 8
+    assert told["interrupted"]
+    assert told["code"] == 130
+    assert f"Interrupted: {done} of 8 tasks are done" in told["text"]
+    again = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, store=script.store)
+    assert again.resumed == done
+    assert numbers(again) == unbroken(script.model)
+
+
+def test_a_worker_that_dies_fails_its_tasks_and_says_so(toy: DataSet, tmp_path: Path) -> None:
+    (tmp_path / "dying.py").write_text(
+        "import os, signal\nfrom milopt.models import SetKernelSVM\n\n\nclass Dying(SetKernelSVM):\n"
+        "    def declare(self, bags, y, weight):\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    found = evaluate(toy, ["set-kernel-svm", f"{tmp_path}/dying.py:Dying"], "2", settings={"C": 1.0}, n_jobs=2)
+    assert {failure.model for failure in found.failures} >= {f"{tmp_path}/dying.py:Dying"}
+    assert "a worker process died" in str(found)
+
+
+def test_a_run_that_is_left_early_leaves_no_worker_behind(toy: DataSet) -> None:
+    def give_up(done: int, total: int, outcome: object) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        evaluate(toy, "set-kernel-svm", "4", settings={"C": 1.0}, n_jobs=2, progress=give_up)
+    assert numbers(evaluate(toy, "set-kernel-svm", "4", settings={"C": 1.0}, n_jobs=2))
+    assert callable(on_workers(2))
+
+
+def test_the_limit_of_one_thread_ends_with_the_last_one_inside() -> None:
+    from threadpoolctl import threadpool_info
+
+    def threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    before = threads()
+    first, second = one_thread(), one_thread()
+    first.__enter__()
+    second.__enter__()
+    assert threads() == {1}
+    first.__exit__(None, None, None)
+    assert threads() == {1}
+    second.__exit__(None, None, None)
+    assert threads() == before
