@@ -20,12 +20,11 @@ from pathlib import Path
 import numpy as np
 
 from milopt.data.data_set import DataSet
-from milopt.data.gathering import labelled
+from milopt.data.gathering import Gathering
 from milopt.data.limits import COLUMNS, LINE_BYTES
 from milopt.data.messages import shown
 from milopt.data.numbers import fault, parsed
 from milopt.data.text_file import TextFile
-from milopt.declaration.bags import Bags
 
 _NAME = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s'"{]+"""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_NAME})\s+(\S.*)", re.IGNORECASE)
@@ -38,18 +37,15 @@ def read_arff(path: Path, name: str) -> DataSet:
     text = TextFile(path)
     lines = iter(text)
     features, classes = _header(lines, text)
-    values, sizes = bytearray(), [0]
-    names: list[str] = []
-    labels: list[str] = []
-    seen: dict[str, int] = {}
+    gathering, values = Gathering(text.error), bytearray()
     for start, fields in _rows(lines, text):
         if len(fields) != 3:
-            raise text.error(f"the row has {len(fields)} fields where three are declared: name, bag, class", start)
-        bag, content, label = fields
-        if bag.strip() in seen:
-            raise text.error(f"bag {shown(bag)} was already in line {seen[bag.strip()]}; a bag has one row", start)
-        seen[bag.strip()] = start
-        if classes and label.strip() not in classes:
+            count = f"{len(fields)} fields" if len(fields) < 4 else "more than three fields"
+            raise text.error(f"the row has {count} where three are declared: name, bag, class", start)
+        bag, content, label = (one.strip() for one in fields)
+        if bag in gathering:
+            raise text.error(f"bag {shown(bag)} has a row above already; a bag has one row", start)
+        if classes and label not in classes:
             raise text.error(f"the class of bag {shown(bag)} is {shown(label)}, which is not declared", start)
         rows = [row for row in content.split("\n") if row and not row.isspace()]
         if not rows:
@@ -58,14 +54,12 @@ def read_arff(path: Path, name: str) -> DataSet:
         if numbers is None:
             raise text.error(_problem(rows, features), start)
         values += numbers.data.cast("B")
-        sizes.append(len(rows))
-        names.append(bag)
-        labels.append(label)
-    if not names:
+        for _ in rows:
+            gathering.add(bag, label, start)
+    if not gathering:
         raise text.error("there is no row after @data; give one a bag")
-    instances = np.frombuffer(values, dtype=np.float64).reshape(-1, len(features))
-    instances.flags.writeable = False
-    return labelled(Bags(instances, np.cumsum(sizes), name=name), labels, name, path, names)
+    instances = np.frombuffer(values, dtype=np.float64).reshape(len(gathering), len(features))
+    return gathering.data_set(name, str(path), instances)
 
 
 def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[str]]:
@@ -76,7 +70,7 @@ def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[
     for line in lines:
         word = line.strip()
         folded = word[:10].casefold()
-        if not word or word.startswith("%") or folded.startswith("@relation"):
+        if word.startswith("%") or folded.startswith("@relation"):
             continue
         if folded.startswith("@data"):
             break
@@ -111,7 +105,7 @@ def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[
 def _rows(lines: Iterator[str], text: TextFile) -> Iterator[tuple[int, list[str]]]:
     """The line on which a row starts, and its fields without quotes; a quoted field may go over several lines."""
     for first in lines:
-        if not first or first.isspace() or first.startswith("%"):
+        if first.startswith("%"):
             continue
         start, size = text.line, 0
         if first.lstrip().startswith("{"):

@@ -41,13 +41,13 @@ class _Table:
         lines = iter(self.text)
         header = next(lines, None)
         if header is None:
-            raise self.text.error("the file is empty; it needs a header bag,label,f0,... and one instance a line")
+            raise self.text.error(
+                "the file is empty; it needs a header such as bag,label,f0,f1 and one instance a line"
+            )
         bag, label = self._header(header)
         first_two = (bag, label) == (0, 1)
         commas, pending = len(self.features) + 1, 0
         for line in lines:
-            if not line or line.isspace():
-                continue
             if line.count(",") != commas or '"' in line:
                 fields = self._fields(line)
                 first, second, rest = fields[bag], fields[label], self._features_of(fields, bag, label)
@@ -78,12 +78,12 @@ class _Table:
             if folded.count(wanted) != 1:
                 count = "no column" if wanted not in folded else f"{folded.count(wanted)} columns"
                 raise self.text.error(
-                    f'the header has {count} called "{wanted}"; the first line must be bag,label,f0,...'
+                    f'the header has {count} called "{wanted}"; the first line must be like bag,label,f0,f1'
                 )
         bag, label = folded.index("bag"), folded.index("label")
         self.features = [column for i, column in enumerate(names) if i not in (bag, label)]
         if not self.features:
-            raise self.text.error("the header names no feature; it must be bag,label,f0,...")
+            raise self.text.error("the header names no feature; it must be like bag,label,f0,f1")
         return bag, label
 
     def _fields(self, line: str) -> list[str]:

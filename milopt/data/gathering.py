@@ -105,20 +105,15 @@ def long_table(
     return rows.data_set(name, str(source), instances)
 
 
-def labelled(
-    bags: Bags, labels: Sequence[str], name: str, source: Path | str, ids: Sequence[str] | None = None
-) -> DataSet:
-    """Bags that are bags already, with one label each; they are named by their numbers unless `ids` names them."""
+def labelled(bags: Bags, labels: Sequence[str], name: str, source: Path | str) -> DataSet:
+    """Bags that are bags already, with one label each; they are named by their numbers."""
     if len(labels) != len(bags):
         raise _table_error(source, f"there are {len(labels)} labels for {len(bags)} bags; give one a bag")
     checks = Gathering(lambda problem, i: _table_error(source, problem, i), "row")
-    names = [str(i) for i in range(len(bags))] if ids is None else [one.strip() for one in ids]
-    for i, (bag, label) in enumerate(zip(names, labels, strict=True)):
-        if bag in checks:
-            raise _table_error(source, f"two bags are called {shown(bag)}; give every bag its own name", i)
-        checks.add(bag, label, i)
-    stripped = [label.strip() for label in labels]
-    return DataSet(name, bags, as_label_array(stripped), tuple(names), source=str(source))
+    ids = tuple(str(i) for i in range(len(bags)))
+    for i, label in enumerate(labels):
+        checks.add(ids[i], label, i)
+    return DataSet(name, bags, as_label_array([label.strip() for label in labels]), ids, source=str(source))
 
 
 def _table_error(source: Path | str, problem: str, row: int | None = None) -> DataError:

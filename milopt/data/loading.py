@@ -63,6 +63,13 @@ def _named(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
 
 def _from_file(path: Path, window: float, stride: int, znormalise: bool) -> DataSet:
     regular(path)
+    try:
+        return _read(path, window, stride, znormalise)
+    except MemoryError:
+        raise file_error(path, "the data need more memory than there is; give a smaller file") from None
+
+
+def _read(path: Path, window: float, stride: int, znormalise: bool) -> DataSet:
     end = ending(path.name)
     if end is None:
         known_endings = ", ".join((*READERS, *SERIES))

@@ -16,9 +16,10 @@ import scipy.sparse as sp
 
 from milopt.data.data_set import DataSet
 from milopt.data.gathering import labelled, long_table
+from milopt.data.limits import NAMES
 from milopt.data.matlab_format import BrokenFileError, Cell, Value, variables
 from milopt.data.messages import file_error, shown
-from milopt.declaration.arrays import Floats, csr
+from milopt.declaration.arrays import Points, csr
 from milopt.declaration.bags import as_bags
 from milopt.errors import BagsError, DataError
 
@@ -78,7 +79,7 @@ class _File:
         else:
             raise self._error(f"there is a cell array of bags and no labels to it; {_WANTED}")
         try:
-            made = as_bags([_rows_of(bag) for bag in bags], name=self.name)
+            made = as_bags([self._numbers(bag, f"bag {i}") for i, bag in enumerate(bags)], name=self.name)
         except BagsError as error:
             raise self._error(str(error).rstrip(".")) from None
         return labelled(made, texts, self.name, self.path)
@@ -89,7 +90,7 @@ class _File:
             missing = "bag_ids" if ids is None else "labels"
             raise self._error(f"there is a matrix of instances and no variable {missing}; {_WANTED}")
         names, texts = self._texts(ids, "bag_ids"), self._texts(labels, "labels")
-        return long_table(names, texts, _rows_of(matrix), self.name, self.path)
+        return long_table(names, texts, self._numbers(matrix, "the matrix"), self.name, self.path)
 
     def _toolbox(self, ident: dict[str, Value]) -> DataSet:
         """Labels are the instances' own: a bag is positive where one of its instances is."""
@@ -104,22 +105,29 @@ class _File:
         if "positive" in kinds:
             positive = {name for name, label in zip(names, labels, strict=True) if label == "positive"}
             labels = ["positive" if name in positive else label for name, label in zip(names, labels, strict=True)]
-        return long_table(names, labels, _rows_of(self.variables["data"]), self.name, self.path)
+        return long_table(names, labels, self._numbers(self.variables["data"], "data"), self.name, self.path)
 
     def _first(self, names: Sequence[str]) -> Value | None:
         return next((self.variables[name] for name in names if name in self.variables), None)
 
     def _texts(self, value: Value, what: str) -> list[str]:
         """A vector of numbers or a list of words as words."""
-        if isinstance(value, sp.csc_array) and 1 in value.shape:
+        if isinstance(value, sp.csc_array) and 1 in value.shape and max(value.shape) <= NAMES:
             value = value.toarray()
-        if isinstance(value, np.ndarray) and value.size == max(value.shape):
+        if isinstance(value, np.ndarray) and value.size == max(value.shape) <= NAMES:
             return [str(one) for one in value.ravel().tolist()]
         if isinstance(value, Cell):
             return [text for one in value.items if not isinstance(one, Cell) for text in self._texts(one, what)]
         if isinstance(value, list):
             return value
-        raise self._error(f"{what} must be a vector of numbers or of words")
+        raise self._error(f"{what} must be a vector of numbers or of words, with at most {NAMES} entries")
+
+    def _numbers(self, value: Value, what: str) -> Points:
+        if isinstance(value, sp.csc_array):
+            return csr(value)
+        if isinstance(value, np.ndarray) and value.ndim == 2:
+            return np.asarray(value, dtype=np.float64)
+        raise self._error(f"{what} must be a matrix of numbers, one row an instance")
 
     def _error(self, problem: str) -> DataError:
         return file_error(self.path, problem)
@@ -127,9 +135,3 @@ class _File:
 
 def _holds_bags(cells: Cell) -> bool:
     return any(isinstance(one, (np.ndarray, sp.csc_array)) and max(one.shape) > 1 for one in cells.items)
-
-
-def _rows_of(value: Value) -> Floats | sp.csr_array:
-    if isinstance(value, sp.csc_array):
-        return csr(value)
-    return np.asarray(value, dtype=np.float64)

@@ -51,11 +51,12 @@ def variables(content: bytes) -> dict[str, Value]:
     order = "<" if content[126:128] == b"IM" else ">"
     found: dict[str, Value] = {}
     unpacked = 0
-    for kind, body in _Elements(content[128:], order, padded=False):
+    # Views, so that a variable lies in memory once however deep it is nested.
+    for kind, body in _Elements(memoryview(content)[128:], order, padded=False):
         if kind == _PACKED:
-            body = _unpacked(body, 8 * UNPACKED_VALUES - unpacked)
-            unpacked += len(body)
-            kind, body = next(iter(_Elements(body, order)), (0, b""))
+            inner = _unpacked(body, 8 * UNPACKED_VALUES - unpacked)
+            unpacked += len(inner)
+            kind, body = next(iter(_Elements(memoryview(inner), order)), (0, body))
         if kind == _MATRIX:
             name, value = _matrix(body, order, 0)
             if value is not None:
@@ -67,16 +68,16 @@ def variables(content: bytes) -> dict[str, Value]:
 class _Elements:
     """The elements of a stretch of bytes, each a type and a body."""
 
-    content: bytes
+    content: memoryview
     order: str
     padded: bool = True
     at: int = 0
 
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+    def __iter__(self) -> Iterator[tuple[int, memoryview]]:
         while self.at < len(self.content):
             yield self.take()
 
-    def take(self) -> tuple[int, bytes]:
+    def take(self) -> tuple[int, memoryview]:
         if self.at + 8 > len(self.content):
             raise BrokenFileError("an element is cut off")
         kind, size = struct.unpack_from(self.order + "II", self.content, self.at)
@@ -94,7 +95,7 @@ class _Elements:
         return kind, self.content[start : start + size]
 
 
-def _unpacked(body: bytes, room: int) -> bytes:
+def _unpacked(body: memoryview, room: int) -> bytes:
     worker = zlib.decompressobj()
     try:
         content = worker.decompress(body, max(room, 1))
@@ -107,7 +108,7 @@ def _unpacked(body: bytes, room: int) -> bytes:
     return content
 
 
-def _matrix(body: bytes, order: str, depth: int) -> tuple[str, Value | None]:
+def _matrix(body: memoryview, order: str, depth: int) -> tuple[str, Value | None]:
     """The name and value of a variable or a part of one; None for what is no data (functions, opaque objects)."""
     if not body:
         return "", np.empty((0, 0))
@@ -123,7 +124,7 @@ def _matrix(body: bytes, order: str, depth: int) -> tuple[str, Value | None]:
     shape = tuple(int(extent) for extent in _integers(parts, "i4"))
     if len(shape) < 2 or min(shape) < 0:
         raise BrokenFileError("a variable has no dimensions")
-    name = parts.take()[1].decode("latin-1")
+    name = bytes(parts.take()[1]).decode("latin-1")
     if kind == _CELL:
         return name, Cell(shape, [_child(parts, order, depth) for _ in range(_room(shape, parts))])
     if kind == _CHAR:
@@ -155,7 +156,7 @@ def _fields(parts: _Elements, order: str, shape: tuple[int, ...], depth: int, is
     if is_object:
         parts.take()
     width = _integers(parts, "i4")
-    text = parts.take()[1]
+    text = bytes(parts.take()[1])
     if width.size != 1 or not 0 < width[0] <= 64:
         raise BrokenFileError("a struct has field names of an impossible length")
     step = int(width[0])
@@ -207,7 +208,7 @@ def _rows_of_text(parts: _Elements, shape: tuple[int, ...]) -> list[str]:
     encoding = _ENCODINGS.get(kind, "")
     endian = {"<": "-le", ">": "-be"}[parts.order] if encoding.startswith(("utf-16", "utf-32")) else ""
     try:
-        text = body.decode(encoding + endian)
+        text = bytes(body).decode(encoding + endian)
     except (UnicodeDecodeError, LookupError):
         raise BrokenFileError("text is not in its encoding") from None
     if len(text) != prod(shape):

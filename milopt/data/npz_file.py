@@ -17,7 +17,7 @@ from numpy.lib import format as npy
 
 from milopt.data.data_set import DataSet
 from milopt.data.gathering import labelled, long_table
-from milopt.data.limits import NAME_LENGTH, UNPACKED_VALUES
+from milopt.data.limits import NAME_LENGTH, NAMES, UNPACKED_VALUES
 from milopt.data.messages import file_error
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bags import Bags
@@ -49,8 +49,10 @@ def _numbers(array: npt.NDArray[Any], path: Path) -> Floats:
 
 
 def _texts(array: npt.NDArray[Any], what: str, path: Path) -> list[str]:
-    if array.ndim != 1:
-        raise file_error(path, f'the array "{what}" is {array.ndim}-D; it must be 1-D')
+    if array.ndim != 1 or array.size > NAMES:
+        raise file_error(
+            path, f'the array "{what}" has shape {array.shape}; it must be 1-D, with at most {NAMES} entries'
+        )
     try:
         return [str(one) for one in (array.astype(np.int8) if array.dtype.kind == "b" else array).tolist()]
     except ValueError:

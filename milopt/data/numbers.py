@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite, isnan
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from milopt.declaration.arrays import Floats
 
 def parsed(lines: Sequence[str], columns: int) -> Floats | None:
     """The n x D numbers of n lines with commas between, or None if anything in them is not a finite number."""
-    if any(not line or line.isspace() for line in lines):
+    # The parser skips lines with nothing in them, which the shape shows, and warns where there is nothing else.
+    if not lines[0].strip():
         return None
     try:
         # The parser of numpy takes decimal numbers only: no underscores, no hexadecimals, nothing empty.
@@ -31,8 +33,8 @@ def fault(text: str) -> str | None:
         value = float(text)
     except ValueError:
         return f"is {shown(text)}, which is no number"
-    if np.isnan(value):
+    if isnan(value):
         return "is NaN"
-    if not np.isfinite(value):
+    if not isfinite(value):
         return f"is {shown(text)}, which is not finite"
     return None if text.isascii() and "_" not in text else f"is {shown(text)}, which is no number"

@@ -29,7 +29,9 @@ def read_svmlight(path: Path, name: str) -> DataSet:
         if not words:
             continue
         if len(words) < 2 or not words[1].startswith("qid:"):
-            raise text.error("the line has no qid; it must be label qid:BAG index:value ...")
+            raise text.error(
+                "the line has no qid; write label qid:BAG index:value, with as many index:value as there are"
+            )
         rows.add(_bag(words[1][4:], text), words[0], text.line)
         last = 0
         for word in words[2:]:
@@ -46,7 +48,7 @@ def read_svmlight(path: Path, name: str) -> DataSet:
             values.append(float(right))
         bounds.append(len(values))
     if not rows:
-        raise text.error("the file holds no row; write label qid:BAG index:value ... a line")
+        raise text.error("the file holds no row; write label qid:BAG index:value, a line an instance")
     if not values:
         raise text.error("no row has a feature; write index:value after the qid")
     parts = (np.frombuffer(values), np.frombuffer(columns, dtype=np.int32), np.frombuffer(bounds, dtype=np.int64))

@@ -5,14 +5,21 @@ Lines with `#` are comments and lines with `@` the header, up to `@data`; then o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from milopt.data.gathering import Gathering
+from milopt.data.limits import HEADER_LINES
 from milopt.data.messages import shown
 from milopt.data.numbers import fault, parsed
 from milopt.data.text_file import TextFile
 from milopt.declaration.arrays import Floats, read_only
+
+_BLOCK = 1 << 20
+"""Characters that are parsed at once."""
 
 
 @dataclass(frozen=True)
@@ -33,31 +40,77 @@ class _Header:
 
 def read_ts(path: Path) -> LabelledSeries:
     """The series of a file."""
-    text = TextFile(path)
-    lines = iter(text)
+    return _SeriesFile(path).read()
+
+
+class _SeriesFile:
+    """One reading of one file."""
+
+    def __init__(self, path: Path) -> None:
+        self.text = TextFile(path)
+        # Grows in place: the numbers are never in memory twice.
+        self.values = bytearray()
+        self.counts: list[int] = []
+        self.lines: list[int] = []
+        self.block: list[str] = []
+
+    def read(self) -> LabelledSeries:
+        lines = iter(self.text)
+        header = _header(lines, self.text)
+        labels: list[str] = []
+        seen: set[str] = set()
+        pending = 0
+        for line in lines:
+            if line.startswith("#"):
+                continue
+            values, label = _row(line, header, self.text)
+            if label not in seen:
+                # Every series is a bag of its own: all there is to check is that its label is one.
+                Gathering(self.text.error).add("series", label, self.text.line)
+                seen.add(label)
+            labels.append(label)
+            self.counts.append(values.count(",") + 1)
+            self.lines.append(self.text.line)
+            self.block.append(values)
+            pending += len(values)
+            if pending > _BLOCK:
+                self._flush()
+                pending = 0
+        self._flush()
+        if not labels:
+            raise self.text.error("there is no series after @data; give one a line")
+        stacked = read_only(np.frombuffer(self.values, dtype=np.float64))
+        ends = np.cumsum(self.counts).tolist()
+        series = tuple(stacked[end - count : end] for end, count in zip(ends, self.counts, strict=True))
+        return LabelledSeries(self.text.path, series, tuple(labels), tuple(self.lines))
+
+    def _flush(self) -> None:
+        """Parse the pending series, as one row since their lengths may differ; where that fails, find the bad value."""
+        if not self.block:
+            return
+        first = len(self.counts) - len(self.block)
+        numbers = parsed([",".join(self.block)], sum(self.counts[first:]))
+        if numbers is None:
+            for line, values in zip(self.lines[first:], self.block, strict=True):
+                for i, value in enumerate(values.split(",")):
+                    if problem := fault(value):
+                        raise self.text.error(f"value {i + 1} {problem}; every value must be a finite number", line)
+            raise self.text.error("the line holds something that is no number", self.lines[first])
+        self.values += numbers.data.cast("B")
+        self.block.clear()
+
+
+def _header(lines: Iterator[str], text: TextFile) -> _Header:
     header = _Header()
     for line in lines:
         word = line.strip()
         if word.casefold() == "@data":
-            break
-        if word and not word.startswith("#"):
+            return header
+        if text.line > HEADER_LINES:
+            raise text.error(f"there is no @data in the first {HEADER_LINES} lines; this is no .ts file")
+        if not word.startswith("#"):
             _take(header, word, text)
-    else:
-        raise text.error("there is no line @data; this is no .ts file, or it was cut off")
-    series, labels, numbers = [], [], []
-    checks = Gathering(text.error)
-    for line in lines:
-        if not line or line.isspace() or line.startswith("#"):
-            continue
-        values, label = _row(line, header, text)
-        # Every series is a bag of its own: what is checked is the label.
-        checks.add(str(text.line), label, text.line)
-        series.append(values)
-        labels.append(label)
-        numbers.append(text.line)
-    if not series:
-        raise text.error("there is no series after @data; give one a line")
-    return LabelledSeries(path, tuple(series), tuple(labels), tuple(numbers))
+    raise text.error("there is no line @data; this is no .ts file, or it was cut off")
 
 
 def _take(header: _Header, line: str, text: TextFile) -> None:
@@ -86,7 +139,8 @@ def _take(header: _Header, line: str, text: TextFile) -> None:
             header.classes = frozenset(classes)
 
 
-def _row(line: str, header: _Header, text: TextFile) -> tuple[Floats, str]:
+def _row(line: str, header: _Header, text: TextFile) -> tuple[str, str]:
+    """The values of a series as text, as many as there should be, and its label."""
     values, colon, label = line.rpartition(":")
     label = label.strip()
     if not colon:
@@ -100,10 +154,4 @@ def _row(line: str, header: _Header, text: TextFile) -> tuple[Floats, str]:
         raise text.error(f"the series has {count} values where @seriesLength says {header.length}")
     if count < 2:
         raise text.error("the series has fewer than 2 values; a window needs at least 2")
-    numbers = parsed([values], count)
-    if numbers is None:
-        for i, value in enumerate(values.split(",")):
-            if problem := fault(value):
-                raise text.error(f"value {i + 1} {problem}; every value must be a finite number")
-        raise text.error("the line holds something that is no number")
-    return read_only(numbers[0]), label
+    return values, label
