@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -35,8 +36,9 @@ class Run:
                 left = [place for place in range(len(tasks)) if not self._found(place)]
                 self.resumed = len(self._outcomes)
                 if left:
-                    for place, outcome in runner([tasks[place] for place in left], pool):
-                        self._take(left[place], outcome)
+                    with closing(runner([tasks[place] for place in left], pool)) as outcomes:
+                        for place, outcome in outcomes:
+                            self._take(left[place], outcome)
         except (Stopped, KeyboardInterrupt):
             self.interrupted = True
 

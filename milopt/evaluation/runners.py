@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,10 +21,13 @@ from milopt.evaluation.record import Failure, Record
 from milopt.evaluation.task import Pool, Task, run
 
 Outcome: TypeAlias = Record | Failure
-Runner: TypeAlias = Callable[[Sequence[Task], Pool], Iterator[tuple[int, Outcome]]]
+Outcomes: TypeAlias = Generator[tuple[int, Outcome], None, None]
+Runner: TypeAlias = Callable[[Sequence[Task], Pool], Outcomes]
 """From tasks to (place of the task, its outcome), in whatever order they end."""
 
 RETRIES = 3
+PATIENCE = 10.0
+"""Seconds in which a scheduler must answer."""
 
 
 def attempt(place: int, task: Task, pool: Pool) -> tuple[int, Outcome]:
@@ -44,7 +47,7 @@ def failure(task: Task, reason: str, exit_code: int) -> Failure:
     return Failure(task.model, task.repeat, task.fold, reason, exit_code)
 
 
-def here(tasks: Sequence[Task], pool: Pool) -> Iterator[tuple[int, Outcome]]:
+def here(tasks: Sequence[Task], pool: Pool) -> Outcomes:
     """One after the other, in this process."""
     for place, task in enumerate(tasks):
         yield attempt(place, task, pool)
@@ -53,7 +56,7 @@ def here(tasks: Sequence[Task], pool: Pool) -> Iterator[tuple[int, Outcome]]:
 def on_workers(n_jobs: int) -> Runner:
     """In processes of this machine; -1 for as many as it has cores."""
 
-    def runner(tasks: Sequence[Task], pool: Pool) -> Iterator[tuple[int, Outcome]]:
+    def runner(tasks: Sequence[Task], pool: Pool) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
 
         left = dict(enumerate(tasks))
@@ -67,6 +70,11 @@ def on_workers(n_jobs: int) -> Runner:
         except BrokenProcessPool:
             for place, task in left.items():
                 yield place, failure(task, "a worker process died, perhaps for want of memory; use fewer jobs.", 1)
+        finally:
+            with warnings.catch_warnings():
+                # That tasks are still running is why somebody left early.
+                warnings.simplefilter("ignore", UserWarning)
+                outcomes.close()
 
     return runner
 
@@ -80,7 +88,7 @@ def on_dask(address: str) -> Runner:
             "A Dask cluster needs the package distributed, which is not installed: run `pip install 'milopt[dask]'`."
         ) from None
 
-    def runner(tasks: Sequence[Task], pool: Pool) -> Iterator[tuple[int, Outcome]]:
+    def runner(tasks: Sequence[Task], pool: Pool) -> Outcomes:
         client = _client(distributed, address)
         try:
             with warnings.catch_warnings():
@@ -107,7 +115,7 @@ def on_dask(address: str) -> Runner:
 
 def _client(distributed: Any, address: str) -> Any:
     try:
-        return distributed.Client(address, timeout=10, set_as_default=False)
+        return distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise ParameterError(
             f"No Dask scheduler answers at {address} ({type(error).__name__}): give the address that it printed, "

@@ -13,7 +13,9 @@ import pytest
 
 from milopt.data.data_set import DataSet
 from milopt.errors import MissingSolverError, ParameterError
+from milopt.evaluation import runners
 from milopt.evaluation.evaluate import evaluate
+from milopt.evaluation.record import Failure, Record
 
 from .compared import numbers
 
@@ -33,16 +35,17 @@ def test_a_worker_killed_half_way_changes_nothing(toy: DataSet, own_file: Path, 
     model = f"{own_file}:Slow"
     killed: list[int] = []
 
-    def kill(done: int, total: int, outcome: object) -> None:
-        if done == 3:
-            victim = next(iter(cluster.workers.values())).process.pid
-            os.kill(victim, signal.SIGKILL)
-            killed.append(victim)
+    def kill(done: int, total: int, outcome: Record | Failure) -> None:
+        # The worker that has just finished a task is amid the next one, which takes a while.
+        if done == 3 and isinstance(outcome, Record):
+            assert outcome.pid in {nanny.process.pid for nanny in cluster.workers.values()}
+            os.kill(outcome.pid, signal.SIGKILL)
+            killed.append(outcome.pid)
 
     chosen: dict[str, Any] = {"settings": {"C": 10.0}}
     found = evaluate(
         toy,
-        ["set-kernel-svm", "miles", model],
+        [model, "set-kernel-svm", "miles"],
         "4",
         settings={"scale": "zscore"},
         dask=cluster.scheduler_address,
@@ -53,7 +56,7 @@ def test_a_worker_killed_half_way_changes_nothing(toy: DataSet, own_file: Path, 
     assert not found.failures
     assert killed[0] in {record.pid for record in found.records}
     assert len({record.pid for record in found.records}) >= 2
-    alone = evaluate(toy, ["set-kernel-svm", "miles", model], "4", settings={"scale": "zscore"})
+    alone = evaluate(toy, [model, "set-kernel-svm", "miles"], "4", settings={"scale": "zscore"})
     assert numbers(found) == numbers(alone)
     assert len(list((tmp_path / "store").glob("*.json"))) == 12
     failing = evaluate(toy, f"{own_file}:Failing", "6", dask=cluster.scheduler_address, **chosen)
@@ -61,6 +64,7 @@ def test_a_worker_killed_half_way_changes_nothing(toy: DataSet, own_file: Path, 
 
 
 def test_an_address_that_nobody_answers_at_says_so(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runners, "PATIENCE", 0.5)
     for address in ("tcp://127.0.0.1:9", "nonsense://x"):
         with pytest.raises(ParameterError, match=rf"No Dask scheduler answers at {address} .*tcp://127\.0\.0\.1:8786"):
             evaluate(toy, "set-kernel-svm", "2", dask=address)

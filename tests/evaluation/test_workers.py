@@ -17,7 +17,6 @@ import pytest
 from milopt.data.data_set import DataSet
 from milopt.evaluation.evaluate import evaluate
 from milopt.evaluation.one_thread import one_thread
-from milopt.evaluation.runners import on_workers
 
 from .compared import numbers
 from .conftest import toy_data
@@ -93,13 +92,13 @@ def unbroken(model: str) -> object:
     return numbers(evaluate(toy_data(), ["set-kernel-svm", model], "4", settings=FIXED))
 
 
-def test_one_two_and_four_workers_give_the_same_numbers(toy: DataSet, own_file: Path) -> None:
-    models = ["set-kernel-svm", "miles", "mi-svm", f"{own_file}:Failing"]
-    alone = evaluate(toy, models, "3", grid={"scale": ("minmax01", "zscore")})
+def test_one_two_and_four_workers_give_the_same_numbers(own_file: Path) -> None:
+    data, models = toy_data(count=12), ["set-kernel-svm", "miles", "mi-svm", f"{own_file}:Broken"]
+    alone = evaluate(data, models, "2", grid={"scale": ("minmax01", "zscore")})
     for n_jobs in (2, 4):
-        found = evaluate(toy, models, "3", grid={"scale": ("minmax01", "zscore")}, n_jobs=n_jobs)
-        assert numbers(found) == numbers(alone)
+        found = evaluate(data, models, "2", grid={"scale": ("minmax01", "zscore")}, n_jobs=n_jobs)
         assert found.failures == alone.failures
+        assert numbers(found) == numbers(alone)
         assert len({record.pid for record in found.records} - {os.getpid()}) > 1
 
 
@@ -127,7 +126,7 @@ def test_ctrl_c_keeps_what_is_finished_and_nothing_else(script: Script, jobs: in
     os.killpg(process.pid, signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
-    assert "Traceback" not in errors
+    assert errors == ""
     told = json.loads(output.splitlines()[-1])
     done = len(script.records())
     assert 5 <= done < 8
@@ -147,16 +146,6 @@ def test_a_worker_that_dies_fails_its_tasks_and_says_so(toy: DataSet, tmp_path: 
     found = evaluate(toy, ["set-kernel-svm", f"{tmp_path}/dying.py:Dying"], "2", settings={"C": 1.0}, n_jobs=2)
     assert {failure.model for failure in found.failures} >= {f"{tmp_path}/dying.py:Dying"}
     assert "a worker process died" in str(found)
-
-
-def test_a_run_that_is_left_early_leaves_no_worker_behind(toy: DataSet) -> None:
-    def give_up(done: int, total: int, outcome: object) -> None:
-        raise RuntimeError("enough")
-
-    with pytest.raises(RuntimeError, match="enough"):
-        evaluate(toy, "set-kernel-svm", "4", settings={"C": 1.0}, n_jobs=2, progress=give_up)
-    assert numbers(evaluate(toy, "set-kernel-svm", "4", settings={"C": 1.0}, n_jobs=2))
-    assert callable(on_workers(2))
 
 
 def test_the_limit_of_one_thread_ends_with_the_last_one_inside() -> None:
