@@ -32,9 +32,9 @@ def median(run: Callable[[], object], runs: int = 7, warm: int = 1) -> float:
     return statistics.median([timed(run)[0] for _ in range(warm + runs)][warm:])
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]], first: int = 32) -> None:
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]], first: int = 32, least: int = 13) -> None:
     """Print rows as they come, the first column on the left and numbers on the right."""
-    widths = [first, *(max(13, len(head) + 2) for head in heads[1:])]
+    widths = [first, *(max(least, len(head) + 2) for head in heads[1:])]
     print("".join(_cell(head, width, k) for k, (head, width) in enumerate(zip(heads, widths, strict=True))))
     for row in rows:
         print("".join(_cell(_text(v), w, k) for k, (v, w) in enumerate(zip(row, widths, strict=True))), flush=True)

@@ -1,12 +1,15 @@
-"""`native`: milopt's own algorithms, for the two patterns of flat programs that they solve best.
+"""`native`: milopt's own algorithms, for the patterns of flat programs that they solve best.
 
 * equality-constrained quadratics, convex or not: no finite bounds, every row in the zero cone (`closed_form`);
-* box-constrained convex QPs: no rows at all (`box_qp`), warm-started from the last point.
+* box-constrained convex QPs: no rows at all (`box_qp`), warm-started from the last point;
+* linear programs with few rows or few columns (`dense_simplex`), warm-started from the last basis.
 
 Anything else is refused by name.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +19,22 @@ from milopt.errors import ParameterError, UnsupportedError
 from milopt.solvers.box_qp import solve_box_qp
 from milopt.solvers.box_qp_split import Split, prove_convex, split
 from milopt.solvers.closed_form import ClosedForm
+from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
 
+if TYPE_CHECKING:
+    from milopt.solvers.linear_form import LinearForm
+
+FEW, ENTRIES = 500, 2_000_000
+"""Of a linear program: rows or columns, whichever are fewer, and entries of its matrix, zeros included."""
+SPARSE, SMALL = 0.05, 100_000
+"""Share of entries that are not 0, below which a sparse method is faster unless there are so few in all."""
+
 
 class Native(Solver):
-    """Closed forms and box QPs."""
+    """Closed forms, box QPs and small linear programs."""
 
     name = "native"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.NONCONVEX})
@@ -35,7 +47,8 @@ class Native(Solver):
         found = _obstacle(form)
         if found is None:
             return None
-        return f"it has {found}; native solves equality-constrained quadratics and box-constrained QPs"
+        patterns = f"equality-constrained quadratics, box-constrained QPs and dense LPs of up to {FEW} rows or columns"
+        return f"it has {found}; native solves {patterns}"
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """An engine; factorisations and the last point stay in it."""
@@ -48,13 +61,28 @@ def _obstacle(form: StandardForm) -> str | None:
         return _counted(int(form.integer.sum()), "integer column")
     if form.second_order:
         return _counted(len(form.second_order), "second-order cone")
-    inequalities = form.rows_in(Cone.NONNEGATIVE).size
-    if inequalities:
-        return _counted(inequalities, "inequality row")
-    bounded = int(np.sum(np.isfinite(form.lower) | np.isfinite(form.upper)))
-    if form.m and bounded:
-        return f"{_counted(form.m, 'equality row')} together with {_counted(bounded, 'bounded column')}"
+    if not _needs_simplex(form):
+        return None
+    if not form.P.is_zero:
+        inequalities = form.rows_in(Cone.NONNEGATIVE).size
+        curved = "a quadratic objective together with"
+        if inequalities:
+            return f"{curved} {_counted(inequalities, 'inequality row')}"
+        bounded = int(np.sum(np.isfinite(form.lower) | np.isfinite(form.upper)))
+        return f"{curved} {_counted(form.m, 'equality row')} and {_counted(bounded, 'bounded column')}"
+    entries, size = form.m * form.n, f"{_counted(form.m, 'row')} and {_counted(form.n, 'column')}"
+    if min(form.m, form.n) > FEW or entries > ENTRIES:
+        return size
+    if entries > SMALL and form.F.nnz < SPARSE * entries:
+        return f"{size} of which {form.F.nnz / entries:.1%} of the entries are not 0"
     return None
+
+
+def _needs_simplex(form: StandardForm) -> bool:
+    """Whether inequalities meet rows: then neither a closed form nor a box."""
+    if form.rows_in(Cone.NONNEGATIVE).size:
+        return True
+    return form.m > 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
 
 
 def _counted(count: int, what: str) -> str:
@@ -62,7 +90,7 @@ def _counted(count: int, what: str) -> str:
 
 
 class NativeEngine(Engine):
-    """A flat program, its factorisation or its split, and the last point of a box QP."""
+    """A flat program, its factorisation or its split and the last point of a box QP, or its simplex dictionary."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
@@ -76,20 +104,33 @@ class NativeEngine(Engine):
         self._closed: ClosedForm | None = None
         self._parts: Split | None = None
         self._last: Vector | None = None
+        self._linear: LinearForm | None = None
 
     def update(self, form: StandardForm, change: Change) -> None:
-        """Take the new form; new q and g keep what was factorised and start from the last point."""
+        """Take the new form; new q and g keep what was factorised and start from the last point, LPs nearly always."""
         self.form = form
-        if change.what not in (What.LINEAR, What.OFFSET):
+        if self._linear is not None and form.P.is_zero and not form.integer.any() and not form.second_order:
+            kept = self._linear.apply(form, change)
+        else:
+            kept = self._linear is None and change.what in (What.LINEAR, What.OFFSET)
+        if not kept:
             self._forget()
             self.rebuilds += 1
 
     def solve(self, time_limit: float | None) -> Answer:
         """Solve by the pattern that the form has."""
-        found = Native().refusal(self.form)
-        if found is not None:
-            raise UnsupportedError(f"native cannot take {self.form.name!r}: {found}.")
+        if self._linear is not None:
+            return self._solve_linear(self._linear, time_limit)
         form = self.form
+        found = Native().refusal(form)
+        if found is not None:
+            raise UnsupportedError(f"native cannot take {form.name!r}: {found}.")
+        if _needs_simplex(form):
+            # numba takes a second to load.
+            from milopt.solvers.linear_form import LinearForm
+
+            self._linear = LinearForm(form)
+            return self._solve_linear(self._linear, time_limit)
         if form.m == 0 and (np.isfinite(form.lower).any() or np.isfinite(form.upper).any()):
             return self._solve_box(time_limit)
         if np.any(form.lower == np.inf) or np.any(form.upper == -np.inf):
@@ -98,6 +139,19 @@ class NativeEngine(Engine):
             self._closed = ClosedForm(form.P, form.F)
         found_point = self._closed.solve(form.q, form.g)
         return Answer(found_point.termination, found_point.reason, found_point.x, found_point.z, iterations=1)
+
+    def _solve_linear(self, linear: LinearForm, time_limit: float | None) -> Answer:
+        if self.form.n == 0:
+            return answer_without_columns(self.form, self.options.tolerance)
+        found = linear.solve(time_limit)
+        return Answer(
+            found.termination,
+            found.reason,
+            found.x,
+            found.z,
+            iterations=found.pivots,
+            interrupted=found.interrupted,
+        )
 
     def _solve_box(self, time_limit: float | None) -> Answer:
         form = self.form

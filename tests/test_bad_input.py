@@ -384,7 +384,7 @@ def test_a_program_without_variables_is_worth_its_constant(solver) -> None:
     assert result.objective == 3.0
 
 
-@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native"])
 @pytest.mark.parametrize("has_variable", [True, False])
 def test_constraints_on_constants_hold_or_are_named(solver, has_variable) -> None:
     program = Program()

@@ -164,7 +164,7 @@ def _able(*needs: Feature) -> list[str]:
 @given(SEEDS)
 def test_linear_programs(seed: int) -> None:
     optimum = _flat(seed, "lp").judge()
-    for solver in _able():
+    for solver in (*_able(), "native"):
         _compare(_flat(seed, "lp"), solver, optimum)
 
 

@@ -87,7 +87,7 @@ def test_time_limit_of_a_search_keeps_the_best_point() -> None:
     assert result.exit_code == 3
 
 
-@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native"])
 def test_tiny_limit_is_no_crash(solver: str) -> None:
     rng = np.random.default_rng(3)
     program = Program("large")

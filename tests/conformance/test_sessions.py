@@ -141,8 +141,9 @@ def test_changed_session_has_the_optimum_of_a_fresh_solve(verb: Verb, curved: bo
 
 
 @pytest.mark.parametrize("verb", NO_REBUILD, ids=lambda verb: verb.__name__.strip("_"))
-def test_highs_keeps_its_linear_model_alive(verb: Verb) -> None:
-    with Session(_declared(False), registry.get("highs")) as session:
+@pytest.mark.parametrize("solver", ["highs", "native"])
+def test_linear_models_stay_alive(solver: str, verb: Verb) -> None:
+    with Session(_declared(False), registry.get(solver)) as session:
         session.solve()
         verb(session)
         _same(session.solve(), session)

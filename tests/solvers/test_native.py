@@ -186,17 +186,21 @@ def test_box_that_opens_on_negative_curvature_is_refused_then() -> None:
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), cone=Cone.NONNEGATIVE), "2 inequality rows"),
+        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), cone=Cone.NONNEGATIVE), "a quadratic.*2 inequality rows"),
         (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), cone=Cone.SECOND_ORDER), "1 second-order cone"),
-        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), lower=0.0), "2 equality rows together with 2 bounded"),
+        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), lower=0.0), "a quadratic.*2 equality rows and 2 bounded"),
+        (form(Quadratic(501), np.ones(501), np.eye(501), np.ones(501), lower=0.0), "501 rows and 501 columns"),
+        (
+            form(Quadratic(400), np.ones(400), np.eye(400), np.ones(400), lower=0.0),
+            "400 rows and 400 columns of which 0.2% of the entries are not 0",
+        ),
     ],
 )
 def test_refusal_names_what_it_found(program: StandardForm, words: str) -> None:
     sentence = Native().refusal(program)
     assert sentence is not None
-    assert sentence.endswith("native solves equality-constrained quadratics and box-constrained QPs")
-    assert words in sentence
-    with pytest.raises(UnsupportedError, match=f"^native cannot take '{program.name}': it has {words}.*QPs\\.$"):
+    assert "; native solves equality-constrained quadratics, box-constrained QPs and dense LPs" in sentence
+    with pytest.raises(UnsupportedError, match=f"^native cannot take '{program.name}': it has {words}.*columns\\.$"):
         solve(program)
 
 

@@ -35,6 +35,12 @@ def linear() -> Program:
     return program
 
 
+def curved() -> Program:
+    program = linear()
+    program.minimize(sum_squares(program.variables["x"]))
+    return program
+
+
 def cone() -> Program:
     program = linear()
     program.subject_to(norm(program.variables["x"]) <= 2, name="ball")
@@ -89,7 +95,8 @@ def test_reasons_are_in_words(bags: Bags) -> None:
     )
     assert answers(cone())["clarabel"].reason == "SOCP"
     assert "bends down, smallest eigenvalue -2 " in answers(saddle())["clarabel"].reason
-    assert "inequality row" in answers(linear())["native"].reason
+    assert answers(linear())["native"].reason == "LP"
+    assert "inequality row" in answers(curved())["native"].reason
     assert answers(svm(bags, "max"))["highs"].reason == "QP at each choice of witnesses, by the dual"
     assert answers(svm(bags, "mean"))["libsvm"].takes
     assert not answers(svm(bags, "max"))["libsvm"].takes

@@ -1,0 +1,255 @@
+"""The dense simplex method against HiGHS: random programs, sequences of changes, degeneracy, drift, limits."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from milopt.compilation.quadratic import Quadratic
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.outcome.status import Termination
+from milopt.solvers import dense_simplex_kernel as kernel
+from milopt.solvers.dense_simplex import DenseSimplex
+from milopt.solvers.dense_simplex_changes import append_column, append_row
+from milopt.solvers.dense_simplex_tableau import columns_of, empty_tableau, multipliers_of
+from milopt.solvers.highs import HiGHS
+from milopt.solvers.native import FEW, Native
+from milopt.solving.engine import Answer, Change, What
+from milopt.solving.options import Options
+from tests.solvers.conftest import build_form, kkt_residuals, program
+
+SEEDS = st.integers(0, 2**32 - 1)
+INF = np.inf
+
+
+def _bounds(rng, n):
+    """Free, one-sided, two-sided and fixed columns, often at integers, so that vertices are degenerate."""
+    kind, middle = rng.integers(0, 5, n), np.round(rng.normal(size=n), rng.integers(0, 3))
+    lower = np.where(np.isin(kind, (1, 3)), middle - rng.integers(0, 3, n), -INF)
+    upper = np.where(np.isin(kind, (2, 3)), middle + rng.integers(0, 3, n), INF)
+    lower, upper = np.where(kind == 4, middle, lower), np.where(kind == 4, middle, upper)
+    if rng.random() < 0.5:
+        lower, upper = np.where(np.isfinite(lower), lower, -3.0), np.where(np.isfinite(upper), upper, 3.0)
+    return np.minimum(lower, upper), upper
+
+
+def _random(rng, most=12) -> StandardForm:
+    m, n = int(rng.integers(1, most)), int(rng.integers(1, most))
+    F = np.round(rng.normal(size=(m, n)), rng.integers(0, 5)) * (rng.random((m, n)) < rng.choice([0.3, 0.7, 1.0]))
+    lower, upper = _bounds(rng, n)
+    near = np.clip(np.round(rng.normal(size=n)), lower, upper)
+    split = int(rng.integers(0, m + 1)) if rng.random() < 0.5 else 0
+    room = rng.integers(-1 if rng.random() < 0.2 else 0, 2, m).astype(float)
+    g = -F @ near + np.where(np.arange(m) < split, 0.0, room)
+    q = np.round(rng.normal(size=n), rng.integers(0, 3)) * rng.choice([1.0, 1e4])
+    if rng.random() < 0.4:
+        q = F.T @ rng.random(m) + np.where(np.isfinite(lower), rng.random(n), 0.0)
+    rows = [(Cone.ZERO, F[:split], g[:split]), (Cone.NONNEGATIVE, F[split:], g[split:])]
+    return build_form(q, [row for row in rows if row[2].size], lower=lower, upper=upper)
+
+
+def _agree(form: StandardForm, answer: Answer) -> None:
+    truth = HiGHS().engine(form, Options()).solve(None)
+    if truth.termination is Termination.STALLED:
+        # At the tightest tolerances HiGHS now and then comes to no verdict.
+        truth = HiGHS().engine(form, Options(tolerance=1e-4)).solve(None)
+    assert answer.termination is truth.termination, answer.raw_status
+    if truth.termination is Termination.OPTIMAL:
+        assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-8
+        assert form.value(answer.x) == pytest.approx(form.value(truth.x), rel=1e-7, abs=1e-7)
+
+
+def _native(form: StandardForm) -> Answer:
+    return Native().engine(form, Options()).solve(None)
+
+
+@settings(max_examples=300, derandomize=True, deadline=None, database=None)
+@given(SEEDS)
+def test_random_programs_have_the_optimum_of_highs(seed: int) -> None:
+    form = _random(np.random.default_rng(seed))
+    _agree(form, _native(form))
+
+
+def _with_rows(form, rng):
+    k = int(rng.integers(1, 4))
+    F = np.round(rng.normal(size=(k, form.n)), rng.integers(0, 4)) * rng.choice([1.0, 100.0])
+    g = rng.integers(-1, 4, k) - F @ np.clip(np.zeros(form.n), form.lower, form.upper)
+    block = RowBlock("more", rng.choice([Cone.ZERO, Cone.NONNEGATIVE], p=[0.2, 0.8]), form.m, form.m + k)
+    rows = (*form.rows, block)
+    new = replace(form, F=sp.csr_array(sp.vstack([form.F, F])), g=np.concatenate([form.g, g]), rows=rows)
+    return new, Change(What.ROWS_ADDED)
+
+
+def _with_columns(form, rng):
+    k = int(rng.integers(1, 4))
+    lower, upper = -rng.choice([0.0, 1.0, INF], k), rng.choice([0.0, 1.0, INF], k)
+    n = form.n + k
+    new = replace(
+        form,
+        P=Quadratic(n),
+        q=np.concatenate([form.q, rng.normal(size=k)]),
+        F=sp.csr_array(sp.hstack([form.F, rng.normal(size=(form.m, k))])),
+        lower=np.concatenate([form.lower, lower]),
+        upper=np.concatenate([form.upper, upper]),
+        integer=np.zeros(n, dtype=bool),
+        columns=(ColumnBlock("x", 0, n),),
+    )
+    return new, Change(What.COLUMNS_ADDED, np.arange(form.n, n))
+
+
+def _with_costs(form, rng):
+    return replace(form, q=np.round(rng.normal(size=form.n), 1) * rng.choice([1.0, 1e4])), Change(What.LINEAR)
+
+
+def _with_offsets(form, rng):
+    return replace(form, g=form.g + 0.3 * rng.normal(size=form.m)), Change(What.OFFSET)
+
+
+def _with_other_rows(form, rng):
+    index = np.sort(rng.permutation(form.m)[: rng.integers(1, form.m + 1)])
+    F, g = form.F.toarray(), form.g.copy()
+    F[index], g[index] = rng.normal(size=(index.size, form.n)), 0.3 * rng.normal(size=index.size)
+    return replace(form, F=sp.csr_array(F), g=g), Change(What.ROWS_REPLACED, index)
+
+
+def _without_rows(form, rng):
+    """Whole blocks, of which the last always stays."""
+    gone = [block for block in form.rows[:-1] if rng.random() < 0.6]
+    index = np.concatenate([np.arange(b.start, b.stop) for b in gone] or [np.zeros(0, dtype=int)]).astype(np.intp)
+    kept, blocks, stop = np.delete(np.arange(form.m), index), [], 0
+    for block in form.rows:
+        if block not in gone:
+            blocks.append(RowBlock(block.name, block.cone, stop, stop + block.size))
+            stop += block.size
+    return replace(form, F=form.F[kept], g=form.g[kept], rows=tuple(blocks)), Change(What.ROWS_DELETED, index)
+
+
+CHANGES = (_with_rows, _with_columns, _with_costs, _with_offsets, _with_other_rows, _without_rows)
+
+
+@settings(
+    max_examples=100, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+@given(SEEDS)
+def test_changes_lead_to_the_optimum_of_a_fresh_solve(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    form = _random(rng, most=8 if seed % 3 else 30)
+    engine = Native().engine(form, Options())
+    _agree(form, engine.solve(None))
+    for _ in range(6):
+        form, change = CHANGES[rng.integers(len(CHANGES))](form, rng)
+        engine.update(form, change)
+        _agree(form, engine.solve(None))
+    # A program of free columns and equations alone has a closed form, which a change may end.
+    assert engine.rebuilds <= 1
+
+
+@pytest.mark.parametrize(
+    "family",
+    ["one row", "degenerate", "badly scaled", "random linear", "infeasible", "unbounded"],
+)
+def test_families_of_programs(family: str) -> None:
+    _agree(program(family), _native(program(family)))
+
+
+def test_beale_s_cycling_example() -> None:
+    rows = [[-0.25, 60, 0.04, -9], [-0.5, 90, 0.02, -3], [0, 0, -1, 0]]
+    form = build_form([-0.75, 150, -0.02, 6], [(Cone.NONNEGATIVE, rows, [0.0, 0.0, 1.0])], lower=0.0)
+    answer = _native(form)
+    assert answer.termination is Termination.OPTIMAL
+    assert form.value(answer.x) == pytest.approx(-0.05)
+
+
+@pytest.mark.parametrize("dual", [False, True])
+def test_assignments_are_as_degenerate_as_can_be(dual: bool) -> None:
+    k = 12
+    cost = np.random.default_rng(3).integers(1, 4, size=k * k).astype(float)
+    sums = np.vstack([np.kron(np.eye(k), np.ones(k)), np.kron(np.ones(k), np.eye(k))])
+    if dual:
+        _agree(form := build_form(-np.ones(2 * k), [(Cone.NONNEGATIVE, -sums.T, cost)]), _native(form))
+    else:
+        _agree(form := build_form(cost, [(Cone.ZERO, sums, -np.ones(2 * k))], lower=0.0), _native(form))
+
+
+def _cover(m: int, n: int) -> DenseSimplex:
+    rng = np.random.default_rng(5)
+    A, q = rng.uniform(size=(m, n)), rng.uniform(1, 2, n)
+    return DenseSimplex(A, -np.ones(m), np.zeros(m, dtype=bool), q, np.zeros(n), np.full(n, INF))
+
+
+def test_a_dictionary_that_has_drifted_is_made_afresh() -> None:
+    simplex = _cover(20, 30)
+    exact = simplex.solve()
+    rng = np.random.default_rng(6)
+    simplex.tableau.T[:] *= 1 + 0.5 * rng.normal(size=simplex.tableau.T.shape)
+    simplex.set_costs(rng.uniform(1, 2, 30))
+    simplex.solve()
+    simplex.set_costs(np.random.default_rng(5).uniform(size=(20 * 30 + 30))[-30:] + 1.0)
+    again = simplex.solve()
+    assert again.termination is Termination.OPTIMAL
+    assert again.x == pytest.approx(exact.x, abs=1e-12)
+    assert again.z == pytest.approx(exact.z, abs=1e-12)
+
+
+def test_time_limit_keeps_the_point_and_can_be_gone_on_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    simplex = _cover(40, 60)
+    stopped = simplex.solve(time_limit=1e-9)
+    assert stopped.termination is Termination.LIMIT
+    assert stopped.x is not None
+    assert simplex.solve().termination is Termination.OPTIMAL
+    monkeypatch.setattr("milopt.solvers.dense_simplex.CHUNK", 1)
+    step_by_step = _cover(40, 60).solve()
+    assert step_by_step.x == pytest.approx(simplex.solve().x, abs=1e-12)
+
+
+def test_interrupt_is_told_and_the_basis_survives(monkeypatch: pytest.MonkeyPatch) -> None:
+    simplex, advance = _cover(40, 60), kernel.advance
+
+    def interrupted(t, most):
+        signal.raise_signal(signal.SIGINT)
+        return advance(t, 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel, "advance", interrupted)
+        stopped = simplex.solve()
+    assert stopped.termination is Termination.LIMIT
+    assert stopped.interrupted
+    assert simplex.solve().termination is Termination.OPTIMAL
+
+
+def test_a_program_may_outgrow_what_would_be_taken_at_first() -> None:
+    n = FEW + 10
+    form = build_form(np.ones(n), [(Cone.NONNEGATIVE, np.ones((1, n)), [-1.0])], lower=0.0)
+    engine = Native().engine(form, Options())
+    engine.solve(None)
+    rows = (*form.rows, RowBlock("more", Cone.NONNEGATIVE, 1, n + 1))
+    larger = replace(form, F=sp.csr_array(np.vstack([np.ones((1, n)), np.eye(n)])), g=-np.ones(n + 1), rows=rows)
+    engine.update(larger, Change(What.ROWS_ADDED))
+    assert larger.value(engine.solve(None).x) == pytest.approx(n)
+    assert engine.rebuilds == 0
+
+
+def test_the_dictionary_of_a_game_grows_on_plain_arrays() -> None:
+    """min v  s.t.  v 1 >= M y,  1'y = 1,  y >= 0,  with  M = [[0, 1], [-1, -1], [1, -1]]  that comes in pieces."""
+    t = empty_tableau(8, 8)
+    append_column(t, np.zeros(0), 1.0, -INF, INF)
+    append_column(t, np.zeros(0), 0.0, 0.0, INF)
+    append_row(t, np.array([0.0, 1.0]), -1.0, 0.0, 0.0)
+    append_row(t, np.array([1.0, 0.0]), 0.0, 0.0, INF)
+    values = []
+    for row, column in (((1.0, 1.0), None), (None, (1.0, -1.0, 1.0)), ((1.0, -1.0, 1.0), None)):
+        if row is not None:
+            append_row(t, np.array(row), 0.0, 0.0, INF)
+        if column is not None:
+            append_column(t, np.array(column), 0.0, 0.0, INF)
+        kernel.start(t)
+        assert kernel.advance(t, 100)[0] == kernel.OPTIMAL
+        values.append(columns_of(t)[0])
+    assert values == pytest.approx([0.0, 0.0, 1 / 3])
+    assert multipliers_of(t)[1:].sum() == pytest.approx(1.0)
