@@ -7,6 +7,9 @@ A DC program: negative bags constrain every instance, positive bags need a witne
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from milopt import RBF, BagClassifier, Kernel, Program, bag_max
 from milopt.declaration.bags import Bags
 from milopt.declaration.checks import positive
@@ -18,6 +21,12 @@ class MISVM(BagClassifier):
 
     C: float = 1.0
     kernel: Kernel = RBF()
+
+    grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "C": (1.0, 10.0, 100.0),
+        "kernel": (RBF(s="0.25/median"), RBF(s="median"), RBF(s="4/median")),
+    }
+    """C by powers of ten, kernel widths about the median distance of instances."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""

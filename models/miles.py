@@ -9,6 +9,9 @@ selection of instances that the method is named for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
 from milopt import RBF, BagClassifier, Kernel, Program
@@ -29,6 +32,12 @@ class MILES(BagClassifier):
     lam: float = 0.02
     mu: float = 0.5
     kernel: Kernel = RBF()
+
+    grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "lam": (0.01, 0.1, 1.0),
+        "kernel": (RBF(s="0.25/median"), RBF(s="median"), RBF(s="4/median")),
+    }
+    """lambda by powers of ten, kernel widths about the median distance of instances; both classes cost the same."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""

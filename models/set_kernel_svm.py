@@ -8,6 +8,9 @@ Its dual is the C-SVM on the set kernel  k_set(B, B') = sum_{x in B, x' in B'} K
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_mean, bag_sum
@@ -25,6 +28,12 @@ class SetKernelSVM(BagClassifier):
     C: float = 1.0
     kernel: Kernel = RBF()
     normalize: str = "mean"
+
+    grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "C": (1.0, 10.0, 100.0),
+        "kernel": (RBF(s="0.25/median"), RBF(s="median"), RBF(s="4/median")),
+    }
+    """C by powers of ten, kernel widths about the median distance of instances."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""

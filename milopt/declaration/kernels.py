@@ -58,14 +58,17 @@ class RBF(Kernel):
     """The Gaussian kernel exp(-s ||x - z||^2).
 
     `s` is a positive number, None for 1/D, or "median" for 1/median ||x - z||^2 over the pairs of at most 1000
-    instances, drawn with a fixed seed (over the pairs apart where most coincide; 1/D where all do).
+    instances, drawn with a fixed seed (over the pairs apart where most coincide; 1/D where all do). "4/median" is four
+    times that.
     """
 
     s: float | str | None = None
 
     def __post_init__(self) -> None:
-        if self.s is not None and self.s != "median" and not _positive(self.s):
-            raise ParameterError(f's of RBF must be a positive number, "median" or None (for 1/D), not {self.s!r}.')
+        if self.s is not None and _over_median(self.s) is None and not _positive(self.s):
+            raise ParameterError(
+                f's of RBF must be a positive number, "median", "4/median" or None (for 1/D), not {self.s!r}.'
+            )
 
     @classmethod
     def from_sigma(cls, sigma: float) -> RBF:
@@ -82,7 +85,8 @@ class RBF(Kernel):
         if _positive(self.s):
             return self
         rows = points(instances)
-        return RBF(1 / rows.shape[1] if self.s is None else _inverse_median(rows))
+        factor = _over_median(self.s)
+        return RBF(1 / rows.shape[1] if factor is None else factor * _inverse_median(rows))
 
     def latex(self) -> str:
         """K(x, z) in LaTeX."""
@@ -90,7 +94,7 @@ class RBF(Kernel):
 
     def _gram(self, A: Points, B: Points) -> Floats:
         if isinstance(self.s, str):
-            raise ParameterError('RBF(s="median") has no number yet: call kernel.fitted(instances) first.')
+            raise ParameterError(f'RBF(s="{self.s}") has no number yet: call kernel.fitted(instances) first.')
         s = 1 / A.shape[1] if self.s is None else float(self.s)
         gram = minus_squared_distances(A, B)
         for rows in pieces(gram):
@@ -264,6 +268,19 @@ def _inverse_median(rows: Points) -> float:
     if median == 0 and distances.any():
         median = float(np.median(distances[distances > 0]))
     return 1 / median if median > 0 else 1 / rows.shape[1]
+
+
+def _over_median(s: object) -> float | None:
+    """The factor of "factor/median", 1 for "median", None for what is neither."""
+    if s == "median":
+        return 1.0
+    if not isinstance(s, str) or not s.endswith("/median"):
+        return None
+    try:
+        factor = float(s.removesuffix("/median"))
+    except ValueError:
+        return None
+    return factor if _positive(factor) else None
 
 
 def _positive(value: object) -> bool:

@@ -28,7 +28,7 @@ from milopt.estimator.fields import Fields
 from milopt.estimator.fitted import Fitted, FittedAttributes
 from milopt.estimator.inputs import new_bags, training_bags, training_labels
 from milopt.estimator.report import Report, reported, versions
-from milopt.estimator.scikit_learn import BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
+from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
 from milopt.estimator.training_set import TrainingSet, training_set
 from milopt.estimator.weights import ClassWeight, sample_weights
 from milopt.outcome.result import Result
@@ -58,6 +58,12 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {}
     """The candidates by field among which an honest evaluation chooses where nobody says otherwise."""
 
+    # To scikit-learn every argument but X and y is metadata, unless it is told otherwise.
+    __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
+    __metadata_request__predict: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
+    __metadata_request__decision_function: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
+    __metadata_request__score: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
+
     @abstractmethod
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The model's program over training bags; y is -1/+1, a bag of weight 2 counts as two."""
@@ -86,7 +92,10 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})
         self.classes_ = training.classes
-        self._fitted = Fitted(self._bare(), probe._bare(), training, declaring, versions(results), tuple(results))
+        given = self._bare()
+        if isinstance(given.random_state, np.random.RandomState):
+            given.random_state = probe.random_state  # what was drawn from it, for it has moved on
+        self._fitted = Fitted(given, probe._bare(), training, declaring, versions(results), tuple(results))
         return self
 
     @property

@@ -5,7 +5,8 @@ make_pipeline(InstanceTransformer(StandardScaler()), MISVM(scale="none"))
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.labels import as_labels
 from milopt.errors import BagsError
 from milopt.estimator.inputs import new_bags, training_bags
-from milopt.estimator.scikit_learn import BaseEstimator, TransformerMixin, UnfittedError, clone
+from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, TransformerMixin, UnfittedError, clone
 
 
 class InstanceTransformer(TransformerMixin, BaseEstimator):
@@ -24,6 +25,9 @@ class InstanceTransformer(TransformerMixin, BaseEstimator):
     """
 
     n_features_in_: int
+
+    __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
+    __metadata_request__transform: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
 
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,14 +24,32 @@ from milopt.estimator.encoding import Encoder, decoded
 from milopt.estimator.fitted import Fitted, Model
 from milopt.estimator.names import registered_name
 from milopt.estimator.training_set import TrainingSet
-from milopt.outcome.result import FittedFunction, Result
+from milopt.outcome.certificate import Certificate
+from milopt.outcome.result import FittedFunction, Result, Seconds, Step
+from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 
 if TYPE_CHECKING:
     from milopt.estimator.classifier import BagClassifier
 
 FORMAT = 1
-_PLAIN = tuple(field.name for field in fields(Result) if field.name not in ("program", "functions"))
+_LIES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+"""What comes of a file whose checksum holds, but not its content."""
+_PLAIN: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("solver", "scheme", "raw_status", "message", "log"), str),
+    "termination": Termination,
+    "point": PointStatus,
+    "objective": float,
+    "bound": (float, NoneType),
+    **dict.fromkeys(("values", "duals", "witnesses"), dict),
+    **dict.fromkeys(("certificate", "polished"), (Certificate, NoneType)),
+    "iterations": int,
+    "rebuilds": int,
+    "seconds": Seconds,
+    "history": tuple,
+    "attempts": tuple,
+}
+"""What a result is made of besides its program and functions."""
 
 
 def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) -> None:
@@ -69,7 +87,7 @@ def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = No
         version = int(content["format"])
         wrote = str(content["milopt"])
         name, class_name = content["model"], str(content["class"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (*_LIES, RecursionError) as error:
         raise _not_one(file, error) from error
     if version != FORMAT:
         raise ModelFileError(
@@ -79,16 +97,12 @@ def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = No
     cls = _class(file, name, class_name, model)
     try:
         return _restored(cls, content, arrays)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, MiloptError) as error:
+    except (*_LIES, RecursionError, MiloptError) as error:
         raise _not_one(file, error) from error
 
 
 def _parameters(encoder: Encoder, model: Model) -> dict[str, Any]:
-    values = {name: getattr(model, name) for name in model._fields}
-    if isinstance(values["random_state"], np.random.RandomState):
-        # Its state is no hyper-parameter; the seed that was drawn from it is kept where programs are declared.
-        values["random_state"] = None
-    return {name: encoder.encoded(value, f"its hyper-parameter {name}") for name, value in values.items()}
+    return {name: encoder.encoded(getattr(model, name), f"its hyper-parameter {name}") for name in model._fields}
 
 
 def _answer(encoder: Encoder, answer: Result) -> dict[str, Any]:
@@ -152,6 +166,11 @@ def _restored(cls: type[BagClassifier], content: Mapping[str, Any], arrays: Mapp
 
 def _result(code: Mapping[str, Any], program: Program, arrays: Mapping[str, Any]) -> Result:
     plain = {name: decoded(code[name], arrays) for name in _PLAIN}
+    for name, kind in _PLAIN.items():
+        if not isinstance(plain[name], kind):
+            raise ValueError(f"its {name} is of another type")
+    if not all(isinstance(step, Step) for step in plain["history"]):
+        raise ValueError("its history is of another type")
     for name, variable in program.variables.items():
         if np.shape(plain["values"][name]) != variable.shape:
             raise ValueError(f"the values of {name} do not fit its program")

@@ -47,12 +47,16 @@ if TYPE_CHECKING:
     def validate_data(estimator: object, X: object, *, reset: bool, skip_check_array: bool) -> None:
         """Keep, or compare, the number and the names of features."""
 
+    UNUSED: str
+    """Says of an argument that it is no metadata to be routed."""
+
     def check_random_state(seed: object) -> np.random.RandomState:
         """A generator from a seed."""
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
     from sklearn.exceptions import DataConversionWarning, NotFittedError
     from sklearn.utils import check_random_state
+    from sklearn.utils.metadata_routing import UNUSED
     from sklearn.utils.validation import validate_data
 
 
@@ -61,6 +65,7 @@ class UnfittedError(ParameterError, NotFittedError):
 
 
 __all__ = [
+    "UNUSED",
     "BaseEstimator",
     "ClassifierMixin",
     "DataConversionWarning",

@@ -103,6 +103,7 @@ def test_rbf_resolves_its_width_from_the_data():
     pairs = [((A[i] - A[j]) ** 2).sum() for i in range(30) for j in range(i)]
     assert RBF("median").fitted(A).s == pytest.approx(1 / np.median(pairs))
     assert RBF("median").fitted(sp.csr_array(A)).s == pytest.approx(1 / np.median(pairs))
+    assert RBF("0.25/median").fitted(A).s == pytest.approx(0.25 / np.median(pairs))
     for kernel in (RBF(0.3), Linear(), Polynomial()):
         assert kernel.fitted(A) is kernel
     np.testing.assert_array_equal(RBF()(A, A), RBF(0.25)(A, A))
@@ -256,7 +257,7 @@ def test_points_and_coefficients_must_match():
 # Parameters and words
 
 
-@pytest.mark.parametrize("s", [0, -1.0, np.nan, np.inf, "mean", True, [1.0]])
+@pytest.mark.parametrize("s", [0, -1.0, np.nan, np.inf, "mean", "0/median", "x/median", "4/mean", True, [1.0]])
 def test_a_width_out_of_range(s):
     with pytest.raises(ParameterError, match="s of RBF must be a positive number"):
         RBF(s)

@@ -1,0 +1,85 @@
+"""scikit-learn's own checks, all of them, on every registered model: a row of a 2-D array is a bag of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.utils import shuffle
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from milopt.models import MILES
+from milopt.solving import registry
+
+# Each with the property that cannot hold, and the test that holds in its place.
+INHERENT = {
+    "miles": {
+        "check_sample_weight_equivalence_on_sparse_data": (
+            "Its linear program has two optima there: with one positive point x+, whose nearest negative one is x-, "
+            "the atoms K(x+, .) and -K(x-, .) are worth exactly the same, and the order of rows decides. See "
+            "test_weighted_and_repeated_bags_have_one_optimum_and_share_its_solutions."
+        )
+    }
+}
+
+
+def inherent(model: object) -> dict[str, str]:
+    return next((checks for name, checks in INHERENT.items() if type(model) is registry.model(name)), {})
+
+
+@pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
+@parametrize_with_checks([registry.model(name)() for name in registry.model_names()], expected_failed_checks=inherent)
+def test_scikit_learns_checks(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_weighted_and_repeated_bags_have_one_optimum_and_share_its_solutions(container) -> None:
+    """On the data of scikit-learn's check: what either fit found is optimal for the other's program too."""
+    rng = np.random.RandomState(42)
+    X, y, weight = rng.rand(15, 30), rng.randint(0, 3, size=15), rng.randint(0, 5, size=15)
+    repeated = MILES().fit(container(X.repeat(weight, axis=0)), y.repeat(weight))
+    X, y, weight = shuffle(X, y, weight, random_state=0)
+    weighted = MILES().fit(container(X), y, sample_weight=weight)
+    kept = X[weight > 0]
+    for k, (one, other) in enumerate(zip(repeated.results_, weighted.results_, strict=True)):
+        assert one.objective == pytest.approx(other.objective, rel=1e-9)
+        signs = np.where(y[weight > 0] == k, 1.0, -1.0)
+        for result, model in ((one, repeated), (other, weighted)):
+            margins = signs * model.decision_function(container(kept))[:, k]
+            size = sum(result.values[name].sum() for name in "uv")
+            loss = 0.5 * weight[weight > 0] @ np.maximum(0, 1 - margins)
+            assert 0.02 * size + loss == pytest.approx(one.objective, rel=1e-8)
+
+
+SWITCHED_ON = """
+import json, warnings
+from functools import partial
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from milopt.solving import registry
+
+warnings.simplefilter("ignore")
+ran = []
+for name in registry.model_names():
+    for estimator, check in estimator_checks_generator(registry.model(name)()):
+        if "array_api" in (check.func if isinstance(check, partial) else check).__name__:
+            check(estimator)
+            ran.append(name)
+print(json.dumps(ran))
+"""
+
+
+def test_the_check_that_needs_a_switch_of_scipy_passes_where_it_is_on() -> None:
+    """`check_array_api_input` is skipped unless this is set before scipy is imported; older versions lack it."""
+    environment = os.environ | {"SCIPY_ARRAY_API": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", SWITCHED_ON], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) in ([], registry.model_names())

@@ -1,0 +1,92 @@
+"""What a fitted model says of a bag, and of its own fit."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from milopt import as_bags
+from milopt.errors import BagsError
+from milopt.models import MISVM, SetKernelSVM
+
+
+@pytest.mark.parametrize("target", ["y", "y3"])
+def test_an_explanation_takes_the_bags_score_apart(model, target, data) -> None:
+    model.fit(data.bags, getattr(data, target))
+    number = max(range(36), key=lambda i: len(data.bags[i]))
+    bag = data.bags[number]
+    said = model.explain(bag)
+    scores = np.atleast_2d(model.decision_function([bag]).T).T[0]
+    column = 0 if target == "y" else int(np.argmax(scores))
+    instance = model.instance_scores([bag])[0].reshape(len(bag), -1)[:, column]
+    assert said.label == model.predict([bag])[0]
+    assert said.score == pytest.approx(scores[column])
+    np.testing.assert_allclose(said.instance_scores, instance)
+    assert said.witness == np.argmax(instance)
+    for j in range(len(bag)):
+        rest = np.atleast_2d(model.decision_function([np.delete(bag, j, axis=0)]).T).T[0, column]
+        assert said.contributions[j] == pytest.approx(said.score - rest, abs=1e-9)
+    assert f"Bag of {len(bag)} instances: {said.label}" in str(said)
+    assert f"  {said.witness:8d}*" in str(said)
+
+
+def test_under_a_maximum_only_the_witness_contributes(data) -> None:
+    model = MISVM(C=10.0).fit(data.bags, data.y)
+    for bag in (bag for bag in data.bags if len(bag) > 1):
+        said = model.explain(bag)
+        ordered = np.sort(said.instance_scores)
+        expected = np.zeros(len(bag))
+        expected[said.witness] = ordered[-1] - ordered[-2]
+        np.testing.assert_allclose(said.contributions, expected, atol=1e-9)
+
+
+def test_a_bag_of_one_is_its_instance_and_a_large_bag_is_shown_in_part(data) -> None:
+    model = SetKernelSVM().fit(data.bags, data.y)
+    alone = model.explain(data.bags[0][:1])
+    assert alone.contributions.tolist() == [alone.score]
+    many = model.explain(np.concatenate(data.bags)[:30])
+    assert "and 20 more that contribute less." in str(many)
+    assert many.contributions.shape == (30,)
+    with pytest.raises(BagsError, match="1-D"):
+        model.explain(data.bags[0][0])
+    with pytest.raises(BagsError, match="expecting 3 features"):
+        model.explain(data.bags[0][:, :2])
+
+
+@pytest.mark.parametrize("target", ["y", "y3"])
+def test_a_report_has_the_numbers_of_the_fit(model, target, data) -> None:
+    y = getattr(data, target)
+    model.fit(data.bags, y)
+    said = model.report().as_dict()
+    assert said == json.loads(json.dumps(said, allow_nan=False))
+    results = model.results_
+    assert said["objective"] == pytest.approx(sum(result.objective for result in results))
+    assert said["certificate"] == {
+        name: max(getattr(result.certificate, name) for result in results) for name in ("primal", "dual", "gap")
+    }
+    assert said["status"] == str(results[0].termination)
+    assert said["point"] == "certified"
+    assert said["train_accuracy"] == model.score(data.bags, y)
+    assert said["data"]["bags"] == 36
+    assert said["data"]["instances"] == int(as_bags(data.bags).offsets[-1])
+    assert said["data"]["classes"] == {str(label): int((y == label).sum()) for label in np.unique(y)}
+    seconds = said["seconds"]
+    assert list(seconds) == ["declare", "compile", "solve", "total"]
+    assert seconds["declare"] > 0
+    assert seconds["total"] >= seconds["declare"] + max(result.seconds.total for result in results)
+    assert said["iterations"] == sum(result.iterations for result in results)
+    assert len(said["history"]) == sum(len(result.history) for result in results)
+    assert {"milopt", "python", "numpy", "scipy", "scikit-learn", said["solver"]} <= set(said["versions"])
+    assert [part["class"] for part in said["programs"]] == (["yes"] if target == "y" else ["ant", "bee", "cat"])
+    text = str(model.report())
+    for word in (said["model"], "36 bags", said["solver"], said["status"], "certificate", "accuracy"):
+        assert word in text
+
+
+def test_a_report_shows_what_was_resolved_from_the_data(model, data) -> None:
+    said = clone(model).set_params(random_state=3).fit(data.bags, data.y).report().as_dict()
+    assert said["parameters"]["kernel"] == "RBF()"
+    assert said["resolved"] == {"kernel": f"RBF(s={1 / 3!r})"}

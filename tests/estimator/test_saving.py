@@ -1,0 +1,273 @@
+"""A model saved in one process gives the same scores in another, and no other file is taken for one."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import milopt
+from milopt import RBF, ConvexConcave, Linear, Options, Polynomial, Precomputed, load_model
+from milopt.errors import DeclarationError, ModelFileError
+from milopt.estimator.archive import packed
+from milopt.models import MILES, MISVM, SetKernelSVM
+from milopt.solving import registry
+from tests.estimator.conftest import MODELS
+
+SCORES = """
+import json, sys
+import numpy as np
+import milopt
+
+bags = np.load(sys.argv[1])
+bags = [bags[name] for name in bags]
+for path in sys.argv[2:]:
+    model = milopt.load_model(path)
+    print(json.dumps([model.decision_function(bags).tolist(), model.report().as_dict(), repr(model)]))
+"""
+
+
+class Own(MISVM):
+    """A class that nobody registered."""
+
+    extra: int = 1
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return SetKernelSVM().fit(data.bags, data.y)
+
+
+@pytest.fixture
+def saved(fitted, tmp_path) -> Path:
+    fitted.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def contents(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
+    """The header and the arrays, read as anyone can: it is an ordinary zip."""
+    with zipfile.ZipFile(path) as archive:
+        header = json.loads(archive.read("header.json"))
+        names = [name for name in archive.namelist() if name.endswith(".npy")]
+        return header, {name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name))) for name in names}
+
+
+def rewritten(path: Path, header: dict, arrays: dict[str, np.ndarray]) -> Path:
+    """A file whose checksum holds, whatever its content."""
+    path.write_bytes(packed(json.dumps(header).encode(), arrays))
+    return path
+
+
+def test_another_process_gets_the_same_scores_and_the_same_reports(data, tmp_path) -> None:
+    models = [cls().fit(data.bags, y) for cls in map(registry.model, MODELS) for y in (data.y, data.y3)]
+    paths = [str(tmp_path / str(number)) for number in range(len(models))]
+    for model, path in zip(models, paths, strict=True):
+        model.save(path)
+    np.savez(tmp_path / "bags.npz", *data.bags)
+    command = [sys.executable, "-c", SCORES, str(tmp_path / "bags.npz"), *paths]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for model, line in zip(models, done.stdout.splitlines(), strict=True):
+        scores, report, shown = json.loads(line)
+        np.testing.assert_allclose(scores, model.decision_function(data.bags), rtol=0, atol=1e-12)
+        assert report == json.loads(json.dumps(model.report().as_dict()))
+        assert shown == repr(model)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"kernel": Linear()},
+        {"kernel": Polynomial(2, 0.5, 1.0)},
+        {"kernel": RBF("4/median"), "scale": "zscore", "class_weight": {"no": 2.0}},
+        {"scheme": ConvexConcave(start=np.ones((36, 3)), max_steps=9), "solver": ("native", "clarabel")},
+        {"options": Options(time_limit=30.0, extra={"max_iter": 100}), "solver": "clarabel"},
+        {"random_state": np.random.RandomState(3), "class_weight": "balanced"},
+    ],
+)
+def test_hyper_parameters_of_every_kind_come_back(parameters, data, tmp_path) -> None:
+    model = MISVM(**parameters).fit(data.bags, data.y)
+    model.save(tmp_path / "model")
+    twin = load_model(tmp_path / "model")
+    np.testing.assert_allclose(
+        twin.decision_function(data.bags), model.decision_function(data.bags), rtol=0, atol=1e-12
+    )
+    for name, value in model.get_params().items():
+        back = getattr(twin, name)
+        if isinstance(value, np.random.RandomState):
+            assert isinstance(back, int)  # the seed that was drawn from it
+        else:
+            assert repr(back) == repr(value)
+            assert type(back) is type(value)
+    assert twin.report().as_dict() == model.report().as_dict()
+    for name in ("witnesses", "duals", "values"):
+        for key, array in getattr(model.result_, name).items():
+            np.testing.assert_array_equal(getattr(twin.result_, name)[key], array)
+    assert twin.result_.history == model.result_.history
+    assert twin.result_.attempts == model.result_.attempts
+    twin.fit(data.bags, data.y)
+
+
+def test_precomputed_kernels_sparse_instances_and_object_labels_are_saved(data, tmp_path) -> None:
+    sizes = [len(bag) for bag in data.bags]
+    rows = np.split(np.arange(float(sum(sizes)))[:, None], np.cumsum(sizes)[:-1])
+    X = np.concatenate(data.bags)
+    gram = RBF()((X - X.mean(0)) / X.std(0), (X - X.mean(0)) / X.std(0))
+    sparse = [sp.csr_array(bag) for bag in data.bags]
+    for model, bags in ((MILES(kernel=Precomputed(gram)), rows), (MILES(), sparse)):
+        model.fit(bags, data.y3.astype(object)).save(tmp_path / "model")
+        twin = load_model(tmp_path / "model")
+        assert twin.classes_.dtype == object
+        assert twin.predict(bags).tolist() == model.predict(bags).tolist()
+        np.testing.assert_array_equal(twin.decision_function(bags), model.decision_function(bags))
+
+
+def test_the_same_model_makes_the_same_file(fitted, saved, tmp_path) -> None:
+    fitted.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == saved.read_bytes()
+    load_model(saved).save(tmp_path / "third")
+    assert (tmp_path / "third").read_bytes() == saved.read_bytes()
+
+
+def test_what_is_saved_is_what_was_fitted(data, tmp_path) -> None:
+    model = SetKernelSVM(C=2.0).fit(data.bags, data.y)
+    scores = model.decision_function(data.bags)
+    model.set_params(C=5.0, kernel=Linear()).save(tmp_path / "model")
+    twin = load_model(tmp_path / "model")
+    assert twin.C == 2.0
+    np.testing.assert_array_equal(twin.decision_function(data.bags), scores)
+
+
+# -- what cannot be saved --------------------------------------------------------------------------------------
+
+
+def test_code_cannot_be_saved_and_nothing_is_written(data, tmp_path) -> None:
+    model = SetKernelSVM(kernel=milopt.declaration.kernels.CallableKernel(lambda A, B: A @ B.T)).fit(data.bags, data.y)
+    (tmp_path / "model").write_text("precious")
+    with pytest.raises(
+        ModelFileError, match=r"its hyper-parameter kernel is CallableKernel\(<lambda>\): .* but no code"
+    ):
+        model.save(tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert (tmp_path / "model").read_text() == "precious"
+
+
+def test_a_path_that_cannot_be_written_is_told(fitted, tmp_path) -> None:
+    with pytest.raises(ModelFileError, match=r"cannot be written to .*: No such file or directory"):
+        fitted.save(tmp_path / "no" / "model")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ModelFileError, match=r"cannot be written to .*: Is a directory"):
+        fitted.save(tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+# -- what is not taken for a model -----------------------------------------------------------------------------
+
+
+def test_any_changed_byte_is_noticed(saved, tmp_path) -> None:
+    content = saved.read_bytes()
+    draw = np.random.default_rng(0)
+    places = {*range(80), *range(len(content) - 300, len(content)), *draw.integers(len(content), size=300).tolist()}
+    for place in places:
+        changed = bytearray(content)
+        changed[place] ^= 1 << int(draw.integers(8))
+        saved.write_bytes(changed)
+        with pytest.raises(ModelFileError, match=r"is damaged|is not a model"):
+            load_model(saved)
+
+
+def test_a_file_cut_short_is_refused(saved) -> None:
+    content = saved.read_bytes()
+    for length in (0, 1, 64, 100, len(content) // 2, len(content) - 65, len(content) - 1):
+        saved.write_bytes(content[:length])
+        with pytest.raises(ModelFileError, match="is not a model that milopt saved, or it was cut short"):
+            load_model(saved)
+
+
+def test_foreign_files_are_refused(tmp_path) -> None:
+    np.savez(tmp_path / "foreign.npz", header=np.arange(3))
+    (tmp_path / "text").write_text("model")
+    for name in ("foreign.npz", "text"):
+        with pytest.raises(ModelFileError, match="is not a model that milopt saved"):
+            load_model(tmp_path / name)
+    with pytest.raises(ModelFileError, match="cannot be read: No such file"):
+        load_model(tmp_path / "nothing")
+    with pytest.raises(ModelFileError, match="cannot be read: Is a directory"):
+        load_model(tmp_path)
+
+
+def test_a_newer_format_and_an_unknown_model_are_told(saved) -> None:
+    header, arrays = contents(saved)
+    with pytest.raises(ModelFileError, match=r"saved by milopt 9\.0 in format 2, and milopt .* reads format 1"):
+        load_model(rewritten(saved, header | {"format": 2, "milopt": "9.0"}, arrays))
+    for name in ("os:system", "milopt.models.mi_svm:MISVM", "my-model"):
+        with pytest.raises(ModelFileError, match=f"the model '{name}', which is not registered here"):
+            load_model(rewritten(saved, header | {"model": name}, arrays))
+
+
+def test_a_class_of_ones_own_is_given_and_never_imported(data, tmp_path) -> None:
+    model = Own(extra=4).fit(data.bags, data.y)
+    model.save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="holds a Own, which is not a registered model: give its class"):
+        load_model(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="holds a Own, not a MISVM"):
+        load_model(tmp_path / "model", model=MISVM)
+    with pytest.raises(DeclarationError, match=r"must be a class derived from milopt\.BagClassifier"):
+        load_model(tmp_path / "model", model=dict)
+    twin = load_model(tmp_path / "model", model=Own)
+    assert (type(twin), twin.extra) == (Own, 4)
+    np.testing.assert_array_equal(twin.decision_function(data.bags), model.decision_function(data.bags))
+
+
+def test_a_header_that_lies_is_refused_in_one_sentence(saved) -> None:
+    """The checksum is right, the content is not: whatever part is missing or of another kind."""
+    header, arrays = contents(saved)
+    broken = [{k: v for k, v in header.items() if k != key} for key in header]
+    for key in header:
+        broken += [header | {key: lie} for lie in (None, [], {}, {"a": "os"}, {"array": "none"}, "x", 10**400)]
+    answer = header["answers"][0]
+    broken += [header | {"answers": [{k: v for k, v in answer.items() if k != key}]} for key in answer]
+    broken += [header | {"answers": [answer | {key: {"number": "nan"}}]} for key in answer if key != "objective"]
+    fine = 0
+    for lie in broken:
+        said = ""
+        try:
+            load_model(rewritten(saved, lie, arrays))
+        except ModelFileError as error:
+            said = str(error)
+        fine += not said
+        assert "\n" not in said
+    # Some parts may be anything: who wrote it, the names of features, what is only reported.
+    assert fine < len(broken) / 4
+    with pytest.raises(ModelFileError, match="does not hold what a saved model holds"):
+        load_model(rewritten(saved, header, {name: array.ravel()[:0] for name, array in arrays.items()}))
+
+
+@pytest.mark.parametrize("member", ["object", "longer", "compressed", "not npy", "no header"])
+def test_arrays_that_lie_are_refused(member, saved) -> None:
+    header, _ = contents(saved)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        if member != "no header":
+            archive.writestr("header.json", json.dumps(header))
+        described = {
+            "object": "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
+            "longer": "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}",
+        }.get(member, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}")
+        text = described.ljust(117).encode() + b"\n"
+        npy = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(8)
+        kind = zipfile.ZIP_DEFLATED if member == "compressed" else zipfile.ZIP_STORED
+        archive.writestr("0000.npy", b"x" * 40 if member == "not npy" else npy, kind)
+        archive.comment = b"milopt model, sha256 " + b"0" * 64
+    body = buffer.getvalue()[:-64]
+    saved.write_bytes(body + hashlib.sha256(body).hexdigest().encode())
+    with pytest.raises(ModelFileError, match="does not hold what a saved model holds"):
+        load_model(saved)
