@@ -52,8 +52,8 @@ def whole(label: str) -> int | None:
         value = float(label)
     except ValueError:
         return None
-    # Above 2^53 two labels could be read as the same number.
-    return int(value) if value.is_integer() and abs(value) <= 2**53 and "_" not in label else None
+    # From 2^53 on two labels could be read as the same number.
+    return int(value) if value.is_integer() and abs(value) < 2**53 and "_" not in label else None
 
 
 def as_label_array(labels: Sequence[str]) -> npt.NDArray[Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from milopt.data.data_set import DataSet
 from milopt.data.gathering import long_table
@@ -41,17 +40,19 @@ def from_frame(frame: Any, bag: str = "bag", label: str = "label") -> DataSet:
         raise DataError(f"{_SOURCE}: {features.count(twice)} columns are called {shown(twice)}; there must be one.")
     instances: Floats = np.empty((len(frame), len(features)))
     for j, column in enumerate(features):
-        instances[:, j] = _numbers(frame[column].to_numpy(), column)
+        instances[:, j] = _numbers(frame[column], column, library)
     return long_table(_texts(frame[bag]), _texts(frame[label]), instances, "frame", _SOURCE)
 
 
-def _numbers(values: npt.NDArray[Any], column: object) -> Floats:
+def _numbers(values: Any, column: object, library: str) -> Floats:
     try:
-        numbers: Floats = np.asarray(values, dtype=np.float64) if values.dtype.kind in "biufO" else np.empty(0)
+        # What pandas knows as missing becomes NaN, as it does in polars.
+        array = values.to_numpy(**({"dtype": np.float64, "na_value": np.nan} if library == "pandas" else {}))
+        if str(values.dtype)[:8].casefold() in ("datetime", "timedelt", "duration", "date", "time"):
+            raise TypeError
+        numbers = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
-        numbers = np.empty(0)
-    if numbers.shape != values.shape:
-        raise DataError(f"{_SOURCE}: column {shown(column)} is not of numbers; leave it out or encode it.")
+        raise DataError(f"{_SOURCE}: column {shown(column)} is not of numbers; leave it out or encode it.") from None
     missing = np.flatnonzero(~np.isfinite(numbers))
     if missing.size:
         where = f"{_SOURCE}, row {missing[0]}: column {shown(column)}"

@@ -10,7 +10,7 @@ from milopt.data.catalogue import KnownSet, embedded_sets, known, partner
 from milopt.data.data_set import DataSet, as_label_array
 from milopt.data.embedded import verified
 from milopt.data.formats import READERS, SERIES, ending
-from milopt.data.messages import file_error
+from milopt.data.messages import file_error, printable, spelled_path
 from milopt.data.series import window_length, windows
 from milopt.data.text_file import regular
 from milopt.data.ts_file import LabelledSeries, read_ts
@@ -58,7 +58,7 @@ def _named(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
         alike = [one for one in candidates() if one.name.casefold() == folded]
         if alike:
             return next((one for one in alike if one.name == name), alike[0])
-    raise unknown("data set", name, [one.name for one in known(data_dir)])
+    raise unknown("data set", printable(name[:100]), [one.name for one in known(data_dir)])
 
 
 def _from_file(path: Path, window: float, stride: int, znormalise: bool) -> DataSet:
@@ -89,7 +89,7 @@ def _read(path: Path, window: float, stride: int, znormalise: bool) -> DataSet:
 
 def _windowed(given: LabelledSeries, name: str, length: int, stride: int, znormalise: bool) -> DataSet:
     def called(i: int) -> str:
-        return f"the series in {given.path}, line {given.lines[i]}"
+        return f"the series in {spelled_path(given.path)}, line {given.lines[i]}"
 
     bags = windows(given.series, length, stride, znormalise, called)
     ids = tuple(str(i) for i in range(len(bags)))

@@ -12,15 +12,17 @@ _SHOWN = 60
 def shown(text: object) -> str:
     """Text from a file in double quotes: what cannot be printed is escaped, what is long is cut."""
     whole = str(text)
-    cut = whole[:_SHOWN]
-    body = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in cut)
-    return f'"{body}"' if len(whole) <= _SHOWN else f'"{body}..."'
+    return f'"{printable(whole)}"' if len(whole) <= _SHOWN else f'"{printable(whole[:_SHOWN])}..."'
+
+
+def printable(text: str) -> str:
+    """The text with what cannot be printed escaped, so that it stays on its line."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def spelled_path(path: Path | str) -> str:
     """A path as a message gives it: on one line, and no longer than a few lines of a screen."""
-    text = str(path)
-    body = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    body = printable(str(path))
     return body if len(body) <= 300 else f"{body[:100]}...{body[-100:]}"
 
 

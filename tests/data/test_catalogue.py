@@ -1,0 +1,104 @@
+"""Data sets by name: those that ship, those in a folder, near names, and names that try to leave it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from milopt import load_data
+from milopt.data import known
+from milopt.errors import DataError, UnknownNameError
+
+TABLE = "bag,label,f0\na,1,1\nb,0,2\n"
+SERIES = "@data\n1,2,3:a\n3,2,1:b\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "sets"
+    made.mkdir()
+    for name in ("Elephant.csv", "fox.csv", "musk1.csv", "notes.txt", "README.md", ".csv"):
+        (made / name).write_text(TABLE)
+    (made / "fox.svm").write_text("1 qid:1 1:1\n0 qid:2 1:2\n1 qid:3 1:1\n")
+    for name in ("Coffee_TRAIN.ts", "Coffee_TEST.ts", "alone.ts", "Half_TRAIN.ts", "Lost_TEST.ts"):
+        (made / name).write_text(SERIES)
+    (made / "inner").mkdir()
+    (made / "inner" / "deep.csv").write_text(TABLE)
+    (tmp_path / "outside.csv").write_text(TABLE)
+    return made
+
+
+def test_what_is_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MILOPT_DATA", raising=False)
+    shipped = ["musk1", "musk2", "GunPoint", "ItalyPowerDemand"]
+    assert [one.name for one in known()] == shipped
+    assert known()[0].content == "92 bags (47 positive), 476 instances, 166 features"
+    monkeypatch.setenv("MILOPT_DATA", str(folder))
+    assert [one.name for one in known()] == [*shipped, "alone", "Coffee", "Elephant", "fox", "Half_TRAIN"]
+    assert known() == known(folder)
+    coffee = next(one for one in known() if one.name == "Coffee")
+    assert [path.name for path in coffee.paths] == ["Coffee_TRAIN.ts", "Coffee_TEST.ts"]
+    assert coffee.source == str(folder)
+    for one in known():
+        assert load_data(one.name, window=2).name == one.name
+
+
+def test_the_folder_that_is_given_comes_before_the_one_in_the_environment(folder, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("MILOPT_DATA", str(tmp_path))
+    assert load_data("outside").bags.sizes.tolist() == [1, 1]
+    with pytest.raises(UnknownNameError):
+        load_data("outside", data_dir=folder)
+
+
+def test_names_are_found_in_any_case_and_the_first_format_counts(folder: Path) -> None:
+    assert load_data("ELEPHANT", data_dir=folder).name == "Elephant"
+    # fox.csv before fox.svm, which has three bags.
+    assert len(load_data("fox", data_dir=folder).bags) == 2
+    assert load_data("MUSK1", data_dir=folder).source == "embedded"
+
+
+def test_near_names_on_a_typo(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MILOPT_DATA", raising=False)
+    with pytest.raises(UnknownNameError, match=r'No data set is called "elefant"; did you mean "Elephant"\?'):
+        load_data("elefant", data_dir=folder)
+    with pytest.raises(UnknownNameError, match='No data set is called "xyzzy"; there are "musk1", "musk2", '):
+        load_data("xyzzy")
+    with pytest.raises(UnknownNameError) as refusal:
+        load_data("two\nlines")
+    assert str(refusal.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside", "../outside.csv", "inner/deep", "./fox", "fox/", "/etc/passwd", "..", ""]
+)
+def test_a_name_does_not_leave_the_folder(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not even into the folders that lie in it: anything with a separator is a path from where one stands.
+    monkeypatch.chdir(folder / "inner")
+    with pytest.raises((DataError, UnknownNameError)):
+        load_data(name, data_dir=folder)
+
+
+def test_a_path_is_taken_from_where_one_stands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert load_data("fox.csv").source == "fox.csv"
+    assert load_data("inner/deep.csv").name == "deep"
+    assert load_data(Path("../outside.csv")).name == "outside"
+
+
+@pytest.mark.parametrize("given", ["no/such/folder", "sets/fox.csv"])
+def test_a_folder_that_is_none(tmp_path: Path, folder: Path, given: str, monkeypatch) -> None:
+    with pytest.raises(DataError, match="data_dir must name a folder that holds data files, and this is none"):
+        known(tmp_path / given)
+    monkeypatch.setenv("MILOPT_DATA", str(tmp_path / given))
+    with pytest.raises(DataError, match="MILOPT_DATA must name a folder"):
+        load_data("elephant")
+    # What ships is found all the same.
+    assert len(load_data("musk1").bags) == 92
+
+
+@pytest.mark.parametrize("given", ["a\0b.csv", "a\0b", "\udcff.csv", b"musk1"])
+def test_a_path_that_cannot_be(given) -> None:
+    with pytest.raises((DataError, UnknownNameError)) as refusal:
+        load_data(given)
+    assert str(refusal.value).isprintable()

@@ -1,0 +1,257 @@
+"""Tables, sparse rows, series and relational files: what is read, and at which line something is wrong."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from milopt import load_data
+from milopt.data import DataSet
+from milopt.errors import DataError, ParameterError
+
+
+@pytest.fixture
+def read(tmp_path: Path):
+    def read(ending: str, text: str | bytes, **options: object) -> DataSet:
+        path = tmp_path / f"made{ending}"
+        content = text.encode() if isinstance(text, str) else text
+        path.write_bytes(gzip.compress(content) if ending.endswith(".gz") else content)
+        return load_data(path, **options)
+
+    return read
+
+
+def told(read, ending: str, text: str, **options: object) -> str:
+    """What is said about a file, without the folder."""
+    with pytest.raises(DataError) as refusal:
+        read(ending, text, **options)
+    return str(refusal.value).rpartition("/")[2]
+
+
+# -- tables ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".CSV"])
+def test_a_table(read, tmp_path, ending) -> None:
+    data = read(ending, "bag,label,f0,f1\na,1,1,2\na,1,3,4\nb,0,5,6e-1\n")
+    assert [bag.tolist() for bag in data.bags] == [[[1, 2], [3, 4]], [[5, 0.6]]]
+    assert (data.labels.tolist(), data.ids, data.name, data.test) == ([1, 0], ("a", "b"), "made", None)
+    assert data.source == str(tmp_path / f"made{ending}")
+    assert repr(data) == "DataSet('made', Bags(2 bags, 3 instances, 2 features))"
+
+
+def test_rows_of_a_bag_that_lie_apart_are_gathered_in_their_order(read) -> None:
+    data = read(".csv", "bag,label,f0\nb,0,1\na,1,2\nb,0,3\na,1,4\nb,0,5\n")
+    assert [bag.ravel().tolist() for bag in data.bags] == [[1, 3, 5], [2, 4]]
+    assert (data.ids, data.labels.tolist()) == (("b", "a"), [0, 1])
+
+
+def test_columns_stand_in_any_order_and_text_may_be_quoted(read) -> None:
+    data = read(".csv", '\ufefff0, Label ,"f1",BAG\r\n1,yes,2,"a, b"\r\n\r\n3, no ,4,c\r\n')
+    assert data.ids == ("a, b", "c")
+    assert data.labels.tolist() == ["yes", "no"]
+    assert data.bags.instances.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (("1", "-1"), [1, -1]),
+        (("1.0", "+2"), [1, 2]),
+        (("1", "0.5"), ["1", "0.5"]),
+        (("1e400x", "b"), ["1e400x", "b"]),
+        (("9007199254740993", "1"), ["9007199254740993", "1"]),
+        (("1_0", "1"), ["1_0", "1"]),
+    ],
+)
+def test_labels_are_integers_where_all_are_whole(read, labels, expected) -> None:
+    data = read(".csv", f"bag,label,f0\na,{labels[0]},1\nb,{labels[1]},2\n")
+    assert data.labels.tolist() == expected
+    assert data.labels.dtype.kind == ("i" if isinstance(expected[0], int) else "U")
+
+
+def test_a_label_may_be_spelled_in_two_ways_and_not_change(read) -> None:
+    assert read(".csv", "bag,label,f0\na,1,1\na, 1.0 ,2\n a,+1,3\n").bags.sizes.tolist() == [3]
+    said = told(read, ".csv", "bag,label,f0\na,1,1\nb,0,2\na,0,3\n")
+    assert said == 'made.csv, line 4: bag "a" has label "0" here and "1" in line 2; a bag has one label.'
+
+
+def test_a_nan_is_told_with_its_line_however_large_the_table(read) -> None:
+    lines = ["bag,label,f0,f1,f2", *(f"{i},{i % 2},1,2,3" for i in range(1, 60_000))]
+    lines[16] = "16,0,1,nan,3"
+    said = 'made.csv, line 17: "f1" is NaN; every value must be a finite number.'
+    assert told(read, ".csv", "\n".join(lines)) == said
+    lines[16] = "16,0,1,,3"
+    assert told(read, ".csv.gz", "\n".join(lines)) == said.replace("is NaN", "is missing").replace("csv,", "csv.gz,")
+    lines[16] = "16,0,1,2,3"
+    lines[50_003] = "50004,0,1,2,x"
+    assert told(read, ".csv", "\n".join(lines)).startswith('made.csv, line 50004: "f2" is "x", which is no number')
+
+
+def test_empty_lines_count_and_do_not_matter(read) -> None:
+    assert told(read, ".csv", "bag,label,f0\n\n\na,1,1\n\na,1,inf\n").startswith("made.csv, line 6: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "made.csv: the file is empty; it needs a header such as bag,label,f0,f1 and one instance a line."),
+        (
+            "1,1,2\n",
+            'made.csv, line 1: the header has no column called "bag"; the first line must be like bag,label,f0,f1.',
+        ),
+        ("bag,label\n1,1\n", "made.csv, line 1: the header names no feature; it must be like bag,label,f0,f1."),
+        ("bag,label,f0\n1,1,2,3\n", "made.csv, line 2: the line has 4 fields where the header has 3."),
+        ('bag,label,f0\n"1,1,2\n', "made.csv, line 2: the quotes of the line do not match (unexpected end of data)."),
+        ("bag,label,f0\n,1,2\n", "made.csv, line 2: the bag's name is empty; every row needs one."),
+    ],
+)
+def test_a_table_that_is_none(read, text, message) -> None:
+    assert told(read, ".csv", text) == message
+
+
+# -- sparse rows -------------------------------------------------------------------------------------------------
+
+
+def test_sparse_rows(read) -> None:
+    text = "# made\n1 qid:7 1:0.5 4:2\n\n-1 qid:3 2:1 # one\n1 qid:07\n"
+    data = read(".svm", text)
+    assert sp.issparse(data.bags.instances)
+    assert data.bags.instances.toarray().tolist() == [[0.5, 0, 0, 2], [0, 0, 0, 0], [0, 1, 0, 0]]
+    assert (data.bags.sizes.tolist(), data.labels.tolist(), data.ids) == ([2, 1], [1, -1], ("7", "3"))
+    assert read(".svm.gz", text).digest == data.digest
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1 1:2", "the line has no qid"),
+        ("1 qid:-4 1:2", 'the qid is "-4"; it must be a whole number from 0'),
+        ("1 qid:4 0:2", "the index 0 is used; indices start from 1"),
+        ("1 qid:4 3:1 3:1", "the index 3 comes after 3; the indices of a line must rise"),
+        ("1 qid:4 99999999999:1", 'the index "99999999999" is above 16777216'),
+        ("1 qid:4 3:nan", "feature 3 is NaN"),
+        ("1 qid:4 3", '"3" is no feature'),
+    ],
+)
+def test_a_sparse_row_that_is_none(read, line, message) -> None:
+    assert f"made.svm, line 2: {message}" in told(read, ".svm", f"1 qid:1 1:1\n{line}\n")
+
+
+# -- series ------------------------------------------------------------------------------------------------------
+
+SERIES = "#made\n@problemName made\n@classLabel true up down\n@data\n1,2,3,4,5:up\n5,4,3,2:down\n"
+
+
+def test_series_of_unequal_length(read) -> None:
+    data = read(".ts", SERIES, window=3)
+    assert [bag.tolist() for bag in data.bags] == [[[1, 2, 3], [2, 3, 4], [3, 4, 5]], [[5, 4, 3], [4, 3, 2]]]
+    assert (data.labels.tolist(), data.ids, data.test) == (["up", "down"], ("0", "1"), None)
+    assert read(".ts.gz", SERIES, window=3).digest == data.digest
+    assert read(".ts", SERIES, window=0.5, stride=2).bags.sizes.tolist() == [2, 2]
+    assert abs(read(".ts", SERIES, window=2, znormalise=True).bags.instances).tolist() == [[1, 1]] * 7
+
+
+def test_the_test_file_beside_a_training_file_is_its_test_part(tmp_path) -> None:
+    (tmp_path / "made_TRAIN.ts").write_text(SERIES)
+    (tmp_path / "made_TEST.ts").write_text("@data\n" + "1,2,3,4,5,6,7,8,9,10:up\n")
+    for data in (load_data(tmp_path / "made_TRAIN.ts", window=0.5), load_data("MADE", data_dir=tmp_path, window=0.5)):
+        assert data.test is not None
+        # Half of the shortest training series, in both parts.
+        assert (data.bags.dimension, data.test.bags.dimension) == (2, 2)
+    assert load_data("made", data_dir=tmp_path).name == "made"
+    assert load_data(tmp_path / "made_TEST.ts").test is None
+
+
+def test_a_window_longer_than_a_series_names_file_and_line(read) -> None:
+    with pytest.raises(
+        ParameterError, match=r"longer than the series in .*made\.ts, line 6, which has 4: choose shorter"
+    ):
+        read(".ts", SERIES, window=5)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1,2,3", "the line has no label"),
+        ("1,2:3,4:up", "the line has several colons; only univariate series"),
+        ("1,2:left", 'the label "left" is not among the classes'),
+        ("1,?,3:up", "value 2 is missing"),
+        ("1,NaN,3:up", "value 2 is NaN"),
+        ("1:up", "the series has fewer than 2 values"),
+    ],
+)
+def test_a_series_that_is_none(read, line, message) -> None:
+    assert f"made.ts, line 7: {message}" in told(read, ".ts", SERIES + line + "\n")
+
+
+# -- relational files --------------------------------------------------------------------------------------------
+
+RELATIONAL = """% made
+@RELATION made
+
+@attribute 'molecule name' {m1,'m 2',m3}
+@attribute bag relational
+  @attribute f1 numeric
+  @attribute 'f 2' real
+@end bag
+@attribute class {0,1}
+
+@data
+m1,"42,-198\\n42,-191",1
+% between
+'m 2', "1,2
+3,4
+5,6", 0
+m3,'7,8',1
+"""
+
+
+@pytest.mark.parametrize("ending", [".arff", ".arff.gz"])
+def test_a_relational_file(read, ending) -> None:
+    data = read(ending, RELATIONAL)
+    assert [bag.tolist() for bag in data.bags] == [[[42, -198], [42, -191]], [[1, 2], [3, 4], [5, 6]], [[7, 8]]]
+    assert (data.ids, data.labels.tolist()) == (("m1", "m 2", "m3"), [1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('m4,"1,2,3",1', "instance 0 has 3 values where 2 attributes are declared"),
+        ('m4,"1,2\\n1,?",1', '"f 2" of instance 1 is missing'),
+        ('m4,"1,2",2', 'the class of bag "m4" is "2", which is not declared'),
+        ('m4,"1,2"', "the row has 2 fields where three are declared"),
+        ('m4,"1,2,1', 'the quote " that the row opens is never closed'),
+        ('m1,"1,2",1', 'bag "m1" has a row above already'),
+        ('{0 m4, 1 "1,2", 2 1}', "the row is written sparsely"),
+    ],
+)
+def test_a_relational_row_that_is_none(read, row, message) -> None:
+    assert f"made.arff, line 18: {message}" in told(read, ".arff", RELATIONAL + row + "\n")
+
+
+def test_a_nominal_feature_is_refused(read) -> None:
+    said = told(read, ".arff", RELATIONAL.replace("f1 numeric", "f1 {a,b}"))
+    assert said == 'made.arff, line 6: attribute "f1" is "{a,b}"; only numeric features are taken.'
+
+
+# -- packing -----------------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_unpacks_to_far_more_than_it_is(read) -> None:
+    said = told(read, ".csv.gz", "bag,label,f0\n" + ("1,1," + "0" * 500 + "\n") * 20_000)
+    assert "the file unpacks to more than 8 MB, far more than it should; unpack it, and give the plain file." in said
+    # The same rows unpacked are a table like any other.
+    assert len(read(".csv", "bag,label,f0\n" + ("1,1," + "0" * 500 + "\n") * 20_000).bags) == 1
+
+
+def test_a_file_that_is_hardly_smaller_packed_may_be_large(read) -> None:
+    rows = np.random.default_rng(0).integers(0, 10**9, size=(8_000, 120))
+    text = "bag,label" + "".join(f",f{j}" for j in range(120)) + "\n"
+    text += "".join(f"{i // 10},{i // 10 % 2}," + ",".join(map(str, row)) + "\n" for i, row in enumerate(rows.tolist()))
+    assert len(text) > 8 << 20  # more than any packed file may unpack to that is much smaller
+    assert np.array_equal(read(".csv.gz", text).bags.instances, rows)
