@@ -1,0 +1,173 @@
+"""Arguments that several commands share, and what the shell completes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from milopt.data.data_set import DataSet
+    from milopt.estimator import BagClassifier
+    from milopt.solving.options import Options
+
+
+def complete_solver(incomplete: str) -> list[str]:
+    """Solvers whose name begins so; after a comma, the next of several."""
+    from milopt.solving import registry
+
+    known = [solver.name for solver in registry.plain_solvers()]
+    for name in registry.names():
+        family, colon, _ = name.partition(":")
+        if colon:
+            known += registry.variants(family)
+    return _next(incomplete, ["auto", *known])
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """Models whose name begins so; after a comma, the next of several."""
+    from milopt.solving import registry
+
+    return _next(incomplete, registry.model_names())
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """Known data sets whose name begins so, and files."""
+    from milopt.data import known
+
+    names = [one.name for one in known() if one.name.startswith(incomplete)]
+    folder = Path(incomplete).parent
+    try:
+        files = [str(path) + ("/" if path.is_dir() else "") for path in folder.iterdir()]
+    except OSError:
+        files = []
+    return names + sorted(path for path in files if path.startswith(incomplete) and not Path(path).name.startswith("."))
+
+
+SCHEMES = ("direct", "ccp", "representatives", "exact")
+
+
+def _next(incomplete: str, known: Iterable[str]) -> list[str]:
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in known if name.casefold().startswith(last.casefold())]
+
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A known data set (see `milopt data`) or a file: .csv, .svm, .ts, .arff, .mat, .npz.",
+        autocompletion=complete_data,
+    ),
+]
+Model = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="NAME",
+        help="A model (see `milopt models`), or path/file.py:Class for one of your own.",
+        autocompletion=complete_model,
+    ),
+]
+Solver = Annotated[
+    str,
+    typer.Option(
+        "--solver",
+        "-s",
+        metavar="NAME",
+        help="A solver (see `milopt solvers`); several, separated by commas, are tried in order.",
+        autocompletion=complete_solver,
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A hyper-parameter, such as C=10 or kernel=rbf(s=0.1); repeat."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="What random choices start from.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes work at once.")]
+TimeLimit = Annotated[
+    float | None, typer.Option("--time-limit", metavar="SECONDS", help="For each fit; the best point is kept.")
+]
+Tolerance = Annotated[float, typer.Option("--tolerance", help="Of the certificate.")]
+Threads = Annotated[int, typer.Option("--threads", min=1, help="For solvers that can use several.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", metavar="DIR", help="Where more data sets lie; MILOPT_DATA by default."),
+]
+Window = Annotated[
+    str, typer.Option("--window", metavar="LENGTH", help="Of series: samples, or a fraction of the series' length.")
+]
+Stride = Annotated[int, typer.Option("--stride", min=1, help="Of series: samples from one window to the next.")]
+Znormalise = Annotated[
+    bool, typer.Option("--znormalise", help="Of series: give each window mean 0 and standard deviation 1.")
+]
+
+
+def read_data(source: str, window: str, stride: int, znormalise: bool, data_dir: Path | None) -> DataSet:
+    """The data set that a command's arguments name."""
+    from milopt.cli.progress import progress
+    from milopt.data import load_data
+
+    with progress(f"reading {source}"):
+        return load_data(source, window=_length(window), stride=stride, znormalise=znormalise, data_dir=data_dir)
+
+
+def estimator(
+    model: str,
+    settings: Sequence[str] | None,
+    *,
+    solver: str = "auto",
+    scheme: str | None = None,
+    options: Options | None = None,
+    seed: int = 0,
+) -> BagClassifier:
+    """The model that a command's arguments describe; a solver that is unknown or missing is told before any work."""
+    from milopt.errors import ParameterError
+    from milopt.model_registry import get_model, parse_settings
+
+    own = {"solver": solver_choice(solver), "scheme": scheme, "options": options, "random_state": seed}
+    check_solvers(solver)
+    cls = get_model(model)
+    values = parse_settings(cls, settings or ())
+    if taken := sorted(set(values) & set(own)):
+        raise ParameterError(f'"{taken[0]}" is not set by --set: it has an option of its own.')
+    make: Callable[..., BagClassifier] = cls
+    return make(**own, **values)
+
+
+def check_solvers(text: str) -> None:
+    """Say so if a solver is unknown or not installed."""
+    from milopt.solving import registry
+
+    for name in names_of(text):
+        if name != "auto":
+            registry.require(name)
+
+
+def solver_choice(text: str) -> str | tuple[str, ...]:
+    """One solver, or several to try in order."""
+    names = tuple(names_of(text))
+    return names[0] if len(names) == 1 else names
+
+
+def names_of(text: str) -> list[str]:
+    """Names separated by commas, at least one."""
+    from milopt.errors import ParameterError
+
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise ParameterError(f'"{text}" names nothing: write one name, or several separated by commas.')
+    return found
+
+
+def _length(text: str) -> float | int:
+    from milopt.errors import ParameterError
+
+    try:
+        return int(text) if text.strip().isdigit() else float(text)
+    except ValueError:
+        raise ParameterError(f'--window takes samples (20) or a fraction of the length (0.2), not "{text}".') from None

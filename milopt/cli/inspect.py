@@ -1,0 +1,125 @@
+"""`milopt inspect`: the program that a model becomes on a data set."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from milopt.cli import arguments as given
+from milopt.cli.output import print_json
+from milopt.cli.progress import progress
+
+if TYPE_CHECKING:
+    from milopt.compilation.compile_program import FormName
+    from milopt.declaration.program import Program
+
+
+class Format(StrEnum):
+    """How to show a program."""
+
+    summary = "summary"
+    lp = "lp"
+    mps = "mps"
+    cbf = "cbf"
+    latex = "latex"
+    spy = "spy"
+
+
+class Form(StrEnum):
+    """How functions of a kernel's space become columns."""
+
+    coordinates = "coordinates"
+    dual = "dual"
+
+
+def inspect(
+    data: given.Data,
+    model: given.Model,
+    part: Annotated[str, typer.Option(metavar="NAME", help="Which program of the model's scheme.")] = "program",
+    form_at: Annotated[
+        Format, typer.Option("--format", "-f", help="A summary, a file for solvers, LaTeX, or a sparsity plot.")
+    ] = Format.summary,
+    form: Annotated[
+        Form, typer.Option(help="In lp, mps, cbf and spy: functions in coordinates, or the dual program.")
+    ] = Form.coordinates,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to stdout.")
+    ] = None,
+    settings: given.Settings = None,
+    seed: given.Seed = 0,
+    window: given.Window = "0.2",
+    stride: given.Stride = 1,
+    znormalise: given.Znormalise = False,
+    data_dir: given.DataDir = None,
+    as_json: given.Json = False,
+) -> None:
+    """Show the program that a model becomes: a summary, LP, MPS, CBF, LaTeX, or where it has its numbers.
+
+    A program that needs witnesses is written as its first convex step, at the mean of each bag.
+    """
+    from milopt.errors import ParameterError
+
+    if form_at is Format.spy and output is None:
+        raise ParameterError("A sparsity plot needs a file to go to: add -o spy.png.")
+    estimator = given.estimator(model, settings, seed=seed)
+    found = given.read_data(data, window, stride, znormalise, data_dir)
+    with progress(f"declaring {model} on {found.name}"):
+        parts = programs(estimator.program(found.bags, found.labels))
+        if part not in parts:
+            there = ", ".join(f'"{name}"' for name in parts)
+            raise ParameterError(f'{model} has no part "{part}": it has {there}.')
+        text = written(parts[part], form_at, form.value, output)
+    if as_json:
+        from milopt.inspection.summary import summarise
+
+        program = parts[part]
+        summary = summarise(program)
+        print_json(
+            {
+                "model": model,
+                "data": found.name,
+                "part": part,
+                "name": program.name,
+                "kind": program.kind,
+                "features": sorted(str(feature) for feature in program.features()),
+                "headline": summary.headline,
+                "tables": {
+                    table.title: [dict(zip(table.header, row, strict=True)) for row in table.rows]
+                    for table in summary.tables
+                },
+                "warnings": summary.warnings,
+                "format": form_at.value,
+                "form": form.value,
+                "file": output,
+                "text": text if output is None else None,
+            }
+        )
+    elif output is None:
+        typer.echo(text)
+
+
+def programs(declared: Program) -> dict[str, Program]:
+    """The programs of a model's scheme by the name of their part."""
+    return {"program": declared}
+
+
+def written(program: Program, form_at: Format, form: FormName, output: Path | None) -> str:
+    """The text of a program, also in the file where one is given; of a picture, the file alone."""
+    from milopt.inspection.files import write_text
+
+    if form_at is Format.spy:
+        assert output is not None
+        program.spy(output, form=form)
+        return ""
+    if form_at is Format.summary:
+        text = program.summary()
+        if output is not None:
+            write_text(output, text + "\n")
+        return text
+    if form_at is Format.latex:
+        return program.to_latex(output)
+    write = {Format.lp: program.to_lp, Format.mps: program.to_mps, Format.cbf: program.to_cbf}[form_at]
+    return write(output, form=form)

@@ -1,0 +1,99 @@
+"""`milopt predict`: a fitted model's labels and scores for new bags, as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from milopt.cli import arguments as given
+from milopt.cli.output import print_json
+from milopt.cli.progress import progress
+
+if TYPE_CHECKING:
+    from milopt.data.data_set import DataSet
+    from milopt.estimator import BagClassifier
+
+
+class Part(StrEnum):
+    """Which bags of a data set that comes in two parts."""
+
+    train = "train"
+    test = "test"
+
+
+def predict(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A model that `milopt fit --save` wrote.")],
+    data: given.Data,
+    instances: Annotated[bool, typer.Option("--instances", help="Scores of single instances instead of bags.")] = False,
+    part: Annotated[
+        Part | None,
+        typer.Option(help="Of data with an official split; the test part by default.", show_default=False),
+    ] = None,
+    window: given.Window = "0.2",
+    stride: given.Stride = 1,
+    znormalise: given.Znormalise = False,
+    data_dir: given.DataDir = None,
+    as_json: given.Json = False,
+) -> None:
+    """Label bags with a fitted model: CSV with the bag, its predicted label and its score."""
+    from milopt.estimator import load_model
+
+    with progress(f"reading {file}"):
+        model = load_model(file)
+    found = _chosen(given.read_data(data, window, stride, znormalise, data_dir), part)
+    with progress(f"predicting {len(found.bags)} bags"):
+        rows = _instance_rows(model, found) if instances else _bag_rows(model, found)
+    if as_json:
+        key = "instances" if instances else "bags"
+        print_json({"model": str(file), "data": found.name, "classes": model.classes_, key: rows})
+        return
+    _print_csv(rows)
+
+
+def _chosen(data: DataSet, part: Part | None) -> DataSet:
+    from milopt.errors import ParameterError
+
+    if data.test is None:
+        if part is Part.test:
+            raise ParameterError(f"{data.name} has no test part: leave --part away.")
+        return data
+    return data if part is Part.train else data.test
+
+
+def _bag_rows(model: BagClassifier, data: DataSet) -> list[dict[str, object]]:
+    labels, scores = model.predict(data.bags).tolist(), model.decision_function(data.bags)
+    return [
+        {"bag": bag, "predicted": label, **_named("score", score, model)}
+        for bag, label, score in zip(data.ids, labels, scores.tolist(), strict=True)
+    ]
+
+
+def _instance_rows(model: BagClassifier, data: DataSet) -> list[dict[str, object]]:
+    return [
+        {"bag": bag, "instance": k, **_named("score", score, model)}
+        for bag, scores in zip(data.ids, model.instance_scores(data.bags), strict=True)
+        for k, score in enumerate(scores.tolist())
+    ]
+
+
+def _named(name: str, score: float | Sequence[float], model: BagClassifier) -> dict[str, object]:
+    """One score, or one a class where there are more than two."""
+    if isinstance(score, float):
+        return {name: score}
+    return {f"{name}_{label}": value for label, value in zip(model.classes_.tolist(), score, strict=True)}
+
+
+def _print_csv(rows: Iterable[dict[str, object]]) -> None:
+    import csv
+    import sys
+
+    writer: csv.DictWriter[str] | None = None
+    for row in rows:
+        if writer is None:
+            writer = csv.DictWriter(sys.stdout, list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(row)

@@ -1,0 +1,57 @@
+"""`milopt solvers`: what is installed, in which version, under which licence, and what each takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from milopt.cli.arguments import Json
+from milopt.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from milopt.solving.solver import Availability, Solver
+
+
+def solvers(as_json: Json = False) -> None:
+    """What is installed, in which version, under which licence, and what each takes."""
+    from milopt.solving import registry
+
+    rows: list[dict[str, object]] = []
+    for name, availability in registry.available().items():
+        family, colon, _ = name.partition(":")
+        if not availability.installed and (colon or availability.reason):
+            rows.append(_entry(name, availability, None))
+        else:
+            names = registry.variants(family) if colon else [name]
+            rows += [_entry(one.name, one.availability(), one) for one in map(registry.get, names)]
+    if as_json:
+        print_json({"solvers": rows})
+        return
+    cells = [(str(row["name"]), _state(row), str(row["licence"] or ""), str(row["about"])) for row in rows]
+    print_table(("solver", "version", "licence", "takes"), cells)
+
+
+def _entry(name: str, availability: Availability, solver: Solver | None) -> dict[str, object]:
+    from milopt.solving.solver import Feature
+
+    kinds = {Feature.LINEAR: "LP", Feature.QUADRATIC: "QP", Feature.SECOND_ORDER: "SOCP", Feature.INTEGER: "MILP"}
+    takes = [] if solver is None else [kind for feature, kind in kinds.items() if feature in solver.features]
+    patterns = solver is not None and solver.recognises_patterns
+    # What recognises patterns takes less than its features say; its own first line says what.
+    words = (type(solver).__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    return {
+        "name": name,
+        "installed": availability.installed,
+        "version": availability.version,
+        "licence": None if solver is None else ", ".join(dict.fromkeys(solver.licence.split(", "))),
+        "takes": takes,
+        "only_patterns": patterns,
+        "about": words if patterns else ", ".join(takes),
+        "install": availability.install,
+        "reason": availability.reason,
+    }
+
+
+def _state(row: dict[str, object]) -> str:
+    if row["installed"]:
+        return str(row["version"])
+    return f"not installed: {row['install'] or row['reason']}"

@@ -1,0 +1,1 @@
+"""The same problem, formulation by formulation and solver by solver."""

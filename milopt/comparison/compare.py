@@ -1,0 +1,128 @@
+"""Compare formulations and solvers on one data set: `compare("musk1")`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.comparison.cell import Cell
+from milopt.comparison.comparison import Comparison
+from milopt.comparison.formulation import Formulation, ModelChoice, checked_solvers, default_solvers
+from milopt.comparison.part import Fitted, Part, Split
+from milopt.comparison.pool import finished
+from milopt.errors import ParameterError
+from milopt.evaluation.interrupt import Stopped, stoppable
+from milopt.solving.options import Options
+
+if TYPE_CHECKING:
+    from milopt.data.data_set import DataSet
+
+
+def compare(
+    data: str | DataSet,
+    models: Sequence[ModelChoice] | None = None,
+    solvers: Sequence[str] | None = None,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    n_jobs: int = 2,
+    settings: Mapping[str, object] | None = None,
+    options: Options | None = None,
+    on_cell: Callable[[Cell], None] | None = None,
+) -> Comparison:
+    """Fit every model with every solver to all bags, and once a fold; all models and installed solvers by default.
+
+    `settings` are hyper-parameters for those models that have them. `on_cell` gets each cell as soon as it is complete;
+    those that cannot be come first. The numbers do not depend on `n_jobs`, the number of processes.
+    """
+    from milopt.data import load_data
+    from milopt.model_registry import model_names
+
+    began = perf_counter()
+    found = load_data(data) if isinstance(data, str) else data
+    jobs = at_least("n_jobs", n_jobs, 1)
+    named = checked_solvers(default_solvers() if solvers is None else solvers)
+    fixed = settings or {}
+    formulations = [Formulation(model, found.bags, found.labels, fixed) for model in models or model_names()]
+    if lost := [name for name in fixed if not any(name in one.settings for one in formulations)]:
+        raise ParameterError(f'None of the models has a hyper-parameter "{lost[0]}".')
+    if not named:
+        raise ParameterError("There is no solver to compare: name at least one.")
+    cells = [_planned(formulation, solver) for formulation in formulations for solver in named]
+    chosen = [formulation for formulation in formulations for _ in named]
+    splits = [None, *_splits(found.labels, at_least("folds", folds, 2), seed)]
+    parts = [
+        Part(k, chosen[k].model, chosen[k].settings, cell.solver, options or Options(), seed, split)
+        for k, cell in enumerate(cells)
+        if not cell.refused
+        for split in splits
+    ]
+    tell = on_cell or (lambda cell: None)
+    for cell in cells:
+        if cell.refused:
+            tell(cell)
+    gathered: dict[int, list[Fitted]] = {part.cell: [] for part in parts}
+    try:
+        with stoppable():
+            for one in finished(parts, found.bags, found.labels, jobs):
+                gathered[one.cell].append(one)
+                if len(gathered[one.cell]) == len(splits):
+                    cells[one.cell] = _complete(cells[one.cell], gathered[one.cell])
+                    tell(cells[one.cell])
+    except Stopped:
+        raise KeyboardInterrupt from None
+    return Comparison(found.name, found.digest, folds, seed, fixed, tuple(cells), perf_counter() - began)
+
+
+def _planned(formulation: Formulation, solver: str) -> Cell:
+    reason = formulation.refusal(solver)
+    return Cell(formulation.name, solver, formulation.sizes, bool(reason), reason)
+
+
+def _complete(cell: Cell, parts: Sequence[Fitted]) -> Cell:
+    """The cell with what its parts found; a fold that failed leaves it without an accuracy."""
+    failures = [part.failure for part in parts if part.failure]
+    accuracies = sorted((part.fold, part.accuracy) for part in parts if part.accuracy is not None)
+    optimum = next((part.optimum for part in parts if part.optimum is not None), None)
+    filled = replace(
+        cell,
+        reason=failures[0] if failures else "",
+        accuracies=() if failures else tuple(accuracy for _, accuracy in accuracies),
+    )
+    if optimum is None:
+        return filled
+    return replace(
+        filled,
+        termination=optimum.termination,
+        point=optimum.point,
+        objective=optimum.objective,
+        certificate=optimum.certificate,
+        iterations=optimum.iterations,
+        seconds=optimum.seconds,
+    )
+
+
+def _splits(labels: npt.NDArray[Any], folds: int, seed: int) -> list[Split]:
+    """Stratified folds, shuffled by the seed: the same for every cell."""
+    from sklearn.model_selection import StratifiedKFold
+
+    classes, counts = np.unique(labels, return_counts=True)
+    if counts.min() < folds:
+        few = classes[counts.argmin()]
+        raise ParameterError(
+            f"{folds} folds need {folds} bags of every class, and class {few!s} has {counts.min()}: take fewer folds."
+        )
+    chosen = StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(labels.size), labels)
+    return [Split(k, train, test) for k, (train, test) in enumerate(chosen)]
+
+
+def at_least(name: str, value: object, least: int) -> int:
+    """A whole number that is not too small."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ParameterError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    return value

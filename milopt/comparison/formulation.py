@@ -1,0 +1,86 @@
+"""A formulation on a data set: the model, what its program is, and which solvers can take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from milopt.comparison.cell import Sizes
+from milopt.declaration.bags import Bags
+from milopt.estimator import BagClassifier
+from milopt.inspection.kind import kind, step_kind
+from milopt.inspection.lowered import lowered
+from milopt.solving import registry
+from milopt.solving.explain import Case
+
+ModelChoice = str | type[BagClassifier] | BagClassifier
+"""A registered name or `path/file.py:Class`, a class, or a model with its hyper-parameters set."""
+
+BEYOND = ("cvxpy:SCS",)
+"""Solvers behind a modelling language that are compared too when none are named: one first-order method."""
+
+
+class Formulation:
+    """A model on bags with labels; of the settings, it takes those for hyper-parameters that it has."""
+
+    def __init__(
+        self, model: ModelChoice, bags: Bags, labels: npt.NDArray[Any], settings: Mapping[str, object]
+    ) -> None:
+        from milopt.model_registry import name_of
+
+        self.model = model
+        one = maker(model)()
+        self.settings = {field: value for field, value in settings.items() if field in one.get_params(deep=False)}
+        one.set_params(**self.settings)
+        self.name = model if isinstance(model, str) else name_of(type(one))
+        program = one.program(bags, _two_classes(labels))
+        self._case = Case(program)
+        form = lowered(program).form
+        word = kind(program)
+        self.sizes = Sizes(
+            f"DC ({step_kind(program)})" if word == "DC" else word,
+            None if form is None else form.rows.count,
+            None if form is None else form.n,
+            None if form is None else sum(space.count for space in form.spaces),
+        )
+
+    def refusal(self, solver: str) -> str:
+        """Why a solver cannot take it, in words; empty when it can."""
+        found = registry.get(solver)
+        installed = found.availability()
+        if not installed.installed:
+            return f"not installed: {installed.install or installed.reason}"
+        asked = self._case.asked(found)
+        return "" if asked.takes else asked.reason
+
+
+def maker(model: ModelChoice) -> Callable[..., BagClassifier]:
+    """What makes the estimator from fields by name; also in another process."""
+    from sklearn.base import clone
+
+    from milopt.model_registry import get_model
+
+    if isinstance(model, BagClassifier):
+        return lambda **fields: clone(model).set_params(**fields)
+    return get_model(model) if isinstance(model, str) else model
+
+
+def default_solvers() -> list[str]:
+    """Every installed solver that is reached directly, and those of `BEYOND` that are installed."""
+    direct = [solver.name for solver in registry.plain_solvers()]
+    return direct + [name for name in BEYOND if registry.get(name).availability().installed]
+
+
+def checked_solvers(names: Sequence[str]) -> list[str]:
+    """The names, each one of a known solver, installed or not, none twice."""
+    return list(dict.fromkeys(registry.get(name).name for name in names))
+
+
+def _two_classes(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Labels of the first program that a fit would solve: with several classes, the first against the rest."""
+    import numpy as np
+
+    classes = np.unique(labels)
+    return labels if classes.size <= 2 else np.where(labels == classes[0], 1, -1)

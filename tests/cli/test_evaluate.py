@@ -1,0 +1,51 @@
+"""`milopt evaluate`: the table of `milopt.evaluate`, and the command that gives it again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+import milopt
+
+
+def test_the_table_is_that_of_the_python_twin(run, small_csv: Path) -> None:
+    said = run("evaluate", small_csv, "--model", "set-kernel-svm", "--protocol", "1x2", "--grid", "C=1,10", "--json")
+    found = said.json("evaluate")
+    twin = milopt.evaluate(milopt.load_data(small_csv), "set-kernel-svm", "1x2", grid={"C": (1.0, 10.0)})
+    assert found["table"][0]["accuracy"] == pytest.approx(twin.table[0].accuracy)
+    assert found["protocol"] == "1x2"
+
+
+def test_a_store_is_gone_on_with(run, small_csv: Path, tmp_path: Path) -> None:
+    command = ("evaluate", small_csv, "-m", "miles", "--protocol", "1x2", "--set", "lam=0.1", "--store", tmp_path / "s")
+    first = run(*command, "--json").json("evaluate")
+    second = run(*command, "--json").json("evaluate")
+    assert (first["resumed"], second["resumed"]) == (0, 2)
+    assert first["table"][0]["accuracy"] == second["table"][0]["accuracy"]
+
+
+def test_the_command_that_it_prints_gives_the_same_table(run, small_csv: Path) -> None:
+    shown = run("evaluate", small_csv, "-m", "set-kernel-svm", "--protocol", "1x2", "--set", "C=3", "--seed", 5)
+    assert shown.code == 0
+    command = shown.out.strip().splitlines()[-1].partition("milopt ")[2]
+    again = run(*shlex.split(command))
+    assert again.out.split("seconds")[0] == shown.out.split("seconds")[0]
+    assert again.out.splitlines()[-1] == shown.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("-m", "milse"), "miles"),
+        (("-m", "miles", "--protocol", "often"), "protocol"),
+        (("-m", "miles", "--solver", "ecso"), "ecos"),
+        (("-m", "miles", "--grid", "lm=1,2"), "lam"),
+        (("-m", "miles,mi-svm", "--set", "lam=1"), "mi-svm"),
+    ],
+)
+def test_mistakes_are_one_sentence(run, small_csv: Path, arguments, words: str) -> None:
+    outcome = run("evaluate", small_csv, *arguments)
+    assert outcome.code == 2
+    assert words in outcome.sentence()

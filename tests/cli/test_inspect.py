@@ -1,0 +1,63 @@
+"""`milopt inspect`: a model's program in every format, on stdout or in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import milopt
+
+
+@pytest.mark.parametrize(
+    ("form", "opening"),
+    [("summary", "MI-SVM: DC"), ("lp", "\\ MI-SVM"), ("mps", "*"), ("cbf", "#"), ("latex", "\\begin{aligned}")],
+)
+def test_every_format_goes_to_stdout_or_to_a_file(run, small_csv: Path, tmp_path: Path, form, opening) -> None:
+    shown = run("inspect", small_csv, "--model", "mi-svm", "--format", form)
+    assert shown.code == 0
+    assert shown.out.startswith(opening)
+    file = tmp_path / f"program.{form}"
+    written = run("inspect", small_csv, "--model", "mi-svm", "--format", form, "-o", file)
+    assert (written.code, written.out) == (0, "")
+    assert file.read_text().rstrip() == shown.out.rstrip()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_the_text_is_the_programs_own(run, small_csv: Path) -> None:
+    data = milopt.load_data(small_csv)
+    program = milopt.models.SetKernelSVM(C=3.0).program(data.bags, data.labels)
+    for form in ("coordinates", "dual"):
+        shown = run("inspect", small_csv, "-m", "set-kernel-svm", "--set", "C=3", "-f", "lp", "--form", form)
+        assert shown.out.rstrip("\n") == program.to_lp(form=form).rstrip("\n")
+
+
+def test_a_sparsity_plot_needs_a_file(run, small_csv: Path, tmp_path: Path) -> None:
+    outcome = run("inspect", small_csv, "--model", "miles", "--format", "spy")
+    assert outcome.code == 2
+    assert "-o" in outcome.sentence()
+    picture = tmp_path / "spy.png"
+    assert run("inspect", small_csv, "--model", "miles", "--format", "spy", "-o", picture).code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_part_that_is_not_there(run, small_csv: Path) -> None:
+    outcome = run("inspect", small_csv, "--model", "miles", "--part", "master")
+    assert outcome.code == 2
+    assert '"program"' in outcome.sentence()
+
+
+def test_the_same_as_json(run, small_csv: Path, tmp_path: Path) -> None:
+    said = run("inspect", small_csv, "-m", "mi-svm", "--json").json("inspect")
+    assert said["kind"] == "DC"
+    assert [row["name"] for row in said["tables"]["variables"]] == ["b", "slack"]
+    file = tmp_path / "program.mps"
+    said = run("inspect", small_csv, "-m", "mi-svm", "-f", "mps", "-o", file, "--json").json("inspect")
+    assert said["text"] is None
+    assert file.exists()
+
+
+def test_a_folder_that_is_not_there(run, small_csv: Path, tmp_path: Path) -> None:
+    outcome = run("inspect", small_csv, "-m", "mi-svm", "-f", "lp", "-o", tmp_path / "nowhere" / "x.lp")
+    assert outcome.code == 2
+    assert "cannot be written" in outcome.sentence()

@@ -1,0 +1,71 @@
+"""`milopt predict`: what a saved model says about bags, as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+import milopt
+
+
+@pytest.fixture
+def saved(run, small_csv: Path, tmp_path: Path) -> Path:
+    file = tmp_path / "model.milopt"
+    assert run("fit", small_csv, "-m", "set-kernel-svm", "--set", "C=10", "--save", file).code == 0
+    return file
+
+
+def test_labels_and_scores_are_the_models(run, saved: Path, small_csv: Path) -> None:
+    outcome = run("predict", saved, small_csv)
+    rows = list(csv.DictReader(io.StringIO(outcome.out)))
+    data, model = milopt.load_data(small_csv), milopt.load_model(saved)
+    assert list(rows[0]) == ["bag", "predicted", "score"]
+    assert [row["bag"] for row in rows] == list(data.ids)
+    assert [int(row["predicted"]) for row in rows] == model.predict(data.bags).tolist()
+    assert [float(row["score"]) for row in rows] == pytest.approx(model.decision_function(data.bags).tolist())
+
+
+def test_instances_have_scores_too(run, saved: Path, small_csv: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("predict", saved, small_csv, "--instances").out)))
+    assert list(rows[0]) == ["bag", "instance", "score"]
+    assert [(row["bag"], row["instance"]) for row in rows[:3]] == [("b0", "0"), ("b0", "1"), ("b1", "0")]
+    assert len(rows) == 16
+
+
+def test_the_same_as_json(run, saved: Path, small_csv: Path) -> None:
+    said = run("predict", saved, small_csv, "--json").json("predict")
+    assert said["classes"] == [0, 1]
+    assert len(said["bags"]) == 8
+    assert "bags" not in run("predict", saved, small_csv, "--instances", "--json").json("predict")
+
+
+def test_several_classes_have_a_score_each(run, tmp_path: Path) -> None:
+    file, model = tmp_path / "three.csv", tmp_path / "three.milopt"
+    rows = [f"{bag},{'abc'[bag % 3]},{bag % 3}.{bag},{bag}" for bag in range(9)]
+    file.write_text("\n".join(["bag,label,f0,f1", *rows]) + "\n")
+    assert run("fit", file, "-m", "set-kernel-svm", "--save", model).code == 0
+    assert run("predict", model, file).out.splitlines()[0] == "bag,predicted,score_a,score_b,score_c"
+    run("predict", model, file, "--json").json("predict")
+
+
+def test_series_are_predicted_on_their_test_part(run, tmp_path: Path) -> None:
+    model, cut = tmp_path / "series.milopt", ("--window", 12, "--stride", 12)
+    assert run("fit", "italypowerdemand", "-m", "set-kernel-svm", "--save", model, *cut).code == 0
+    assert len(run("predict", model, "italypowerdemand", *cut).out.splitlines()) == 1 + 1029
+    assert len(run("predict", model, "italypowerdemand", "--part", "train", *cut).out.splitlines()) == 1 + 67
+
+
+def test_what_is_no_model_is_refused(run, small_csv: Path, tmp_path: Path) -> None:
+    assert run("predict", small_csv, small_csv).code == 2
+    outcome = run("predict", tmp_path / "nowhere.milopt", small_csv)
+    assert outcome.code == 2
+    assert "nowhere.milopt" in outcome.sentence()
+
+
+def test_a_test_part_that_is_not_there(run, saved: Path, small_csv: Path) -> None:
+    outcome = run("predict", saved, small_csv, "--part", "test")
+    assert outcome.code == 2
+    assert "no test part" in outcome.sentence()
