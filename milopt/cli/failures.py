@@ -45,11 +45,21 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
                 _told(str(error))
                 raise typer.Exit(error.exit_code) from None
             except Exception as error:
+                if _is_interrupt(error):
+                    raise typer.Exit(INTERRUPTED) from None
                 what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
                 _told(f"milopt ran into an error of its own, {what}; set {TRACEBACK}=1 to see where.")
                 raise typer.Exit(1) from None
 
     return run
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: while a compiled module is imported, it becomes an ImportError."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, KeyboardInterrupt):
+        seen = seen.__cause__ or seen.__context__
+    return seen is not None
 
 
 def _told(sentence: str) -> None:

@@ -103,6 +103,17 @@ def test_a_pipe_closed_before_the_first_line_ends_quietly(start) -> None:
     process.stderr.close()
 
 
+def test_ctrl_c_during_an_import_is_no_crash(run, own_models: Path, small_csv: Path) -> None:
+    own_models.write_text(
+        own_models.read_text().replace(
+            'raise ZeroDivisionError("nothing can be divided by nothing")',
+            'raise ImportError("initialization failed") from KeyboardInterrupt()',
+        )
+    )
+    outcome = run("fit", small_csv, "--model", f"{own_models}:Broken")
+    assert (outcome.code, outcome.out, outcome.err) == (130, "", "")
+
+
 def test_the_version(run) -> None:
     import milopt
 

