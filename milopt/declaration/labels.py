@@ -1,8 +1,8 @@
-"""One number a bag: labels as signs, -1 and +1, and weights of mean 1; every mistake in them is told here."""
+"""One number a bag: labels as signs, -1 and +1, and weights; every mistake in them is told here."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from milopt.errors import BagsError
 Signs: TypeAlias = npt.NDArray[np.float64]
 """Bag labels y, each -1 or +1."""
 Weights: TypeAlias = npt.NDArray[np.float64]
-"""Bag weights of mean 1."""
+"""What each bag counts for: one of weight 2 as two bags; 1 where nobody says otherwise."""
 
 
 def as_labels(y: object) -> npt.NDArray[Any]:
@@ -61,7 +61,7 @@ def as_signs(y: npt.ArrayLike, bags_count: int) -> Signs:
 
 
 def as_weights(weight: npt.ArrayLike | None, count: int) -> Weights:
-    """Non-negative bag weights scaled to mean 1; ones where none are given."""
+    """Non-negative bag weights, at least one of them positive; ones where none are given."""
     if weight is None:
         return np.ones(count)
     weights = _vector(weight, count, "weights")
@@ -70,9 +70,7 @@ def as_weights(weight: npt.ArrayLike | None, count: int) -> Weights:
         raise BagsError(f"The weight of bag {i} is {weights[i]:g}: weights must not be negative.")
     if not weights.any():
         raise BagsError("All weights are zero: at least one must be positive.")
-    # The largest first: the mean of huge weights would overflow.
-    weights = weights / weights.max()
-    return cast(Weights, weights / weights.mean())
+    return weights.copy()
 
 
 def _vector(values: npt.ArrayLike, count: int, what: str) -> Floats:

@@ -20,9 +20,10 @@ import numpy.typing as npt
 from milopt.declaration.arrays import Floats, Points
 from milopt.declaration.bags import Bags
 from milopt.declaration.kernels import Kernel, Precomputed
-from milopt.declaration.labels import Signs, Weights, as_labels
+from milopt.declaration.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.program import Program
 from milopt.errors import BagsError, MiloptError, MiloptWarning, ParameterError
+from milopt.estimator.class_weights import ClassWeight
 from milopt.estimator.explanation import Explanation, explained
 from milopt.estimator.fields import Fields
 from milopt.estimator.fitted import Fitted, FittedAttributes
@@ -30,7 +31,6 @@ from milopt.estimator.inputs import new_bags, training_bags, training_labels
 from milopt.estimator.report import Report, reported, versions
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
 from milopt.estimator.training_set import TrainingSet, training_set
-from milopt.estimator.weights import ClassWeight, sample_weights
 from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus
 from milopt.schemes.scheme import Scheme
@@ -132,7 +132,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         predicted, labels = self.predict(bags), as_labels(y)
         if labels.size != predicted.size:
             raise BagsError(f"There are {labels.size} labels for {predicted.size} bags: give one a bag.")
-        return float(np.average(predicted == labels, weights=sample_weights(sample_weight, labels.size)))
+        return float(np.average(predicted == labels, weights=as_weights(sample_weight, labels.size)))
 
     def explain(self, bag: Points) -> Explanation:
         """Which instances of one bag, a 2-D array, carry its score."""

@@ -15,10 +15,10 @@ import scipy.sparse as sp
 
 from milopt.declaration.arrays import Indices, read_only
 from milopt.declaration.bags import Bags
-from milopt.declaration.labels import Signs, Weights
+from milopt.declaration.labels import Signs, Weights, as_weights
 from milopt.errors import BagsError
+from milopt.estimator.class_weights import ClassWeight, class_weights
 from milopt.estimator.scaling import Scaling, fitted_scaling
-from milopt.estimator.weights import ClassWeight, class_weights, sample_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def training_set(
     classes, place = labels
     if place.size != len(bags):
         raise BagsError(f"There are {place.size} labels for {len(bags)} bags: give one a bag.")
-    weight = sample_weights(sample_weight, len(bags))
+    weight = as_weights(sample_weight, len(bags))
     counts = weight > 0
     if not counts.all():
         bags, weight = bags[counts], weight[counts]

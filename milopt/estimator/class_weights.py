@@ -14,16 +14,9 @@ import numpy.typing as npt
 
 from milopt.declaration.arrays import Floats, Indices
 from milopt.declaration.checks import positive
-from milopt.declaration.labels import as_weights
 from milopt.errors import ParameterError
 
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
-
-
-def sample_weights(given: npt.ArrayLike | None, count: int) -> Floats:
-    """One number of at least 0 a bag; ones where none are given."""
-    as_weights(given, count)  # says what is wrong with them
-    return np.ones(count) if given is None else np.array(given, dtype=np.float64)
 
 
 def class_weights(given: ClassWeight, classes: npt.NDArray[Any], place: Indices, weight: Floats) -> Floats:
