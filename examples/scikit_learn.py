@@ -1,0 +1,40 @@
+"""Does it fit into scikit-learn? Cross-validation, a grid over solver and hyper-parameters, a pipeline, calibration.
+
+python examples/scikit_learn.py
+"""
+
+from __future__ import annotations
+
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from milopt import RBF, InstanceTransformer, load_data
+from milopt.models import SetKernelSVM
+
+data = load_data("musk1")
+# A plain list of arrays, one a bag, is all that scikit-learn needs to see.
+bags, labels = list(data.bags), data.labels
+folds = StratifiedKFold(5, shuffle=True, random_state=0)
+
+print("five folds:", cross_val_score(SetKernelSVM(C=10.0), bags, labels, cv=folds).round(3))
+
+search = GridSearchCV(
+    SetKernelSVM(),
+    {"C": [1.0, 100.0], "kernel": [RBF(s="median"), RBF(s="4/median")], "solver": ["clarabel", "libsvm"]},
+    cv=folds,
+)
+search.fit(bags, labels)
+print("best of the grid:", search.best_params_, round(search.best_score_, 3))
+
+train, test, seen, hidden = train_test_split(bags, labels, stratify=labels, random_state=0)
+scaled = make_pipeline(InstanceTransformer(StandardScaler()), SetKernelSVM(C=10.0, scale="none"))
+print("scaler in a pipeline:", round(scaled.fit(train, seen).score(test, hidden), 3))
+
+calibrated = CalibratedClassifierCV(SetKernelSVM(C=10.0), cv=3).fit(train, seen)
+print("probabilities of three bags:", calibrated.predict_proba(test[:3])[:, 1].round(3))
+
+model = SetKernelSVM(C=10.0).fit(train, seen)
+print(model.report())
+print(model.explain(test[0]))
