@@ -41,7 +41,7 @@ def compare(
             "--set", metavar="NAME=VALUE", help="A hyper-parameter of those models that have it, such as C=100; repeat."
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Of the cross-validated accuracy.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="Of the cross-validated accuracy.")] = 5,
     jobs: given.Jobs = 2,
     time_limit: given.TimeLimit = None,
     seed: given.Seed = 0,

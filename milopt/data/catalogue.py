@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from milopt.data.csv_file import names_bags, read_csv
 from milopt.data.embedded import CONTENT, FOLDER
 from milopt.data.formats import READERS, SERIES, ending
 from milopt.data.messages import spelled_path
@@ -28,16 +29,29 @@ class KnownSet:
 
 
 def known(data_dir: str | os.PathLike[str] | None = None) -> tuple[KnownSet, ...]:
-    """The sets that ship, then those in `data_dir`, or else in the folder that MILOPT_DATA names."""
+    """The sets that ship, then those in `data_dir`, or else in the folder that MILOPT_DATA names.
+
+    Tables that have nothing to do with bags, which lie in many a folder, are left out.
+    """
     shipped = embedded_sets()
     names = {one.name.casefold() for one in shipped}
-    return (*shipped, *(one for one in _in_folder(_folder(data_dir)) if one.name.casefold() not in names))
+    others = [one for one in folder_sets(data_dir) if one.name.casefold() not in names]
+    return (*shipped, *(one for one in others if _may_hold_bags(one.paths[0])))
+
+
+def _may_hold_bags(path: Path) -> bool:
+    return READERS.get(ending(path.name) or "") is not read_csv or names_bags(path)
 
 
 def embedded_sets() -> tuple[KnownSet, ...]:
     """The sets that ship."""
     found = {one.name: one.paths for one in _in_folder(FOLDER)}
     return tuple(KnownSet(name, found.get(name, ()), "embedded", content) for name, content in CONTENT.items())
+
+
+def folder_sets(data_dir: str | os.PathLike[str] | None = None) -> list[KnownSet]:
+    """All files in `data_dir`, or else in the folder that MILOPT_DATA names, whose names tell a format."""
+    return _in_folder(_folder(data_dir))
 
 
 def _folder(data_dir: str | os.PathLike[str] | None) -> Path | None:

@@ -16,6 +16,7 @@ from milopt.data.limits import COLUMNS
 from milopt.data.messages import shown
 from milopt.data.numbers import fault, parsed
 from milopt.data.text_file import TextFile
+from milopt.errors import DataError
 
 _BLOCK = 1 << 20
 """Characters that are parsed at once."""
@@ -24,6 +25,15 @@ _BLOCK = 1 << 20
 def read_csv(path: Path, name: str) -> DataSet:
     """The bags of a table."""
     return _Table(path).read(name)
+
+
+def names_bags(path: Path) -> bool:
+    """Whether the header of a table names bags and labels; a file that cannot be read may be one that should."""
+    try:
+        header = next(iter(TextFile(path)), "")
+    except DataError:
+        return True
+    return {"bag", "label"} <= {column.strip().strip('"').casefold() for column in header[:COLUMNS].split(",")}
 
 
 class _Table:

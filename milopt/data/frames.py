@@ -48,7 +48,8 @@ def _numbers(values: Any, column: object, library: str) -> Floats:
     try:
         # What pandas knows as missing becomes NaN, as it does in polars.
         array = values.to_numpy(**({"dtype": np.float64, "na_value": np.nan} if library == "pandas" else {}))
-        if str(values.dtype)[:8].casefold() in ("datetime", "timedelt", "duration", "date", "time"):
+        # Times would be counted in nanoseconds or days, which nobody means as a feature.
+        if str(values.dtype).casefold().startswith(("date", "time", "duration")):
             raise TypeError
         numbers = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):

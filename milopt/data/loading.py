@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from milopt.data.catalogue import KnownSet, embedded_sets, known, partner
+from milopt.data.catalogue import KnownSet, embedded_sets, folder_sets, known, partner
 from milopt.data.data_set import DataSet, as_label_array
 from milopt.data.embedded import verified
 from milopt.data.formats import READERS, SERIES, ending
@@ -54,7 +54,7 @@ def _named(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
     """The known set of this name; exactly so called before called so in another case."""
     folded = name.casefold()
     # The sets that ship are found whatever MILOPT_DATA names.
-    for candidates in (embedded_sets, lambda: known(data_dir)):
+    for candidates in (embedded_sets, lambda: folder_sets(data_dir)):
         alike = [one for one in candidates() if one.name.casefold() == folded]
         if alike:
             return next((one for one in alike if one.name == name), alike[0])

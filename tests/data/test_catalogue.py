@@ -23,6 +23,7 @@ def folder(tmp_path: Path) -> Path:
     (made / "fox.svm").write_text("1 qid:1 1:1\n0 qid:2 1:2\n1 qid:3 1:1\n")
     for name in ("Coffee_TRAIN.ts", "Coffee_TEST.ts", "alone.ts", "Half_TRAIN.ts", "Lost_TEST.ts"):
         (made / name).write_text(SERIES)
+    (made / "SOURCES.csv").write_text("set,source\nfox,somewhere\n")
     (made / "inner").mkdir()
     (made / "inner" / "deep.csv").write_text(TABLE)
     (tmp_path / "outside.csv").write_text(TABLE)
@@ -56,6 +57,12 @@ def test_names_are_found_in_any_case_and_the_first_format_counts(folder: Path) -
     # fox.csv before fox.svm, which has three bags.
     assert len(load_data("fox", data_dir=folder).bags) == 2
     assert load_data("MUSK1", data_dir=folder).source == "embedded"
+
+
+def test_a_table_of_other_things_is_not_listed_and_says_so_when_it_is_asked_for(folder: Path) -> None:
+    assert "SOURCES" not in {one.name for one in known(folder)}
+    with pytest.raises(DataError, match=r'SOURCES\.csv, line 1: the header has no column called "bag"'):
+        load_data("sources", data_dir=folder)
 
 
 def test_near_names_on_a_typo(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
