@@ -33,7 +33,7 @@ with TemporaryDirectory() as folder:
     model.save(path)
     print(f"saved {path.stat().st_size / 1e6:.2f} MB")
 
-    requests = "\n".join(json.dumps(data.bags[i].tolist()) for i in range(5))
+    requests = "\n".join(json.dumps(np.asarray(data.bags[i]).tolist()) for i in range(5))
     served = subprocess.run(
         [sys.executable, "-c", SERVER, str(path)], input=requests, capture_output=True, text=True, check=True
     )
