@@ -87,23 +87,31 @@ Settings = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="A hyper-parameter, such as C=10 or kernel=rbf(s=0.1); repeat."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="What random choices start from.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes work at once.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="What random choices start from.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many processes work at once.")]
 TimeLimit = Annotated[
     float | None, typer.Option("--time-limit", metavar="SECONDS", help="For each fit; the best point is kept.")
 ]
-Tolerance = Annotated[float, typer.Option("--tolerance", help="Of the certificate.")]
-Threads = Annotated[int, typer.Option("--threads", min=1, help="For solvers that can use several.")]
+Tolerance = Annotated[float, typer.Option("--tolerance", metavar="X", help="Of the certificate.")]
+Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="For solvers that can use several.")]
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="DIR", help="Where more data sets lie; MILOPT_DATA by default."),
 ]
+SERIES = "Series, which become bags of windows"
 Window = Annotated[
-    str, typer.Option("--window", metavar="LENGTH", help="Of series: samples, or a fraction of the series' length.")
+    str,
+    typer.Option(
+        "--window", metavar="LENGTH", help="Samples, or a fraction of the shortest series.", rich_help_panel=SERIES
+    ),
 ]
-Stride = Annotated[int, typer.Option("--stride", min=1, help="Of series: samples from one window to the next.")]
+Stride = Annotated[
+    int,
+    typer.Option("--stride", metavar="N", min=1, help="Samples from one window to the next.", rich_help_panel=SERIES),
+]
 Znormalise = Annotated[
-    bool, typer.Option("--znormalise", help="Of series: give each window mean 0 and standard deviation 1.")
+    bool,
+    typer.Option("--znormalise", help="Give each window mean 0 and standard deviation 1.", rich_help_panel=SERIES),
 ]
 
 

@@ -41,7 +41,7 @@ def compare(
             "--set", metavar="NAME=VALUE", help="A hyper-parameter of those models that have it, such as C=100; repeat."
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Of the cross-validated accuracy.")] = 5,
+    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Of the cross-validated accuracy.")] = 5,
     jobs: given.Jobs = 2,
     time_limit: given.TimeLimit = None,
     seed: given.Seed = 0,
@@ -66,28 +66,24 @@ def compare(
     layout = Layout(model_list, solver_names, page_width())
     with progress(f"comparing on {found.name}", total=len(order)) as shown:
         printed = Printed(order, layout, shown, quiet=as_json)
-        try:
-            result = compared(
-                found,
-                model_list,
-                solver_names,
-                folds=folds,
-                seed=seed,
-                n_jobs=jobs,
-                settings=values,
-                options=Options(time_limit=time_limit),
-                on_cell=printed.add,
-            )
-        except KeyboardInterrupt:
-            # What is finished stays, also what waited for its turn in the table's order.
-            printed.rest()
-            raise
+        result = compared(
+            found,
+            model_list,
+            solver_names,
+            folds=folds,
+            seed=seed,
+            n_jobs=jobs,
+            settings=values,
+            options=Options(time_limit=time_limit),
+            on_cell=printed.add,
+        )
+        # After Ctrl-C, what is finished but waited for its turn in the table's order.
+        printed.rest()
     if as_json:
         print_json(result.as_dict())
     else:
-        for line in layout.remarks(result.cells):
+        for line in (*layout.remarks(result.cells), result.closing()):
             typer.echo(line)
-        typer.echo(f"{found.name}: {len(found.bags)} bags, {folds} folds, seed {seed}, {result.seconds:.1f} s")
     if result.exit_code:
         raise typer.Exit(result.exit_code)
 

@@ -39,7 +39,7 @@ def inspect(
     data: given.Data,
     model: given.Model,
     part: Annotated[str, typer.Option(metavar="NAME", help="Which program of the model's scheme.")] = "program",
-    form_at: Annotated[
+    view: Annotated[
         Format, typer.Option("--format", "-f", help="A summary, a file for solvers, LaTeX, or a sparsity plot.")
     ] = Format.summary,
     form: Annotated[
@@ -62,7 +62,7 @@ def inspect(
     """
     from milopt.errors import ParameterError
 
-    if form_at is Format.spy and output is None:
+    if view is Format.spy and output is None:
         raise ParameterError("A sparsity plot needs a file to go to: add -o spy.png.")
     estimator = given.estimator(model, settings, seed=seed)
     found = given.read_data(data, window, stride, znormalise, data_dir)
@@ -71,7 +71,7 @@ def inspect(
         if part not in parts:
             there = ", ".join(f'"{name}"' for name in parts)
             raise ParameterError(f'{model} has no part "{part}": it has {there}.')
-        text = written(parts[part], form_at, form.value, output)
+        text = written(parts[part], view, form.value, output)
     if as_json:
         from milopt.inspection.summary import summarise
 
@@ -91,7 +91,7 @@ def inspect(
                     for table in summary.tables
                 },
                 "warnings": summary.warnings,
-                "format": form_at.value,
+                "format": view.value,
                 "form": form.value,
                 "file": output,
                 "text": text if output is None else None,
@@ -106,20 +106,20 @@ def programs(declared: Program) -> dict[str, Program]:
     return {"program": declared}
 
 
-def written(program: Program, form_at: Format, form: FormName, output: Path | None) -> str:
+def written(program: Program, view: Format, form: FormName, output: Path | None) -> str:
     """The text of a program, also in the file where one is given; of a picture, the file alone."""
     from milopt.inspection.files import write_text
 
-    if form_at is Format.spy:
+    if view is Format.spy:
         assert output is not None
         program.spy(output, form=form)
         return ""
-    if form_at is Format.summary:
+    if view is Format.summary:
         text = program.summary()
         if output is not None:
             write_text(output, text + "\n")
         return text
-    if form_at is Format.latex:
+    if view is Format.latex:
         return program.to_latex(output)
-    write = {Format.lp: program.to_lp, Format.mps: program.to_mps, Format.cbf: program.to_cbf}[form_at]
+    write = {Format.lp: program.to_lp, Format.mps: program.to_mps, Format.cbf: program.to_cbf}[view]
     return write(output, form=form)

@@ -55,6 +55,11 @@ class Cell:
         return self.point == "certified"
 
     @property
+    def finished(self) -> bool:
+        """Whether it has run, to whatever end."""
+        return self.termination is not None or bool(self.reason)
+
+    @property
     def failed(self) -> bool:
         """Whether it should have a certified point and an accuracy, and has not."""
         return not self.refused and (bool(self.reason) or not self.certified)

@@ -38,7 +38,8 @@ def compare(
     """Fit every model with every solver to all bags, and once a fold; all models and installed solvers by default.
 
     `settings` are hyper-parameters for those models that have them. `on_cell` gets each cell as soon as it is complete;
-    those that cannot be come first. The numbers do not depend on `n_jobs`, the number of processes.
+    those that cannot be come first. The numbers do not depend on `n_jobs`, the number of processes. Ctrl-C ends it with
+    the cells that are complete.
     """
     from milopt.data import load_data
     from milopt.model_registry import model_names
@@ -67,6 +68,7 @@ def compare(
     for cell in cells:
         if cell.refused:
             tell(cell)
+    interrupted = False
     gathered: dict[int, list[Fitted]] = {part.cell: [] for part in parts}
     try:
         with stoppable():
@@ -75,9 +77,20 @@ def compare(
                 if len(gathered[one.cell]) == len(splits):
                     cells[one.cell] = _complete(cells[one.cell], gathered[one.cell])
                     tell(cells[one.cell])
-    except Stopped:
-        raise KeyboardInterrupt from None
-    return Comparison(found.name, found.digest, folds, seed, fixed, tuple(cells), perf_counter() - began)
+    except (Stopped, KeyboardInterrupt):
+        interrupted = True
+    done = [cell for cell in cells if cell.refused or cell.finished]
+    return Comparison(
+        data=found.name,
+        digest=found.digest,
+        folds=folds,
+        seed=seed,
+        settings=fixed,
+        cells=tuple(done),
+        expected=len(cells),
+        interrupted=interrupted,
+        seconds=perf_counter() - began,
+    )
 
 
 def _planned(formulation: Formulation, solver: str) -> Cell:

@@ -19,6 +19,11 @@ class Comparison:
     seed: int
     settings: Mapping[str, object]
     cells: tuple[Cell, ...]
+    """Those that are complete."""
+    expected: int
+    """How many there are to be."""
+    interrupted: bool
+    """Ended by Ctrl-C."""
     seconds: float
     """Of the whole comparison."""
 
@@ -29,7 +34,9 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """0 when every cell that can be has its certificate, 3 otherwise."""
+        """130 after Ctrl-C; 0 when every cell that can be has its certificate, 3 otherwise."""
+        if self.interrupted:
+            return 130
         return 3 if any(cell.failed for cell in self.cells) else 0
 
     def as_dict(self) -> dict[str, object]:
@@ -44,17 +51,26 @@ class Comparison:
             "settings": {name: spelled(value) for name, value in self.settings.items()},
             "cells": [cell.as_dict() for cell in self.cells],
             "agreement": [one.as_dict() for one in self.agreements],
+            "expected": self.expected,
+            "interrupted": self.interrupted,
             "seconds": self.seconds,
         }
 
     def __str__(self) -> str:
         from milopt.comparison.layout import Layout
 
+        if not self.cells:
+            return self.closing()
         layout = Layout([cell.model for cell in self.cells], [cell.solver for cell in self.cells])
         lines = [*layout.header()]
         for verdict, cells in zip(self.agreements, grouped(self.cells).values(), strict=True):
             lines += [line for cell in cells for line in layout.row(cell)] + layout.verdict(verdict)
-        return "\n".join(lines + layout.remarks(self.cells))
+        return "\n".join([*lines, *layout.remarks(self.cells), self.closing()])
+
+    def closing(self) -> str:
+        """The last line: what was compared, and whether it came to its end."""
+        count = f"interrupted after {len(self.cells)} of {self.expected} cells, " if self.interrupted else ""
+        return f"{self.data}, {self.folds} folds, seed {self.seed}: {count}{self.seconds:.1f} s"
 
 
 def grouped(cells: Sequence[Cell]) -> dict[str, list[Cell]]:

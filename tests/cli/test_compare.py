@@ -72,6 +72,7 @@ def test_ctrl_c_leaves_the_finished_rows(start, jobs: int, all_of_them: bool) ->
     rows = [line.split()[:2] for line in [*first, *out.splitlines()]]
     assert rows[1:3] == [["set-kernel-svm", "highs"], ["set-kernel-svm", "clarabel"]]
     assert ["mi-svm", "pyomo:highs"] not in rows
+    assert "interrupted after" in out.splitlines()[-1]
     assert not alive(process.pid)
 
 

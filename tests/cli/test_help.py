@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -16,10 +16,16 @@ def test_help_takes_at_most_three_times_what_numpy_takes() -> None:
     best = dict.fromkeys(commands, float("inf"))
     for _ in range(5):
         for name, arguments in commands.items():
-            start = time.perf_counter()
-            subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
-            best[name] = min(best[name], time.perf_counter() - start)
+            best[name] = min(best[name], processor_seconds([sys.executable, *arguments]))
     assert best["help"] <= 3 * best["numpy"], best
+
+
+def processor_seconds(command: list[str]) -> float:
+    """What a command costs, whoever else is at work."""
+    before = os.times()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -91,6 +91,25 @@ def test_two_workers_give_the_numbers_of_one(here, data: DataSet) -> None:
         )
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_it_with_the_cells_that_are_complete(data: DataSet, n_jobs: int) -> None:
+    import signal
+
+    seen: list[Cell] = []
+
+    def interrupt(cell: Cell) -> None:
+        seen.append(cell)
+        if not cell.refused:
+            signal.raise_signal(signal.SIGINT)
+
+    found = compare(data, ["set-kernel-svm"], ["highs", "clarabel", "ecos"], folds=2, n_jobs=n_jobs, on_cell=interrupt)
+    assert found.interrupted
+    assert found.exit_code == 130
+    assert list(found.cells) == seen
+    assert len(seen) == 1
+    assert "interrupted after 1 of 3 cells" in str(found)
+
+
 def test_settings_go_to_the_models_that_have_them(data: DataSet) -> None:
     found = compare(data, ["miles", "set-kernel-svm"], ["highs"], folds=2, n_jobs=1, settings={"C": 50.0})
     expected = milopt.models.SetKernelSVM(C=50.0, solver="highs").fit(data.bags, data.labels).result_.objective
