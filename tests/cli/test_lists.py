@@ -71,7 +71,7 @@ def test_the_sets_that_ship_are_listed_with_sizes_and_licence(run) -> None:
 
 
 def test_a_folder_is_listed_too_and_what_cannot_be_read_is_told(run, small_csv: Path) -> None:
-    (small_csv.parent / "wrong.csv").write_text("a,b\n1,2\n")
+    (small_csv.parent / "wrong.csv").write_text("bag,label,f0\n1,1,many\n")
     shown = run("data", "--data-dir", small_csv.parent)
     assert shown.code == 0
     assert any(line.split()[:5] == ["small", "8", "4", "16", "2"] for line in shown.out.splitlines())
