@@ -125,6 +125,9 @@ VALUES = {
     "rbf(s=0.1)": RBF(0.1),
     "rbf(0.1)": RBF(0.1),
     "rbf(s=median)": RBF("median"),
+    "rbf(s=0.25/median)": RBF("0.25/median"),
+    "(4/median, median)": ("4/median", "median"),
+    "4/median": "4/median",
     "linear": Linear(),
     "polynomial(degree=2, gamma=1, coef0=1)": Polynomial(2, 1, 1),
     "options(time_limit=10)": Options(time_limit=10),
@@ -177,7 +180,7 @@ PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) |
 NUMBERS = st.floats(min_value=1e-300, max_value=1e300)
 KERNELS = (
     st.just(Linear())
-    | st.builds(RBF, st.none() | st.just("median") | NUMBERS)
+    | st.builds(RBF, st.none() | st.sampled_from(["median", "4/median", "1e-3/median"]) | NUMBERS)
     | st.builds(Polynomial, st.integers(1, 9), NUMBERS, st.floats(0, 1e300))
 )
 OPTIONS = st.builds(Options, time_limit=st.none() | NUMBERS, verbose=st.booleans(), threads=st.integers(1, 8))
@@ -188,6 +191,7 @@ SEVERAL = ONE | st.lists(ONE, max_size=3).map(tuple) | st.dictionaries(PLAIN, ON
 @given(SEVERAL)
 @example(("lambda", "rbf", "none", "a b", ""))
 @example("ﬁ")
+@example(("4/median", "1e3/median", "2/3", "x/y"))
 @example("mean # not a comment")
 @example("\ud800")
 def test_what_is_spelled_is_read_back_as_it_was(value: object) -> None:

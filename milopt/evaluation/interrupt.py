@@ -6,7 +6,6 @@ a point that nobody asked for, so that here it is not a KeyboardInterrupt, which
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import threading
 from collections.abc import Iterator
@@ -32,17 +31,9 @@ def stoppable() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """While inside, a worker process does not see Ctrl-C, which a terminal sends to all: its parent decides."""
-    if multiprocessing.parent_process() is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+def undisturbed() -> None:
+    """Make a worker process deaf to Ctrl-C, which a terminal sends to all: its parent decides."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -33,8 +33,7 @@ PATIENCE = 10.0
 def attempt(place: int, task: Task, pool: Pool) -> tuple[int, Outcome]:
     """The outcome of a task; a mistake is one too, so that it does not take the others with it."""
     try:
-        with undisturbed():
-            return place, run(task, pool)
+        return place, run(task, pool)
     except MiloptError as error:
         return place, failure(task, str(error), error.exit_code)
     except Exception as error:
@@ -61,7 +60,7 @@ def on_workers(n_jobs: int) -> Runner:
 
         left = dict(enumerate(tasks))
         with parallel_config("loky", inner_max_num_threads=1):
-            parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+            parallel = Parallel(n_jobs, batch_size=1, return_as="generator_unordered", initializer=undisturbed)
             outcomes = parallel(delayed(attempt)(place, task, pool) for place, task in enumerate(tasks))
         try:
             for place, outcome in outcomes:

@@ -1,7 +1,8 @@
 """A hyper-parameter's value as text and back, without evaluating anything.
 
     10   0.5   1e-3   inf   true   none   mean   "10"   (0.1, 1)   {-1: 1, 1: 5}
-    rbf   rbf(s=0.1)   rbf(s=median)   linear   polynomial(degree=2, gamma=1, coef0=1)   options(time_limit=10)
+    rbf   rbf(s=0.1)   rbf(s=median)   rbf(s=4/median)   linear   polynomial(degree=2, gamma=1, coef0=1)
+    options(time_limit=10)
 
 What is none of these is a string as it stands; quotes make a string of what would be something else. `spelled` gives
 text from which `parse_value` makes an equal value.
@@ -14,13 +15,12 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from keyword import iskeyword
 from typing import cast
 
 import numpy as np
 
 from milopt.declaration.kernels import RBF, Linear, Polynomial
-from milopt.errors import ParameterError
+from milopt.errors import MiloptError, ParameterError
 from milopt.solving.names import quoted, unknown
 from milopt.solving.options import Options
 
@@ -71,9 +71,14 @@ def spelled(value: object) -> str:
 
 
 def spelled_part(value: object) -> str:
-    """The text of a value among others: strings that are no plain words are in quotes."""
-    is_word = isinstance(value, str) and value.isidentifier() and not iskeyword(value)
-    return repr(value) if isinstance(value, str) and not is_word else spelled(value)
+    """The text of a value among others: strings are in quotes, but for words and ratios such as 4/median."""
+    if not isinstance(value, str):
+        return spelled(value)
+    try:
+        is_plain = _value(_syntax(value)) == value
+    except (_NotAValueError, MiloptError):
+        is_plain = False
+    return str(value) if is_plain else repr(str(value))
 
 
 def _spelled_text(value: str) -> str:
@@ -114,6 +119,8 @@ def _value(node: ast.expr) -> object:
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise _NotAValueError
         return -number if isinstance(node.op, ast.USub) else number
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _ratio(node)
     if isinstance(node, (ast.Tuple, ast.List)):
         return tuple(_value(part) for part in node.elts)
     if isinstance(node, ast.Dict) and None not in node.keys:
@@ -131,6 +138,18 @@ def _word(word: str) -> object:
     if folded in _WORDS:
         return _WORDS[folded]
     return KERNELS[folded]() if folded in KERNELS else word
+
+
+def _ratio(node: ast.BinOp) -> str:
+    """A number over a word, such as 4/median, which some fields take as text."""
+    left, right = node.left, node.right
+    if (
+        not isinstance(left, ast.Constant)
+        or not isinstance(left.value, (int, float))
+        or not isinstance(right, ast.Name)
+    ):
+        raise _NotAValueError
+    return f"{left.value!r}/{right.id}"
 
 
 def _made(name: str, call: ast.Call) -> object:

@@ -23,6 +23,7 @@ from milopt.evaluation.summary import Evaluation
 from milopt.evaluation.task import Task
 
 from .compared import numbers
+from .conftest import toy_data
 
 
 def files(store: Path) -> dict[str, bytes]:
@@ -77,6 +78,11 @@ def test_whatever_decides_the_outcome_makes_another_task(toy: DataSet, store: Pa
         evaluated(toy, store, settings={}, grid={"C": (10.0,)}),
     ):
         assert other.resumed == 0
+    official = toy_data(count=12, test=6)
+    keys = {
+        make_plan(official, "miles", parse_protocol("train/test"), s, "auto", None, None).tasks[0].key for s in (0, 1)
+    }
+    assert len(keys) == 2, "inner folds are drawn by the seed too"
     # The name of the data set decides nothing.
     assert evaluated(DataSet("other", toy.bags, toy.labels, toy.ids), store).resumed == 3
 

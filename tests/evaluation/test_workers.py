@@ -24,14 +24,17 @@ from .conftest import toy_data
 FIXED = {"C": 10.0}
 
 SCRIPT = """
+import json
+import signal
 import sys
-from pathlib import Path
+
 sys.path.insert(0, {here!r})
 from conftest import toy_data
 from milopt.evaluation.evaluate import evaluate
-import json
 
 if __name__ == "__main__":
+    if {deaf}:
+        signal.signal(signal.SIGINT, lambda number, frame: None)
     found = evaluate(
         toy_data(), ["set-kernel-svm", {model!r}], "4", settings={{"C": 10.0}}, n_jobs={jobs}, store={store!r},
         progress=lambda done, total, outcome: print(done, flush=True),
@@ -56,9 +59,10 @@ class Script:
         self.file = folder / "run.py"
         self.process: subprocess.Popen[str] | None = None
 
-    def start(self, jobs: int) -> subprocess.Popen[str]:
+    def start(self, jobs: int, deaf: bool = False) -> subprocess.Popen[str]:
+        """Begin; a deaf run does not listen to Ctrl-C."""
         here = str(Path(__file__).parent)
-        text = SCRIPT.format(here=here, model=self.model, jobs=jobs, store=str(self.store))
+        text = SCRIPT.format(here=here, model=self.model, jobs=jobs, store=str(self.store), deaf=deaf)
         self.file.write_text(text)
         self.process = subprocess.Popen(
             [sys.executable, str(self.file)],
@@ -138,6 +142,18 @@ def test_ctrl_c_keeps_what_is_finished_and_nothing_else(script: Script, jobs: in
     assert numbers(again) == unbroken(script.model)
 
 
+def test_workers_leave_ctrl_c_to_the_run(script: Script) -> None:
+    process = script.start(jobs=2, deaf=True)
+    script.wait_for(5)
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert errors == ""
+    assert not json.loads(output.splitlines()[-1])["interrupted"]
+    kept = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, store=script.store)
+    assert kept.resumed == 8
+    assert numbers(kept) == unbroken(script.model)
+
+
 def test_a_worker_that_dies_fails_its_tasks_and_says_so(toy: DataSet, tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(
         "import os, signal\nfrom milopt.models import SetKernelSVM\n\n\nclass Dying(SetKernelSVM):\n"
@@ -149,17 +165,19 @@ def test_a_worker_that_dies_fails_its_tasks_and_says_so(toy: DataSet, tmp_path: 
 
 
 def test_the_limit_of_one_thread_ends_with_the_last_one_inside() -> None:
-    from threadpoolctl import threadpool_info
+    import scipy.linalg  # noqa: F401 -- for its library
+    from threadpoolctl import threadpool_info, threadpool_limits
 
     def threads() -> set[int]:
         return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
-    before = threads()
-    first, second = one_thread(), one_thread()
-    first.__enter__()
-    second.__enter__()
-    assert threads() == {1}
-    first.__exit__(None, None, None)
-    assert threads() == {1}
-    second.__exit__(None, None, None)
-    assert threads() == before
+    with threadpool_limits(limits=2, user_api="blas"):
+        assert threads() == {2}
+        first, second = one_thread(), one_thread()
+        first.__enter__()
+        second.__enter__()
+        assert threads() == {1}
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == {2}
