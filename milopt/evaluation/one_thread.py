@@ -25,6 +25,5 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         with _LOCK:
-            limits = _INSIDE.pop()
-            if not _INSIDE:
-                limits.restore_original_limits()
+            # Whoever leaves takes the youngest limit back; the oldest, which knows how it was, goes last.
+            _INSIDE.pop().restore_original_limits()

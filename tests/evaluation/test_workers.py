@@ -142,6 +142,23 @@ def test_ctrl_c_keeps_what_is_finished_and_nothing_else(script: Script, jobs: in
     assert numbers(again) == unbroken(script.model)
 
 
+def test_ctrl_c_amid_a_fit_ends_the_run_and_not_the_fit(toy: DataSet, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "import pathlib, signal\nfrom milopt.models import SetKernelSVM\n\n\nclass Asked(SetKernelSVM):\n"
+        "    def declare(self, bags, y, weight):\n"
+        "        mark = pathlib.Path(__file__).with_name('second')\n"
+        "        try:\n"
+        "            signal.raise_signal(signal.SIGINT) if mark.exists() else mark.touch()\n"
+        "        except KeyboardInterrupt:\n"
+        "            pass  # as a solver does, which ends with the best point so far\n"
+        "        return super().declare(bags, y, weight)\n"
+    )
+    found = evaluate(toy, f"{tmp_path}/own.py:Asked", "4", settings=FIXED, store=tmp_path / "store")
+    assert found.interrupted
+    assert len(found.records) == len(list((tmp_path / "store").iterdir())) == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_workers_leave_ctrl_c_to_the_run(script: Script) -> None:
     process = script.start(jobs=2, deaf=True)
     script.wait_for(5)
