@@ -36,7 +36,8 @@ def test_every_registered_model_is_listed_with_its_hyper_parameters(run) -> None
     assert list(said) == registry.model_names()
     mi_svm = said["mi-svm"]
     assert mi_svm["kind"] == "DC"
-    assert mi_svm["parameters"]["kernel"]["default"] == "rbf"
+    default = milopt.model_registry.parse_value(mi_svm["parameters"]["kernel"]["default"])
+    assert default == milopt.models.MISVM.kernel
     assert "solver" not in mi_svm["parameters"]
     assert "solver" in mi_svm["shared_parameters"]
     assert "highs" in mi_svm["solvers"]
