@@ -5,20 +5,24 @@ The contribution of an instance is what the bag's score loses without it,
     contribution_j = score(B) - score(B without x_j),
 
 which needs nothing but the scores, so that it means the same for every model; for a bag of one it is the whole score.
+It takes n bags of n - 1 instances: in a bag of more than 141 it is computed only for the instances whose own scores
+are farthest from the median, as many as 20 000 rows allow, and NaN for the others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bags import Bags
+from milopt.declaration.leaves import Points
 from milopt.estimator.fitted import Fitted
+from milopt.outcome.result import FittedFunction, Result
 
-_AT_ONCE = 20_000
-"""Instances of the bags without one of theirs that are scored together."""
+_ROWS = 20_000
+"""Instances, over all bags without one of theirs, that are scored for one explanation."""
 _SHOWN = 10
 
 
@@ -40,12 +44,17 @@ class Explanation:
         count = self.contributions.size
         first = f"Bag of {count} instance{'s' if count > 1 else ''}: {self.label} (score {self.score:.4g}; "
         lines = [f"{first}positive speaks for {self.toward}).", "  instance       score  contribution"]
-        order = np.argsort(-np.abs(self.contributions), kind="stable")
+        known = int(np.isfinite(self.contributions).sum())
+        order = np.argsort(-np.abs(self.contributions), kind="stable")[:known]
         for j in order[:_SHOWN].tolist():
             mark = "*" if j == self.witness else " "
             lines.append(f"  {j:8d}{mark} {self.instance_scores[j]:10.4g}  {self.contributions[j]:12.4g}")
-        if count > _SHOWN:
-            lines.append(f"  and {count - _SHOWN} more that contribute less.")
+        if known > _SHOWN:
+            lines.append(f"  and {known - _SHOWN} more that contribute less.")
+        if known < count:
+            lines.append(
+                f"  The other {count - known} have scores nearer to the median; what they contribute is left out."
+            )
         lines.append(
             f"  * the witness, instance {self.witness}, has the largest score. A contribution is what the bag's score "
             "loses without the instance."
@@ -61,29 +70,44 @@ def explained(fitted: Fitted, bag: Bags, label: object) -> Explanation:
     scores = fitted.instance_scores(bag.instances)
     scores = scores if scores.ndim == 1 else scores[:, column]
     total = float(result.score(bag)[0])
-    lost = total - _without_each(fitted, column, bag)
-    # Without an instance that does not matter the same sum is taken in another order.
-    lost[np.abs(lost) <= 1e-12 * (1.0 + abs(total))] = 0.0
-    toward = classes[1] if classes.size == 2 else classes[column]
     return Explanation(
         label=label,
-        toward=toward,
+        toward=classes[1] if classes.size == 2 else classes[column],
         score=total,
         instance_scores=scores,
-        contributions=lost,
+        contributions=_contributions(result, bag, scores, total),
         witness=int(np.argmax(scores)),
     )
 
 
-def _without_each(fitted: Fitted, column: int, bag: Bags) -> Floats:
-    """The bag's score without each of its instances; 0 for a bag of one."""
-    count = int(bag.sizes[0])
+def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> Floats:
+    count = scores.size
     if count == 1:
-        return np.zeros(1)
-    scores, step, everyone = np.empty(count), max(1, _AT_ONCE // count), np.arange(count)
-    for start in range(0, count, step):
-        left_out = everyone[start : start + step]
-        rows = np.concatenate([np.delete(everyone, j) for j in left_out])
-        bags = Bags(bag.instances[rows], np.arange(left_out.size + 1) * (count - 1))
-        scores[left_out] = fitted.results[column].score(bags)
-    return scores
+        return np.array([total])
+    far = np.abs(scores - np.median(scores))
+    far[np.argmax(scores)] = np.inf  # the witness is always among them
+    unusual = np.argsort(-far, kind="stable")
+    chosen = np.sort(unusual[: max(1, _ROWS // (count - 1))])
+    rows = np.concatenate([np.delete(np.arange(count), j) for j in chosen])
+    without = Bags(bag.instances[rows], np.arange(chosen.size + 1) * (count - 1))
+    known = {
+        name: _Known(f.kernel, f.points, f.coefficients, without, f(bag.instances)[rows])
+        for name, f in result.functions.items()
+    }
+    lost = total - replace(result, functions=known).score(without)
+    # Without an instance that does not matter the same sum is taken in another order.
+    lost[np.abs(lost) <= 1e-12 * (1.0 + abs(total))] = 0.0
+    contributions = np.full(count, np.nan)
+    contributions[chosen] = lost
+    return contributions
+
+
+@dataclass(frozen=True, eq=False)
+class _Known(FittedFunction):
+    """A function whose values at some bags are known: an instance has one value, however many bags it is in."""
+
+    bags: Bags
+    values: Floats
+
+    def __call__(self, at: Points) -> Floats:
+        return self.values if at is self.bags.instances else super().__call__(at)

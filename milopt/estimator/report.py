@@ -49,8 +49,10 @@ class Report:
         said = self.content
         data, seconds = said["data"], said["seconds"]
         low, middle, high = data["instances_per_bag"]
-        used = said["parameters"] | said["resolved"]
-        chosen = ", ".join(f"{name}={value}" for name, value in used.items() if value is not None)
+        used = {
+            name: said["resolved"].get(name, value) for name, value in said["parameters"].items() if value is not None
+        }
+        chosen = ", ".join(f"{name}={value}" for name, value in used.items())
         classes = ", ".join(f"{count} of class {label}" for label, count in data["classes"].items())
         lines = [
             ("model", f"{said['model']} ({chosen})"),

@@ -50,6 +50,12 @@ def test_a_bag_of_one_is_its_instance_and_a_large_bag_is_shown_in_part(data) -> 
     many = model.explain(np.concatenate(data.bags)[:30])
     assert "and 20 more that contribute less." in str(many)
     assert many.contributions.shape == (30,)
+    huge = model.explain(np.concatenate(data.bags * 4)[:200])
+    known = np.isfinite(huge.contributions)
+    assert known.sum() == 20_000 // 199
+    far = np.abs(huge.instance_scores - np.median(huge.instance_scores))
+    assert far[known].min() >= far[~known].max() - 1e-12
+    assert "The other 100 have scores nearer to the median" in str(huge)
     with pytest.raises(BagsError, match="1-D"):
         model.explain(data.bags[0][0])
     with pytest.raises(BagsError, match="expecting 3 features"):
