@@ -10,9 +10,11 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils import shuffle
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from milopt import RBF
 from milopt.models import MILES
 from milopt.solving import registry
 
@@ -44,15 +46,16 @@ def test_weighted_and_repeated_bags_have_one_optimum_and_share_its_solutions(con
     """On the data of scikit-learn's check: what either fit found is optimal for the other's program too."""
     rng = np.random.RandomState(42)
     X, y, weight = rng.rand(15, 30), rng.randint(0, 3, size=15), rng.randint(0, 5, size=15)
-    repeated = MILES().fit(container(X.repeat(weight, axis=0)), y.repeat(weight))
+    model = MILES(lam=0.02, kernel=RBF())
+    repeated = clone(model).fit(container(X.repeat(weight, axis=0)), y.repeat(weight))
     X, y, weight = shuffle(X, y, weight, random_state=0)
-    weighted = MILES().fit(container(X), y, sample_weight=weight)
+    weighted = clone(model).fit(container(X), y, sample_weight=weight)
     kept = X[weight > 0]
     for k, (one, other) in enumerate(zip(repeated.results_, weighted.results_, strict=True)):
         assert one.objective == pytest.approx(other.objective, rel=1e-9)
         signs = np.where(y[weight > 0] == k, 1.0, -1.0)
-        for result, model in ((one, repeated), (other, weighted)):
-            margins = signs * model.decision_function(container(kept))[:, k]
+        for result, fitted in ((one, repeated), (other, weighted)):
+            margins = signs * fitted.decision_function(container(kept))[:, k]
             size = sum(result.values[name].sum() for name in "uv")
             loss = 0.5 * weight[weight > 0] @ np.maximum(0, 1 - margins)
             assert 0.02 * size + loss == pytest.approx(one.objective, rel=1e-8)

@@ -95,9 +95,9 @@ def test_a_model_without_instance_scores_scores_an_instance_as_a_bag_of_one(data
 def test_a_bag_of_weight_two_is_two_bags_and_one_of_weight_nought_is_none(data) -> None:
     weight = np.arange(36) % 3
     weight[5] = 2
-    weighted = SetKernelSVM(scale="minmax01").fit(data.bags, data.y3, sample_weight=weight)
+    weighted = SetKernelSVM(C=1.0, kernel=RBF()).fit(data.bags, data.y3, sample_weight=weight)
     order = np.repeat(np.arange(36), weight)
-    repeated = SetKernelSVM(scale="minmax01").fit([data.bags[i] for i in order], data.y3[order])
+    repeated = SetKernelSVM(C=1.0, kernel=RBF()).fit([data.bags[i] for i in order], data.y3[order])
     assert weighted.classes_.tolist() == repeated.classes_.tolist() == ["bee", "cat"]
     np.testing.assert_allclose(
         weighted.decision_function(data.bags), repeated.decision_function(data.bags), rtol=1e-5, atol=1e-7
@@ -180,10 +180,10 @@ def test_sparse_instances_keep_their_zeros(data) -> None:
     rng = np.random.default_rng(1)
     dense = [np.abs(bag) * (rng.random(bag.shape) < 0.6) for bag in data.bags]
     sparse = [sp.csr_array(bag) for bag in dense]
-    model = SetKernelSVM().fit(sparse, data.y)
+    model = SetKernelSVM(kernel=RBF()).fit(sparse, data.y)
     assert sp.issparse(model._fitted.training.bags.instances)
     # Where the smallest value of each feature is 0 the two scalings are one.
-    twin = SetKernelSVM().fit(dense, data.y)
+    twin = SetKernelSVM(kernel=RBF()).fit(dense, data.y)
     np.testing.assert_allclose(model.decision_function(sparse), twin.decision_function(dense), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(twin.decision_function(sparse), twin.decision_function(dense), atol=1e-9)
 

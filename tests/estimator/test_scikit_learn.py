@@ -120,7 +120,7 @@ def test_a_fitted_model_is_pickled_without_its_functions(model, target, data) ->
 
 
 def test_a_pickled_fit_does_not_know_of_later_changes(data) -> None:
-    model = SetKernelSVM().fit(data.bags, data.y)
+    model = SetKernelSVM(C=1.0).fit(data.bags, data.y)
     scores = model.decision_function(data.bags)
     model.set_params(kernel=Linear(), C=7.0)
     twin = pickle.loads(pickle.dumps(model))
