@@ -18,12 +18,15 @@ from data_sets import data_set
 from timing import single_thread, table
 
 import milopt
-from milopt import BagClassifier
+from milopt import RBF, BagClassifier
 from milopt.models.mi_svm import MISVM
 from milopt.models.set_kernel_svm import SetKernelSVM
 from milopt.solving.session import Session
 
-MODELS: dict[str, BagClassifier] = {"MI-SVM, one step": MISVM(), "set-kernel SVM": SetKernelSVM()}
+MODELS: dict[str, BagClassifier] = {
+    "MI-SVM, one step": MISVM(C=1.0, kernel=RBF()),
+    "set-kernel SVM": SetKernelSVM(C=1.0, kernel=RBF()),
+}
 SOLVERS = ("highs", "clarabel", "ecos")
 
 

@@ -19,8 +19,8 @@ from milopt.declaration.labels import Signs, Weights
 class MISVM(BagClassifier):
     """Maximum-margin separation of bags by their most positive instance."""
 
-    C: float = 1.0
-    kernel: Kernel = RBF()
+    C: float = 10.0
+    kernel: Kernel = RBF("median")
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "C": (1.0, 10.0, 100.0),

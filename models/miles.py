@@ -26,12 +26,12 @@ class MILES(BagClassifier):
     """Sparse linear separation of bags by their similarities to the training instances.
 
     An instance is scored as the bag of itself alone, sum_z (u_z - v_z) K(x, z) + b. The wider the kernel, the smaller
-    lambda must be: with features in [0, 1] and s = 1/D, 0.2 already leaves no instance at all on many data sets.
+    lambda must be: with features in [0, 1] and s = 1/D, much wider than the median, 0.2 already leaves no instance.
     """
 
-    lam: float = 0.02
+    lam: float = 0.1
     mu: float = 0.5
-    kernel: Kernel = RBF()
+    kernel: Kernel = RBF("median")
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "lam": (0.01, 0.1, 1.0),

@@ -25,8 +25,8 @@ from milopt.declaration.leaves import Function
 class SetKernelSVM(BagClassifier):
     """Maximum-margin separation of bags by the sum, or the mean, of a function over their instances."""
 
-    C: float = 1.0
-    kernel: Kernel = RBF()
+    C: float = 10.0
+    kernel: Kernel = RBF("median")
     normalize: str = "mean"
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -58,8 +59,7 @@ class RBF(Kernel):
     """The Gaussian kernel exp(-s ||x - z||^2).
 
     `s` is a positive number, None for 1/D, or "median" for 1/median ||x - z||^2 over the pairs of at most 1000
-    instances, drawn with a fixed seed (over the pairs apart where most coincide; 1/D where all do). "4/median" is four
-    times that.
+    different instances, drawn with a fixed seed (1/D where all coincide). "4/median" is four times that.
     """
 
     s: float | str | None = None
@@ -263,11 +263,21 @@ def _inverse_median(rows: Points) -> float:
     count = rows.shape[0]
     if count > _MEDIAN_SAMPLE:
         rows = rows[np.sort(np.random.default_rng(0).choice(count, _MEDIAN_SAMPLE, replace=False))]
+    rows = rows[_first_of_each(rows)]
     distances = -minus_squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)]
     median = float(np.median(distances)) if distances.size else 0.0
     if median == 0 and distances.any():
         median = float(np.median(distances[distances > 0]))
     return 1 / median if median > 0 else 1 / rows.shape[1]
+
+
+def _first_of_each(rows: Points) -> npt.NDArray[np.intp]:
+    """One place for each different row: one that is repeated, or weighed instead, tells nothing new of distances."""
+    if isinstance(rows, sp.csr_array):
+        parts = [slice(start, stop) for start, stop in pairwise(rows.indptr)]
+        keys = [(rows.indices[part].tobytes(), rows.data[part].tobytes()) for part in parts]
+        return np.array(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()), dtype=np.intp)
+    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
 def _over_median(s: object) -> float | None:

@@ -97,14 +97,14 @@ def test_ccp_may_end_above_the_global_optimum_and_does_not_call_itself_optimal()
 @cache
 def _musk1_by_highs(C, folder_of):
     bags, y = folder_of("musk1")
-    return solve(MISVM(C=C).program(bags, y), "highs")
+    return solve(MISVM(C=C, kernel=RBF()).program(bags, y), "highs")
 
 
 @pytest.mark.parametrize("C", [1.0, 10.0, 100.0])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_musk1_ends_at_one_stationary_point(name, C, data_set):
     bags, y = data_set("musk1")
-    result = solve(MISVM(C=C).program(bags, y), name)
+    result = solve(MISVM(C=C, kernel=RBF()).program(bags, y), name)
     assert (result.termination, result.point) == (Termination.STATIONARY, PointStatus.CERTIFIED)
     assert result.certificate.worst <= 1e-6
     assert result.objective == pytest.approx(_musk1_by_highs(C, data_set).objective, rel=1e-6)

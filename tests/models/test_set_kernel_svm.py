@@ -130,7 +130,7 @@ def test_order_of_bags_and_of_instances_changes_nothing(normalize):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_musk1_has_the_optimum_of_svc(name, normalize, data_set):
     bags, y = data_set("musk1")
-    result = solve(SetKernelSVM(C=10.0, normalize=normalize).program(bags, y), name)
+    result = solve(SetKernelSVM(C=10.0, kernel=RBF(), normalize=normalize).program(bags, y), name)
     assert result.certificate.worst <= 1e-6
     kernel = RBF().fitted(as_bags(bags).instances)
     expected, _ = svc_optimum(set_gram(kernel, bags, normalize), y, 10.0)

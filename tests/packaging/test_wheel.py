@@ -43,6 +43,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+BESIDE = ("milopt/data/embedded/*", "milopt/cli/schemas/*.json")
+
+
 @pytest.fixture(scope="module")
 def wheel(built: Path) -> Path:
     return built / f"milopt-{VERSION}-py3-none-any.whl"
@@ -54,6 +57,9 @@ def test_the_wheel_has_every_module_and_only_milopt(wheel: Path) -> None:
         links = [info.filename for info in archive.infolist() if stat.S_ISLNK(info.external_attr >> 16)]
     assert {name for name in names if name.endswith(".py")} == modules()
     assert {"milopt/models/__init__.py", "milopt/solvers/__init__.py", "milopt/py.typed"} <= names
+    beside = {path.relative_to(ROOT).as_posix() for pattern in BESIDE for path in ROOT.glob(pattern)}
+    assert len(beside) >= 12
+    assert beside <= names
     assert {name.partition("/")[0] for name in names} == {"milopt", f"milopt-{VERSION}.dist-info"}
     assert links == []
 
