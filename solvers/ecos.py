@@ -58,6 +58,7 @@ class ECOS(Solver):
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
     package = "ecos"
     licence = "GPL-3.0"
+    remark: ClassVar[str] = "no wheels from Python 3.13 on, where pip builds it from source"
     whole_up_to: ClassVar[int] = 200
     prefers: ClassVar[str] = "coordinates"
     """Through its quadratic bridge the dual's dense Gram costs more, and ends less accurate, than coordinates do."""

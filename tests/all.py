@@ -7,6 +7,7 @@ their closing line is the last thing to read.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -44,12 +45,22 @@ def passes(step: str, command: list[str], where: Path = ROOT) -> bool:
     return code == 0
 
 
+def first_command(scratch: str) -> bool:
+    """The README's first command, in a copy of the checkout, as on a machine that has nothing yet."""
+    command = (ROOT / "README.md").read_text().partition("```sh\n")[2].partition("\n```")[0]
+    copy = Path(scratch) / "checkout"
+    unwanted = shutil.ignore_patterns(".venv", ".git", "build", "*.egg-info", "__pycache__", ".*_cache")
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=unwanted)
+    return passes("the README's first command", ["sh", "-c", command], copy)
+
+
 def main() -> int:
     failed = [step for step, command in CHECKS.items() if not passes(step, command)]
     with tempfile.TemporaryDirectory() as scratch:
         for example in EXAMPLES:
             step = f"example {Path(example).name}"
             failed += [] if passes(step, [sys.executable, example], Path(scratch)) else [step]
+        failed += [] if first_command(scratch) else ["the README's first command"]
     if failed:
         print(f"--- FAILED before the tests: {', '.join(failed)}", flush=True)
     tested = subprocess.run(TESTS, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False).returncode

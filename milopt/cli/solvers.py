@@ -26,7 +26,7 @@ def solvers(as_json: Json = False) -> None:
     if as_json:
         print_json({"solvers": rows})
         return
-    cells = [(str(row["name"]), _state(row), str(row["licence"] or ""), str(row["about"])) for row in rows]
+    cells = [(str(row["name"]), _state(row), str(row["licence"] or ""), _takes(row)) for row in rows]
     print_table(("solver", "version", "licence", "takes"), cells)
 
 
@@ -46,9 +46,14 @@ def _entry(name: str, availability: Availability, solver: Solver | None) -> dict
         "takes": takes,
         "only_patterns": patterns,
         "about": words if patterns else ", ".join(takes),
+        "remark": "" if solver is None else solver.remark,
         "install": availability.install,
         "reason": availability.reason,
     }
+
+
+def _takes(row: dict[str, object]) -> str:
+    return f"{row['about']} ({row['remark']})" if row["remark"] else str(row["about"])
 
 
 def _state(row: dict[str, object]) -> str:

@@ -62,6 +62,8 @@ class Solver(ABC):
     package: str
     """The distribution that brings it, as pip knows it."""
     licence: str = "unknown"
+    remark: ClassVar[str] = ""
+    """What a person should know before installing it."""
     prefers: ClassVar[str] = "dual"
     """The form in which functions reach it where both can be made: "coordinates" or "dual"."""
 
