@@ -6,6 +6,7 @@ warm; new q and g are written into the factorised model where its presolve dropp
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -59,7 +60,7 @@ class ClarabelEngine(Engine):
         super().__init__(form, options)
         self._settings = _settings(options)
         self._solver: Any = None
-        self._stop = False
+        self._stop = threading.Event()
 
     def update(self, form: StandardForm, change: Change) -> None:
         """Write q or g in place where Clarabel allows it; otherwise the next solve builds afresh."""
@@ -78,7 +79,7 @@ class ClarabelEngine(Engine):
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
         self._settings.time_limit = np.inf if time_limit is None else time_limit
-        self._stop = False
+        self._stop.clear()
         found: list[Any] = []
 
         def run() -> Ended:
@@ -125,7 +126,9 @@ class ClarabelEngine(Engine):
             self._settings,
         )
         if hasattr(self._solver, "set_termination_callback"):
-            self._solver.set_termination_callback(lambda info: self._stop)
+            # Not self: the solver would hold what holds it, where the garbage collector cannot see.
+            stop = self._stop
+            self._solver.set_termination_callback(lambda info: stop.is_set())
         return self._solver
 
     def _editable(self) -> bool:
@@ -134,7 +137,7 @@ class ClarabelEngine(Engine):
         return allowed is not None and bool(allowed())
 
     def _request_stop(self) -> None:
-        self._stop = True
+        self._stop.set()
 
 
 def _settings(options: Options) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -122,6 +123,15 @@ def read_data(source: str, window: str, stride: int, znormalise: bool, data_dir:
 
     with progress(f"reading {source}"):
         return load_data(source, window=_length(window), stride=stride, znormalise=znormalise, data_dir=data_dir)
+
+
+def reading_words(window: str, stride: int, znormalise: bool, data_dir: Path | None) -> str:
+    """The options that read the data the same way, as a command line has them; empty for the defaults."""
+    words = ["--window", window] if window != "0.2" else []
+    words += ["--stride", str(stride)] if stride != 1 else []
+    words += ["--znormalise"] if znormalise else []
+    words += ["--data-dir", str(data_dir)] if data_dir is not None else []
+    return shlex.join(words)
 
 
 def estimator(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -45,8 +46,9 @@ def evaluate(
         str | None, typer.Option(metavar="ADDRESS", help="Of a Dask scheduler that gets the tasks.")
     ] = None,
     store: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keeps every finished task; the same command then goes on.")
-    ] = None,
+        Path, typer.Option(metavar="DIR", help="Keeps every finished task, so that the same command goes on.")
+    ] = Path("milopt-results"),
+    no_store: Annotated[bool, typer.Option("--no-store", help="Keep nothing.")] = False,
     seed: given.Seed = 0,
     window: given.Window = "0.2",
     stride: given.Stride = 1,
@@ -76,9 +78,12 @@ def evaluate(
             settings=fixed or None,
             n_jobs=jobs,
             dask=dask,
-            store=store,
+            store=None if no_store else store,
             progress=lambda done, total, outcome: shown.update(done=done, total=total),
         )
+    cut = given.reading_words(window, stride, znormalise, data_dir)
+    if result.command and cut:
+        result = replace(result, command=f"{result.command} {cut}")
     if as_json:
         print_json(result.as_dict())
     else:

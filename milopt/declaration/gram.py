@@ -50,8 +50,9 @@ def minus_squared_distances(A: Points, B: Points) -> Floats:
     """-||x - z||^2 = 2 <x, z> - (||x||^2 + ||z||^2), never above 0; exactly 0 on the diagonal where B is A."""
     same = B is A
     if not isinstance(A, sp.csr_array) and not isinstance(B, sp.csr_array):
-        # Far from the origin the three terms are large and their sum is small: take the origin amid the points.
-        centre = A.mean(axis=0) if same else (A.sum(axis=0) + B.sum(axis=0)) / max(1, A.shape[0] + B.shape[0])
+        # Far from the origin the three terms are large and their sum is small: take the origin amid the points. Amid
+        # those of B alone, so that a row does not depend on which others it is computed with.
+        centre = B.mean(axis=0) if B.shape[0] else np.zeros(B.shape[1])
         A = A - centre
         B = A if same else B - centre
     left = squared_norms(A)

@@ -18,6 +18,17 @@ def test_the_table_is_that_of_the_python_twin(run, small_csv: Path) -> None:
     assert found["protocol"] == "1x2"
 
 
+def test_finished_tasks_are_kept_unless_nobody_wants_them(run, small_csv: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ("evaluate", small_csv, "-m", "miles", "--protocol", "1x2", "--set", "lam=0.1")
+    assert run(*command, "--no-store").code == 0
+    assert not (tmp_path / "milopt-results").exists()
+    assert run(*command, "--stride", "2").code == 0
+    assert len(list((tmp_path / "milopt-results").glob("*.json"))) == 2
+    again = run(*command, "--stride", "2")
+    assert "--set lam=0.1 --stride 2" in again.out
+
+
 def test_a_store_is_gone_on_with(run, small_csv: Path, tmp_path: Path) -> None:
     command = ("evaluate", small_csv, "-m", "miles", "--protocol", "1x2", "--set", "lam=0.1", "--store", tmp_path / "s")
     first = run(*command, "--json").json("evaluate")

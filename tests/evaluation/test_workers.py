@@ -189,7 +189,7 @@ def test_the_limit_of_one_thread_ends_with_the_last_one_inside() -> None:
         return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
     with threadpool_limits(limits=2, user_api="blas"):
-        assert threads() == {2}
+        before = threads()  # not {2} everywhere: a library may have been built, or told, to have one thread only
         first, second = one_thread(), one_thread()
         first.__enter__()
         second.__enter__()
@@ -197,4 +197,4 @@ def test_the_limit_of_one_thread_ends_with_the_last_one_inside() -> None:
         first.__exit__(None, None, None)
         assert threads() == {1}
         second.__exit__(None, None, None)
-        assert threads() == {2}
+        assert threads() == before
