@@ -1,0 +1,85 @@
+"""The steps of the convex-concave procedure on a live session: witnesses at the point, solve, repeat.
+
+Each step solves a convex restriction that the last point satisfies, so the objective never rises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milopt.compilation.selection import Selections, one_hot
+from milopt.declaration.leaves import BagMax
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import PointValues
+from milopt.outcome.result import Step
+from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.steps import Totals, differences, selections
+from milopt.solving.clock import Clock
+from milopt.solving.session import Session
+
+
+@dataclass(frozen=True)
+class Descended:
+    """Where the steps ended, and how."""
+
+    last: Outcome
+    """The last certified step, or the one that failed where there is none."""
+    chosen: Selections
+    """The witnesses at its point; none without a point."""
+    objective: float
+    """Of the declared program, maxima as they are; nan without a point."""
+    history: tuple[Step, ...]
+    ended: Termination
+    message: str
+    totals: Totals
+
+
+def descend(session: Session, atoms: list[BagMax], clock: Clock, max_steps: int, relative_decrease: float) -> Descended:
+    """Step from the session's witnesses to a fixed point, to a decrease below tolerance, or to a limit."""
+    program = session.program
+    sign = -1.0 if program.maximizes else 1.0
+    history: list[Step] = []
+    old: Selections | None = None
+    last: Outcome | None = None
+    ended, message = Termination.LIMIT, f"Stopped after {max_steps} steps."
+    totals = Totals()
+    try:
+        for _ in range(max_steps):
+            outcome = session.solve(clock)
+            totals.add(outcome)
+            if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
+                if last is None or outcome.termination is not Termination.LIMIT:
+                    last, ended, message = outcome, outcome.termination, outcome.message
+                else:
+                    ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
+                break
+            last = outcome
+            values = PointValues(session.lowering, outcome)
+            new = selections(values, atoms)
+            changed = differences(new, old)
+            objective = values.objective()
+            previous = history[-1].objective if history else np.inf * sign
+            history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
+            fall = sign * (previous - objective)
+            if changed == 0 or fall <= relative_decrease * (1.0 + abs(objective)):
+                ended, message = Termination.STATIONARY, ""
+                break
+            if clock.is_over():
+                ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
+                break
+            old = new
+            session.set_witnesses(one_hot(new))
+    except KeyboardInterrupt:
+        if last is None:
+            raise
+        clock.interrupted = True
+        ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
+    assert last is not None
+    chosen: Selections = {}
+    objective = float("nan")
+    if last.point is not None:
+        values = PointValues(session.lowering, last)
+        chosen, objective = selections(values, atoms), values.objective()
+    return Descended(last, chosen, objective, tuple(history), ended, message, totals)
