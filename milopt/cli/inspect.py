@@ -15,6 +15,7 @@ from milopt.cli.progress import progress
 if TYPE_CHECKING:
     from milopt.compilation.compile_program import FormName
     from milopt.declaration.program import Program
+    from milopt.declaration.semi_infinite import SemiInfinite
 
 
 class Format(StrEnum):
@@ -101,9 +102,11 @@ def inspect(
         typer.echo(text)
 
 
-def programs(declared: Program) -> dict[str, Program]:
+def programs(declared: Program | SemiInfinite) -> dict[str, Program]:
     """The programs of a model's scheme by the name of their part."""
-    return {"program": declared}
+    from milopt.declaration.semi_infinite import SemiInfinite
+
+    return declared.parts if isinstance(declared, SemiInfinite) else {"program": declared}
 
 
 def written(program: Program, view: Format, form: FormName, output: Path | None) -> str:

@@ -12,6 +12,7 @@ from milopt.cli.output import page_width, print_json, print_table
 
 if TYPE_CHECKING:
     from milopt.declaration.program import Program
+    from milopt.declaration.semi_infinite import SemiInfinite
     from milopt.estimator import BagClassifier
 
 
@@ -49,7 +50,6 @@ def _show(model: dict[str, Any]) -> None:
 
 def _described(name: str) -> dict[str, Any]:
     from milopt.estimator import BagClassifier
-    from milopt.inspection.kind import kind
     from milopt.model_registry import get_model, spelled
     from milopt.model_registry.settings import fields_of
     from milopt.solving.explain import explain
@@ -60,7 +60,7 @@ def _described(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "about": (cls.__doc__ or "").strip().partition("\n")[0],
-        "kind": kind(program),
+        "kind": program.kind,
         "parameters": {
             field: {
                 "default": spelled(default),
@@ -74,7 +74,7 @@ def _described(name: str) -> dict[str, Any]:
     }
 
 
-def _small_program(cls: type[BagClassifier]) -> Program:
+def _small_program(cls: type[BagClassifier]) -> Program | SemiInfinite:
     """The model's program on six small bags: which solvers take it depends on its pattern, not on its size."""
     import numpy as np
 

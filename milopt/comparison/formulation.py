@@ -9,11 +9,13 @@ import numpy.typing as npt
 
 from milopt.comparison.cell import Sizes
 from milopt.declaration.bags import Bags
+from milopt.declaration.program import Program
+from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.estimator import BagClassifier
-from milopt.inspection.kind import kind, step_kind
+from milopt.inspection.kind import step_kind
 from milopt.inspection.lowered import lowered
 from milopt.solving import registry
-from milopt.solving.explain import Case
+from milopt.solving.explain import case_of
 
 ModelChoice = str | type[BagClassifier] | BagClassifier
 """A registered name or `path/file.py:Class`, a class, or a model with its hyper-parameters set."""
@@ -36,15 +38,8 @@ class Formulation:
         one.set_params(**self.settings)
         self.name = model if isinstance(model, str) else name_of(type(one))
         program = one.program(bags, _two_classes(labels))
-        self._case = Case(program)
-        form = lowered(program).form
-        word = kind(program)
-        self.sizes = Sizes(
-            f"DC ({step_kind(program)})" if word == "DC" else word,
-            None if form is None else form.rows.count,
-            None if form is None else form.n,
-            None if form is None else sum(space.count for space in form.spaces),
-        )
+        self._case = case_of(program)
+        self.sizes = _sizes(program)
 
     def refusal(self, solver: str) -> str:
         """Why a solver cannot take it, in words; empty when it can."""
@@ -54,6 +49,16 @@ class Formulation:
             return f"not installed: {installed.install or installed.reason}"
         asked = self._case.asked(found)
         return "" if asked.takes else asked.reason
+
+
+def _sizes(program: Program | SemiInfinite) -> Sizes:
+    """Of a semi-infinite program, the master's before it has any of its family's rows."""
+    flat = program.master if isinstance(program, SemiInfinite) else program
+    form = lowered(flat).form
+    word = f"DC ({step_kind(flat)})" if program.kind == "DC" else program.kind
+    if form is None:
+        return Sizes(word, None, None, None)
+    return Sizes(word, form.rows.count, form.n, sum(space.count for space in form.spaces))
 
 
 def maker(model: ModelChoice) -> Callable[..., BagClassifier]:

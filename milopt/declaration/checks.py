@@ -23,6 +23,13 @@ def fraction(name: str, value: float) -> float:
     return value
 
 
+def share(name: str, value: float) -> float:
+    """A number above 0 and at most 1."""
+    if not _is_number(value) or not 0 < value <= 1:
+        raise ParameterError(f"{name} must lie above 0 and at most at 1, not {value!r}.")
+    return value
+
+
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:
     """One of the choices."""
     if value not in choices:

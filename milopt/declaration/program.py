@@ -9,6 +9,7 @@ Nothing is scalarised here, and no kernel is evaluated: a program of a hundred t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,9 @@ from milopt.declaration.leaves import (
 )
 from milopt.errors import DeclarationError, UnknownNameError
 from milopt.inspection.views import Views
+
+if TYPE_CHECKING:
+    from milopt.declaration.semi_infinite import Family
 
 BagScore = Callable[[Bags], Expression]
 InstanceScore = Callable[[Points], Expression]
@@ -110,6 +114,13 @@ class Program(Views):
         self.constraints[chosen] = constraint
         return constraint
 
+    def family(self, name: str, row: Callable[[npt.NDArray[np.float64]], Constraint]) -> Family:
+        """A row for every column of an infinite family, none of them here yet (see `semi_infinite`)."""
+        from milopt.declaration.semi_infinite import Family
+
+        self._claim(name)
+        return Family(self, name, row)
+
     def replace(self, name: str, constraint: Constraint) -> None:
         """Put another constraint in a block's place."""
         self.block(name)
@@ -147,6 +158,11 @@ class Program(Views):
             raise DeclarationError("score takes functions of bags and of instances, such as lambda new: f(new) + b.")
         self.bag_score = bags
         self.instance_score = instances
+
+    @property
+    def scores_instances(self) -> bool:
+        """Whether single instances have a score of their own."""
+        return self.instance_score is not None
 
     # -- asking ------------------------------------------------------------------------------------------------
 

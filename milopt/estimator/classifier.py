@@ -22,6 +22,7 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.kernels import Kernel, Precomputed
 from milopt.declaration.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.program import Program
+from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import BagsError, MiloptError, MiloptWarning, ParameterError
 from milopt.estimator.class_weights import ClassWeight
 from milopt.estimator.explanation import Explanation, explained
@@ -64,11 +65,16 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     __metadata_request__decision_function: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__score: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
 
+    fits_kernels: ClassVar[bool] = True
+    """Whether `declare` finds its kernels fitted to the instances; a model that makes other points fits them itself."""
+
     @abstractmethod
-    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
+    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program | SemiInfinite:
         """The model's program over training bags; y is -1/+1, a bag of weight 2 counts as two."""
 
-    def program(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Program:
+    def program(
+        self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> Program | SemiInfinite:
         """The program that `fit` would solve, over the bags scaled alike."""
         probe, training = self._training(bags, y, sample_weight)
         if training.classes.size > 2:
@@ -179,8 +185,9 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         scale = "none" if any(isinstance(kernel, Precomputed) for kernel in kernels.values()) else self.scale
         labels = training_labels(self, y)
         training = training_set(bags, labels, sample_weight, self.class_weight, scale)
-        for name, kernel in kernels.items():
-            setattr(probe, name, kernel.fitted(training.bags.instances))
+        if self.fits_kernels:
+            for name, kernel in kernels.items():
+                setattr(probe, name, kernel.fitted(training.bags.instances))
         probe.random_state = _seed(self.random_state)
         return probe, training
 
@@ -202,10 +209,10 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
 
 def _solved(
-    program: Program, solver: str | tuple[str, ...], scheme: str | Scheme | None, options: Options | None
+    program: Program | SemiInfinite, solver: str | tuple[str, ...], scheme: str | Scheme | None, options: Options | None
 ) -> Result:
     result = solve(program, solver, scheme, options)
-    if not result.values and not result.functions:
+    if not result.values and not result.functions and result.ensemble is None:
         raise MiloptError(f"{program.name} ended without a point: {result.termination}. {result.message}".strip())
     if result.point is not PointStatus.CERTIFIED:
         proof = f" ({result.certificate})" if result.certificate else ""

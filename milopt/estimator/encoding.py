@@ -23,8 +23,10 @@ from milopt.declaration.kernels import RBF, Linear, Polynomial, Precomputed
 from milopt.errors import ModelFileError
 from milopt.estimator.scaling import Scaling
 from milopt.outcome.certificate import Certificate
+from milopt.outcome.ensemble import Ensemble, Members
 from milopt.outcome.result import Attempt, Seconds, Step
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.exact import Exact
@@ -35,8 +37,8 @@ _RECORDS: Mapping[str, type] = {
     known.__name__: known
     for known in (
         *(RBF, Linear, Polynomial, Precomputed, Options),
-        *(Direct, ConvexConcave, Representatives, Exact),
-        *(Certificate, Step, Attempt, Seconds, Scaling),
+        *(Direct, ConvexConcave, Representatives, Exact, ColumnGeneration),
+        *(Certificate, Step, Attempt, Seconds, Scaling, Ensemble, Members),
     )
 }
 _ENUMS: Mapping[str, type[Enum]] = {"Termination": Termination, "PointStatus": PointStatus}

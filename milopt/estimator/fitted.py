@@ -17,6 +17,7 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.labels import Signs, Weights
 from milopt.declaration.leaves import Points
 from milopt.declaration.program import Program
+from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.result import Result
 
@@ -26,7 +27,7 @@ class Model(Protocol):
 
     _fields: ClassVar[tuple[str, ...]]
 
-    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
+    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program | SemiInfinite:
         """The program over training bags."""
 
 
@@ -54,7 +55,7 @@ class Fitted:
             self.whole = True
         return self.solved
 
-    def programs(self) -> list[Program]:
+    def programs(self) -> list[Program | SemiInfinite]:
         """The programs, declared anew."""
         training = self.training
         return [self.declarer.declare(training.bags, y, training.weight) for y in training.signs()]
@@ -68,7 +69,7 @@ class Fitted:
         alone = Bags(points, np.arange(points.shape[0] + 1))
         return self._columns(
             [
-                result.score(alone) if result.program.instance_score is None else result.instance_scores(points)
+                result.instance_scores(points) if result.program.scores_instances else result.score(alone)
                 for result in self.results
             ]
         )

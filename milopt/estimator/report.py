@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from milopt.declaration.program import Program
+from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import MiloptError
 from milopt.estimator.fitted import Fitted, Model
 from milopt.outcome.certificate import Certificate
@@ -155,7 +155,7 @@ def _resolved(fitted: Fitted) -> Json:
 
 def _part(result: Result) -> Json:
     return {
-        "program": _size(result.program),
+        "program": _size(result),
         "solver": result.solver,
         "scheme": result.scheme,
         "status": str(result.termination),
@@ -176,10 +176,14 @@ def _part(result: Result) -> Json:
     }
 
 
-def _size(program: Program) -> Json:
+def _size(result: Result) -> Json:
     """The kind and size of a program; rows and columns are None where finding them out would cost much."""
     from milopt.inspection.lowered import lowered
 
+    program = result.program
+    if isinstance(program, SemiInfinite):
+        rows, columns = (sum(np.size(one) for one in held.values()) for held in (result.duals, result.values))
+        return {"name": program.name, "kind": program.kind, "rows": rows, "columns": columns, "evaluations": 0}
     form = lowered(program).form
     return {
         "name": program.name,

@@ -18,6 +18,7 @@ import numpy as np
 
 import milopt
 from milopt.declaration.program import Program
+from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, MiloptError, ModelFileError
 from milopt.estimator.archive import read, written
 from milopt.estimator.encoding import Encoder, decoded
@@ -25,6 +26,7 @@ from milopt.estimator.fitted import Fitted, Model
 from milopt.estimator.names import registered_name
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.certificate import Certificate
+from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.result import FittedFunction, Result, Seconds, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
@@ -48,6 +50,7 @@ _PLAIN: Mapping[str, type | tuple[type, ...]] = {
     "seconds": Seconds,
     "history": tuple,
     "attempts": tuple,
+    "ensemble": (Ensemble, NoneType),
 }
 """What a result is made of besides its program and functions."""
 
@@ -164,7 +167,7 @@ def _restored(cls: type[BagClassifier], content: Mapping[str, Any], arrays: Mapp
     return model
 
 
-def _result(code: Mapping[str, Any], program: Program, arrays: Mapping[str, Any]) -> Result:
+def _result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Mapping[str, Any]) -> Result:
     plain = {name: decoded(code[name], arrays) for name in _PLAIN}
     for name, kind in _PLAIN.items():
         if not isinstance(plain[name], kind):

@@ -25,8 +25,10 @@ from milopt.declaration.leaves import (
     Variable,
 )
 from milopt.declaration.program import Program
+from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, UncertifiedError
 from milopt.outcome.certificate import Certificate
+from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.status import PointStatus, Termination
 
 
@@ -98,7 +100,7 @@ class Result:
     P x + q = F'z + reduced costs (reduced cost >= 0 at a lower bound, <= 0 at an upper one).
     """
 
-    program: Program
+    program: Program | SemiInfinite
     solver: str
     scheme: str
     termination: Termination
@@ -122,6 +124,8 @@ class Result:
     log: str = field(default="", repr=False)
     witnesses: Mapping[str, Index] = field(default_factory=dict)
     """For a DC program: the chosen instance of each bag, by the atom's description."""
+    ensemble: Ensemble | None = None
+    """For a semi-infinite program: its columns and their weights; values and multipliers are then the master's."""
 
     @property
     def exit_code(self) -> int:
@@ -138,15 +142,24 @@ class Result:
 
     def score(self, bags: Bags) -> Vector:
         """The program's score of new bags."""
+        if isinstance(self.program, SemiInfinite):
+            return self._known_ensemble().score(self.program, bags)
         if self.program.bag_score is None:
             raise DeclarationError(f"Program {self.program.name!r} declares no score; call program.score(...).")
         return self.value(self.program.bag_score(bags))
 
     def instance_scores(self, points: Points) -> Vector:
         """The program's score of single instances."""
+        if isinstance(self.program, SemiInfinite):
+            return self._known_ensemble().instance_scores(self.program, points)
         if self.program.instance_score is None:
             raise DeclarationError(f"Program {self.program.name!r} declares no instance score.")
         return self.value(self.program.instance_score(points))
+
+    def _known_ensemble(self) -> Ensemble:
+        if self.ensemble is None:
+            raise DeclarationError(f"{self.program.name!r} ended without an ensemble to score with.")
+        return self.ensemble
 
     def value(self, expression: Expression) -> Vector:
         """An expression of the program at this point, atoms taken as declared."""

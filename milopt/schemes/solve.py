@@ -14,9 +14,11 @@ from time import perf_counter
 
 from milopt.compilation.analysis import witnessed
 from milopt.declaration.program import Program
+from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, UnsupportedError
 from milopt.outcome.result import Attempt, Result
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.scheme import Scheme
 from milopt.solving import registry
 from milopt.solving.explain import Case
@@ -28,14 +30,14 @@ QUADRATIC_FIRST = ("native", "clarabel", "highs", "ecos")
 
 
 def solve(
-    program: Program,
+    program: Program | SemiInfinite,
     solver: str | Solver | Sequence[str | Solver] = "auto",
-    scheme: str | Scheme | None = None,
+    scheme: str | Scheme | ColumnGeneration | None = None,
     options: Options | None = None,
     **knobs: object,
 ) -> Result:
     """Solve a program; `knobs` are fields of `Options` (time_limit, tolerance, verbose, ...)."""
-    if not isinstance(program, Program):
+    if not isinstance(program, (Program, SemiInfinite)):
         raise ParameterError(f"solve takes a Program, not {type(program).__name__}.")
     if options is not None and not isinstance(options, Options):
         raise ParameterError(
@@ -49,6 +51,10 @@ def solve(
                 f"Unknown option {sorted(unknown)[0]!r}; options are {', '.join(Options.__dataclass_fields__)}."
             )
         chosen = replace(chosen, **knobs)  # type: ignore[arg-type]  # Options checks the values itself
+    if isinstance(program, SemiInfinite):
+        from milopt.schemes.generate import generate
+
+        return generate(program, solver, scheme, chosen)
     plan = named_scheme(scheme, program)
     tries = [solver] if isinstance(solver, (str, Solver)) else list(solver) if isinstance(solver, (tuple, list)) else []
     if not tries or not all(isinstance(one, (str, Solver)) for one in tries):
@@ -88,7 +94,7 @@ def solve(
     return replace(result, attempts=tuple(attempts))
 
 
-def named_scheme(scheme: str | Scheme | None, program: Program) -> Scheme:
+def named_scheme(scheme: str | Scheme | ColumnGeneration | None, program: Program) -> Scheme:
     """A scheme by name; None takes CCP for a DC program and one direct solve otherwise."""
     from milopt.schemes.convex_concave import ConvexConcave
     from milopt.schemes.direct import Direct

@@ -14,6 +14,7 @@ from milopt.compilation.dual import dual_refusal
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.program import Program
+from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.inspection.curvature_verdict import MOST_POINTS, sentence, verdict
 from milopt.inspection.kind import features, step_kind
 from milopt.inspection.lowered import lowered, sample, touched_points
@@ -49,9 +50,9 @@ class Explanations(tuple[Explanation, ...]):
     __repr__ = __str__
 
 
-def explain(program: Program) -> Explanations:
+def explain(program: Program | SemiInfinite) -> Explanations:
     """Every registered solver's answer, families by their installed variants."""
-    case = Case(program)
+    case = case_of(program)
     found: list[Explanation] = []
     for name, availability in registry.available().items():
         family, colon, _ = name.partition(":")
@@ -62,6 +63,38 @@ def explain(program: Program) -> Explanations:
         else:
             found.append(case.asked(registry.get(name)))
     return Explanations(found)
+
+
+def case_of(program: Program | SemiInfinite) -> Case | PartsCase:
+    """What to ask solvers about a program."""
+    return PartsCase(program) if isinstance(program, SemiInfinite) else Case(program)
+
+
+class PartsCase:
+    """A semi-infinite program, which one solver takes where it takes its master and prices every oracle."""
+
+    kind = "semi-infinite"
+
+    def __init__(self, problem: SemiInfinite) -> None:
+        self._problem = problem
+        self._master = Case(problem.master)
+        self._oracles = [Case(oracle.program) for oracle in problem.oracles]
+
+    def asked(self, solver: Solver) -> Explanation:
+        """One solver's answer."""
+        master = self._master.asked(solver)
+        if not master.takes:
+            return Explanation(solver.name, False, f"the master: {master.reason}")
+        words = ""
+        for oracle, case in zip(self._problem.oracles, self._oracles, strict=True):
+            if solver.prices(oracle, self._problem.bags):
+                words = "an algorithm of its own"
+                continue
+            asked = case.asked(solver)
+            if not asked.takes:
+                return Explanation(solver.name, False, f"the oracle: {asked.reason}")
+            words = asked.reason
+        return Explanation(solver.name, True, f"master {master.reason}; oracle {words}")
 
 
 class Case:

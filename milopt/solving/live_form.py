@@ -128,15 +128,17 @@ class LiveForm:
         self._compiled = self.coordinates()
         return Change(What.COLUMNS_ADDED, np.arange(before.n, self.form.n))
 
-    def delete_block(self, name: str) -> Change:
-        """A constraint block is gone."""
-        before, gone = self.form, np.flatnonzero(self._names_of(self.form, self.rows.active) == name)
-        del self._blocks[name]
+    def delete_blocks(self, names: Iterable[str]) -> Change:
+        """Constraint blocks are gone."""
+        chosen = list(dict.fromkeys(names))
+        before, gone = self.form, np.flatnonzero(np.isin(self._names_of(self.form, self.rows.active), chosen))
+        for name in chosen:
+            del self._blocks[name]
         self.form = self._assembled()
         if not self._is_flat or self.rows.lazy:
             return self.start_again()
         kept = np.delete(self.rows.active, gone)
-        missing = np.flatnonzero(self._names_of(before, np.arange(before.rows.count)) == name)
+        missing = np.flatnonzero(np.isin(self._names_of(before, np.arange(before.rows.count)), chosen))
         # The engine keeps its own order of rows; each is named by its place in the new form.
         self.rows.active = kept - np.searchsorted(missing, kept)
         self._compiled = self.coordinates()

@@ -83,15 +83,20 @@ class Session:
 
     def set_parameter(self, parameter: Parameter, value: npt.ArrayLike) -> None:
         """Give a parameter new numbers."""
-        parameter.value = value
-        self._refresh([parameter])
+        self.set_inputs({parameter: value}, {})
 
     def set_witnesses(self, witnesses: Mapping[BagMax, Witness]) -> None:
         """Choose the witnesses of the maxima on their other side."""
+        self.set_inputs({}, witnesses)
+
+    def set_inputs(self, parameters: Mapping[Parameter, npt.ArrayLike], witnesses: Mapping[BagMax, Witness]) -> None:
+        """Parameters and witnesses at once: what they occur in is lowered again once."""
+        for parameter, value in parameters.items():
+            parameter.value = value
         for witness in witnesses.values():
             self.lowering.linear.register_witness(witness)
         self.lowering.maxima.witnesses.update(witnesses)
-        self._refresh(witnesses)
+        self._refresh([*parameters, *witnesses])
 
     def set_objective(self, objective: Expression, *, maximize: bool = False) -> None:
         """Another objective for the same constraints."""
@@ -132,11 +137,14 @@ class Session:
             self.lowering.linear.add_variable(variable)
             self._tell(self.live.append_columns(rows))
 
-    def delete(self, name: str) -> None:
-        """Delete a constraint block."""
-        self.program.block(name)
-        del self.program.constraints[name]
-        self._tell(self.live.delete_block(name))
+    def delete(self, *names: str) -> None:
+        """Delete constraint blocks."""
+        for name in names:
+            self.program.block(name)
+        for name in dict.fromkeys(names):
+            del self.program.constraints[name]
+        if names:
+            self._tell(self.live.delete_blocks(names))
 
     def close(self) -> None:
         """Give back what the solver holds."""

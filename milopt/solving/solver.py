@@ -15,12 +15,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from milopt.compilation.standard_form import StandardForm
 from milopt.solving.engine import Engine
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
+
+if TYPE_CHECKING:
+    from milopt.declaration.bags import Bags
+    from milopt.declaration.semi_infinite import Oracle
+    from milopt.solving.pricing import Pricing
 
 
 class Feature(Enum):
@@ -79,6 +84,14 @@ class Solver(ABC):
     """Epigraph rows up to which it gets all at once rather than lazily."""
     recognises_patterns: ClassVar[bool] = False
     """Takes programs by their pattern, which a few lazily chosen rows may hide: it is shown a faithful sample."""
+
+    def prices(self, oracle: Oracle, bags: Bags) -> bool:
+        """Whether it has an algorithm of its own for an oracle's program, whatever it makes of flat ones."""
+        return False
+
+    def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
+        """That algorithm at work, start to end; None where it has none."""
+        return None
 
     @abstractmethod
     def engine(self, form: StandardForm, options: Options) -> Engine:

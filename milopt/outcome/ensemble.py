@@ -1,0 +1,102 @@
+"""What a semi-infinite program's solution scores with: weighted columns, each the solution of an oracle.
+
+    g(bag) = sum_t w_t h_t(bag) + offset
+
+All columns of one oracle are evaluated together: a variable, or the coefficients of a function, is a matrix with a
+column for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from milopt.compilation.quadratic import Matrix, Vector
+from milopt.declaration.bags import Bags
+from milopt.declaration.blocks import kernel_times
+from milopt.declaration.expression import Expression, Leaf
+from milopt.declaration.leaves import BagMax, Evaluation, Points, Variable
+from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.errors import DeclarationError
+
+
+@dataclass(frozen=True)
+class Members:
+    """The columns of one oracle that have a weight, side by side."""
+
+    weights: Vector
+    values: Mapping[str, Matrix] = field(default_factory=dict)
+    """By variable, an entry a row and a member a column."""
+    points: Mapping[str, Points] = field(default_factory=dict)
+    """By function without a dictionary, the points of all members."""
+    coefficients: Mapping[str, Matrix] = field(default_factory=dict)
+    """By function without a dictionary, a point a row and a member a column."""
+
+    @property
+    def count(self) -> int:
+        """How many columns."""
+        return int(self.weights.size)
+
+    def evaluated(self, expression: Expression) -> Matrix:
+        """The entries of an expression in the oracle's variables and functions, a column for each member."""
+        total = np.repeat(expression.constant[:, None], self.count, axis=1)
+        for leaf, coefficient in expression.terms:
+            total += coefficient.value() @ self._leaf(leaf)
+        return total
+
+    def _leaf(self, leaf: Leaf) -> Matrix:
+        if isinstance(leaf, Variable):
+            return self.values[leaf.name]
+        if isinstance(leaf, BagMax):
+            return leaf.over.max(self.evaluated(leaf.inner))
+        if isinstance(leaf, Evaluation):
+            function = leaf.function
+            if function.dictionary is not None:
+                coefficients = self.values[function.coefficients.name]
+                return kernel_times(function.kernel, leaf.points, function.dictionary, coefficients)
+            known = self.points[function.name]
+            return kernel_times(function.kernel, leaf.points, known, self.coefficients[function.name])
+        raise DeclarationError(f"A column may hold an oracle's functions, maxima and variables, not {leaf.describe()}.")
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The members of each oracle, in the oracles' order, and the offset."""
+
+    members: tuple[Members, ...]
+    offset: float
+
+    @property
+    def count(self) -> int:
+        """How many columns have a weight."""
+        return sum(one.count for one in self.members)
+
+    def columns(self, problem: SemiInfinite, bags: Bags) -> Matrix:
+        """h_t of each bag, a column for each member of all oracles."""
+        parts = [
+            one.evaluated(oracle.column(bags))
+            for oracle, one in zip(problem.oracles, self.members, strict=True)
+            if one.count
+        ]
+        return np.hstack([np.zeros((len(bags), 0)), *parts])
+
+    @property
+    def weights(self) -> Vector:
+        """w_t of all members, in the order of `columns`."""
+        return np.concatenate([np.zeros(0), *(one.weights for one in self.members)])
+
+    def score(self, problem: SemiInfinite, bags: Bags) -> Vector:
+        """One score a bag."""
+        return self.columns(problem, bags) @ self.weights + self.offset
+
+    def instance_scores(self, problem: SemiInfinite, points: Points) -> Vector:
+        """One score an instance: sum_t w_t u_t(x) + offset; never more than the score of a bag that holds it."""
+        total = np.full(points.shape[0], float(self.offset))
+        for oracle, one in zip(problem.oracles, self.members, strict=True):
+            if oracle.instances is None:
+                raise DeclarationError(f"{problem.name!r} declares no score of instances.")
+            if one.count:
+                total += one.evaluated(oracle.instances(points)) @ one.weights
+        return total

@@ -1,0 +1,71 @@
+"""Solve a semi-infinite program: a solver for the master, one for the oracles, and column generation over both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from milopt.declaration.program import Program
+from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.errors import ParameterError
+from milopt.outcome.result import Attempt, Result
+from milopt.schemes.column_generation import ColumnGeneration
+from milopt.schemes.oracle_program import ExactPricing, ProgramPricing
+from milopt.solving import registry
+from milopt.solving.clock import Clock
+from milopt.solving.options import Options
+from milopt.solving.pricing import Pricing
+from milopt.solving.solver import Solver
+from milopt.solving.solver_parts import SolverParts
+
+
+def generate(problem: SemiInfinite, solver: object, scheme: object, options: Options) -> Result:
+    """Generate columns with the solvers of a flag (see `solver_parts`)."""
+    if scheme is None or scheme == ColumnGeneration.name:
+        scheme = ColumnGeneration()
+    if not isinstance(scheme, ColumnGeneration):
+        raise ParameterError(
+            f"{problem.name!r} is semi-infinite: its scheme is {ColumnGeneration.name}, not {scheme!r}."
+        )
+    parts, clock = SolverParts.of(solver), Clock(options.time_limit)
+    pricings: list[Pricing] = []
+    try:
+        for oracle in problem.oracles:
+            pricings.append(pricing(problem, oracle, parts.oracle, options))
+        result = scheme.run(problem, _named(parts.master, problem.master), pricings, options, clock)
+    finally:
+        for one in pricings:
+            one.close()
+    names = dict.fromkeys([result.solver, *(one.solver for one in pricings)])
+    shown = result.solver if len(names) == 1 else f"master={result.solver},oracle={'+'.join(list(names)[1:])}"
+    attempt = Attempt(
+        shown,
+        result.termination,
+        result.point,
+        result.certificate,
+        result.raw_status,
+        result.seconds.total,
+        result.message,
+    )
+    return replace(result, solver=shown, attempts=(attempt,))
+
+
+def pricing(problem: SemiInfinite, oracle: Oracle, solver: str | Solver, options: Options) -> Pricing:
+    """The oracle at work: by the solver's own algorithm where it has one for such a program, else by solving it."""
+    if oracle.scheme == "exact":
+        return ExactPricing(
+            oracle, problem.bags, _named("highs" if solver == "auto" else solver, oracle.program), options
+        )
+    if solver == "auto":
+        own = registry.get("native").pricing(oracle, problem.bags, options)
+        if own is not None:
+            return own
+    chosen = _named(solver, oracle.program)
+    return chosen.pricing(oracle, problem.bags, options) or ProgramPricing(oracle, problem.bags, chosen, options)
+
+
+def _named(solver: str | Solver, program: Program) -> Solver:
+    from milopt.schemes.solve import automatic
+
+    if isinstance(solver, Solver):
+        return solver
+    return automatic(program) if solver == "auto" else registry.require(solver)

@@ -1,0 +1,255 @@
+"""One run of column generation: the master's rows so far, the bounds, and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.evaluation_form import Index
+from milopt.compilation.quadratic import Matrix, Vector
+from milopt.declaration.expression import Constraint
+from milopt.declaration.leaves import Points, Variable
+from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.outcome.ensemble import Ensemble, Members
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import PointValues
+from milopt.outcome.result import Step
+from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.steps import Totals
+from milopt.solving.clock import Clock
+from milopt.solving.pricing import Priced, Pricing
+from milopt.solving.session import Session
+
+if TYPE_CHECKING:
+    from milopt.schemes.column_generation import ColumnGeneration
+
+NOTHING = 1e-9
+"""A value this small beside its column, at the start, is none."""
+
+IDLE_SHARE = 0.25
+"""Of the rows, how many must be idle before they are dropped."""
+
+End = tuple[Termination, str]
+
+
+@dataclass(eq=False)
+class Row:
+    """A column, and its row in the master."""
+
+    name: str
+    oracle: int
+    priced: Priced
+    constraint: Constraint
+    weight: float = 0.0
+    idle: int = 0
+    """Rounds without a weight."""
+
+
+@dataclass
+class Generation:
+    """The state of a run."""
+
+    problem: SemiInfinite
+    session: Session
+    pricings: Sequence[Pricing]
+    manners: ColumnGeneration
+    clock: Clock
+    rows: list[Row] = field(default_factory=list)
+    solved: Outcome | None = None
+    """The last certified master."""
+    failed: Outcome | None = None
+    upper: float | None = None
+    """The smallest value that an oracle proved enough."""
+    reached: float = np.inf
+    best: dict[Variable, Vector] = field(default_factory=dict)
+    """The smallest value that an oracle found, and the prices there."""
+    history: list[Step] = field(default_factory=list)
+    totals: Totals = field(default_factory=Totals)
+    count: int = 0
+
+    @property
+    def outcome(self) -> Outcome:
+        """Of the best master; of the failed one where there is none, or of no master at all."""
+        known = self.solved or self.failed
+        if known is not None:
+            return known
+        return Outcome.without_point(self.session.form, Termination.STALLED, "", "")
+
+    def run(self) -> End:
+        """Rounds until one is the last."""
+        try:
+            for _ in range(self.manners.max_rounds):
+                end = self._round()
+                if end is not None:
+                    return end
+        except KeyboardInterrupt:
+            if self.solved is None:
+                raise
+            self.clock.interrupted = True
+            return self._cut()
+        return Termination.LIMIT, f"Stopped after {self.manners.max_rounds} rounds; the best ensemble is kept."
+
+    def ensemble(self) -> Ensemble | None:
+        """The columns with a weight, and what the offset's multipliers add to every score; None without a master."""
+        if self.solved is None and self.failed is not None:
+            return None
+        offset, members = 0.0, []
+        if self.solved is not None:
+            duals = self._multipliers()
+            offset = float(sum(factor * duals[block] for block, factor in self.problem.offset.items()))
+        for k in range(len(self.problem.oracles)):
+            members.append(_members([row for row in self.rows if row.oracle == k and row.weight > 0]))
+        return Ensemble(tuple(members), offset)
+
+    def _round(self) -> End | None:
+        """Price, add, solve; how it ended where that was the last."""
+        found = self._violated(self._prices(), 1)
+        if not found and self.manners.smoothing and self.best:
+            found = self._violated(self._master_prices(), 1)
+        if not found and self.solved is not None and not self.clock.is_over():
+            found = self._violated(self._master_prices(), self.manners.starts)
+        if self.solved is not None and (not found or self._has_closed()):
+            return self._finished()
+        if not found:
+            what = "at the start no column tells the classes apart, and every bag scores the same"
+            return Termination.STALLED, f"Degenerate: {what}."
+        for row in found:
+            self.session.add_rows(row.constraint, row.name)
+            self.rows.append(row)
+        self._drop()
+        return self._solve()
+
+    # -- prices ------------------------------------------------------------------------------------------------------
+
+    def _master_prices(self) -> dict[Variable, Vector]:
+        if self.solved is None or self.solved.point is None:
+            return self.problem.start
+        x = self.solved.point.x
+        spans = {column.name: slice(column.start, column.stop) for column in self.solved.form.columns}
+        # Interior-point solvers leave their bounds by a rounding error, which a parameter's sign would refuse.
+        return {v: np.clip(x[spans[v.name]], v.lower, v.upper).reshape(v.shape) for v in self.problem.start}
+
+    def _prices(self) -> dict[Variable, Vector]:
+        current, part = self._master_prices(), self.manners.smoothing
+        if not part or not self.best:
+            return current
+        return {v: part * self.best[v] + (1 - part) * value for v, value in current.items()}
+
+    def _violated(self, prices: dict[Variable, Vector], starts: int) -> list[Row]:
+        """What the oracles find at these prices and the master's own solution violates."""
+        found: list[Row] = []
+        bounds: list[float | None] = []
+        reached = -np.inf
+        for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
+            answer = pricing.price({p: prices[v] for p, v in oracle.prices.items()}, starts, self.clock)
+            bounds.append(answer.bound)
+            for priced in answer.columns[:1]:
+                reached = max(reached, priced.value)
+                constraint = self.problem.family(priced.column)
+                if self._is_violated(constraint, priced):
+                    found.append(Row(f"{self.problem.family.name}[{self.count}]", k, priced, constraint))
+                    self.count += 1
+        known = [bound for bound in bounds if bound is not None]
+        if len(known) == len(bounds):
+            self.upper = min(max(known), np.inf if self.upper is None else self.upper)
+        if reached < self.reached:
+            self.reached, self.best = reached, dict(prices)
+        return found
+
+    def _is_violated(self, constraint: Constraint, priced: Priced) -> bool:
+        if self.solved is None:
+            return abs(priced.value) > NOTHING * float(np.abs(priced.column).max(initial=0.0))
+        slack = float(PointValues(self.session.lowering, self.solved).value(constraint.expression)[0])
+        return -slack > self.manners.tolerance * max(abs(priced.value), abs(self.solved.objective))
+
+    # -- the master --------------------------------------------------------------------------------------------------
+
+    def _solve(self) -> End | None:
+        outcome = self.session.solve(self.clock)
+        self.totals.add(outcome)
+        if outcome.point is None or outcome.point.z is None or outcome.status is not PointStatus.CERTIFIED:
+            self.failed = outcome
+            kept = " The best ensemble is kept." if self.solved is not None else ""
+            return outcome.termination, f"{outcome.message}{kept}"
+        self.solved = outcome
+        self._weigh()
+        step = Step(outcome.objective, self.upper, outcome.certificate, self.clock.elapsed(), len(self.rows))
+        self.history.append(step)
+        if self.clock.is_over():
+            return self._cut()
+        return self._stalled()
+
+    def _stalled(self) -> End | None:
+        rounds, now = self.manners.patience, self.history[-1].objective
+        if len(self.history) <= rounds:
+            return None
+        if now - self.history[-1 - rounds].objective > self.manners.tolerance * abs(now):
+            return None
+        return Termination.STALLED, f"The value has not risen in {rounds} rounds; the best ensemble is kept."
+
+    def _multipliers(self) -> dict[str, float]:
+        """Of the blocks that are one row."""
+        form, point = self.outcome.form, self.outcome.point
+        z = np.zeros(form.rows.count) if point is None or point.z is None else point.z
+        return {block.name: float(z[start]) for block, start in zip(form.blocks, form.starts[:-1], strict=True)}
+
+    def _weigh(self) -> None:
+        """A row's multiplier in the last master is its column's weight."""
+        multipliers = self._multipliers()
+        for row in self.rows:
+            row.weight = max(0.0, multipliers[row.name])
+            row.idle = 0 if row.weight > 0 else row.idle + 1
+
+    def _drop(self) -> None:
+        idle = [row for row in self.rows if self.manners.idle and row.idle >= self.manners.idle]
+        # A few idle rows cost the solver less than taking them out does.
+        if len(idle) > IDLE_SHARE * len(self.rows):
+            self.session.delete(*(row.name for row in idle))
+            self.rows = [row for row in self.rows if row not in idle]
+
+    # -- the end -----------------------------------------------------------------------------------------------------
+
+    def _has_closed(self) -> bool:
+        """Whether the bounds have met."""
+        assert self.solved is not None
+        low = self.solved.objective
+        return self.upper is not None and self.upper - low <= self.manners.tolerance * max(abs(low), abs(self.upper))
+
+    def _finished(self) -> End:
+        if self._has_closed():
+            return Termination.OPTIMAL, ""
+        return self._cut() if self.clock.is_over() else (Termination.STATIONARY, "")
+
+    def _cut(self) -> End:
+        return Termination.LIMIT, f"{self.clock.why()}; the best ensemble is kept."
+
+
+def _members(rows: list[Row]) -> Members:
+    """The columns of one oracle side by side, each function over the union of its points."""
+    if not rows:
+        return Members(np.zeros(0))
+    first = rows[0].priced
+    values = {name: np.column_stack([row.priced.values[name] for row in rows]) for name in first.values}
+    points: dict[str, Points] = {}
+    coefficients: dict[str, Matrix] = {}
+    for name in first.functions:
+        parts = [row.priced.functions[name] for row in rows]
+        points[name], places = _united([part[0] for part in parts])
+        coefficients[name] = np.zeros((points[name].shape[0], len(rows)))
+        for t, ((_, mine), place) in enumerate(zip(parts, places, strict=True)):
+            np.add.at(coefficients[name][:, t], place, mine)
+    return Members(np.array([row.weight for row in rows]), values, points, coefficients)
+
+
+def _united(parts: list[Points]) -> tuple[Points, list[Index]]:
+    """Every point once, and where the points of each part are among them."""
+    ends = np.cumsum([part.shape[0] for part in parts])[:-1]
+    if any(sp.issparse(part) for part in parts):
+        stacked = sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))
+        return stacked, list(np.split(np.arange(stacked.shape[0]), ends))
+    unique, place = np.unique(np.vstack([np.asarray(part) for part in parts]), axis=0, return_inverse=True)
+    return unique, list(np.split(place.ravel(), ends))

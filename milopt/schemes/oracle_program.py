@@ -1,0 +1,124 @@
+"""Oracles priced by their own programs: one live session, whose parameters take the prices round after round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+
+import numpy as np
+
+from milopt.compilation.analysis import witnessed
+from milopt.compilation.quadratic import Vector
+from milopt.declaration.bags import Bags
+from milopt.declaration.leaves import Parameter, Points
+from milopt.declaration.semi_infinite import Oracle
+from milopt.errors import DeclarationError
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import PointValues
+from milopt.outcome.status import PointStatus
+from milopt.schemes.descent import descend
+from milopt.schemes.exact import Exact
+from milopt.schemes.start import starting_witness
+from milopt.solving.clock import Clock
+from milopt.solving.options import Options
+from milopt.solving.pricing import Found, Priced, Pricing
+from milopt.solving.session import Session
+from milopt.solving.solver import Solver
+
+MAX_STEPS = 10
+RELATIVE_DECREASE = 1e-6
+
+
+class ProgramPricing(Pricing):
+    """By CCP from the oracle's starts, or by one solve, with its bound, where the oracle's program is convex."""
+
+    def __init__(self, oracle: Oracle, bags: Bags, solver: Solver, options: Options) -> None:
+        self.solver = solver.name
+        self._oracle = oracle
+        self._solver, self._options = solver, options
+        self._column = oracle.column(bags)
+        self._atoms = witnessed(oracle.program)
+        self._session: Session | None = None
+
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
+        """The end of each descent, best first."""
+        found: list[Priced] = []
+        bound: float | None = None
+        for values in self._starts(prices, starts):
+            session = self._at(prices, values)
+            if self._atoms:
+                ended = descend(session, self._atoms, clock, MAX_STEPS, RELATIVE_DECREASE)
+                outcome, steps = ended.last, len(ended.history)
+            else:
+                outcome, steps = session.solve(clock), 1
+                bound = None if outcome.bound is None else self._sign * outcome.bound
+            if outcome.point is not None and outcome.status is PointStatus.CERTIFIED:
+                found.append(self._priced(session, outcome, steps))
+            if clock.is_over():
+                break
+        return Found(tuple(sorted(found, key=lambda one: self._sign * one.value)), bound)
+
+    def close(self) -> None:
+        """Close the session."""
+        if self._session is not None:
+            self._session.close()
+
+    @property
+    def _sign(self) -> float:
+        return -1.0 if self._oracle.program.maximizes else 1.0
+
+    def _starts(self, prices: Mapping[Parameter, Vector], count: int) -> list[Vector | None]:
+        if self._oracle.starts is None or not self._atoms:
+            return [None]
+        given = list(islice(self._oracle.starts(prices), count))
+        if not given:
+            name = self._oracle.program.name
+            raise DeclarationError(f"The starts of {name!r} are none: give at least one, or no starts at all.")
+        return list(given)
+
+    def _at(self, prices: Mapping[Parameter, Vector], values: Vector | None) -> Session:
+        """The session at these prices, its witnesses at the maxima of these values."""
+        witnesses = {atom: starting_witness(atom, values) for atom in self._atoms}
+        if self._session is None:
+            for parameter, value in prices.items():
+                parameter.value = value
+            self._session = Session(self._oracle.program, self._solver, self._options, witnesses=witnesses)
+        else:
+            self._session.set_inputs(prices, witnesses)
+        return self._session
+
+    def _priced(self, session: Session, outcome: Outcome, steps: int) -> Priced:
+        assert outcome.point is not None
+        at, program = PointValues(session.lowering, outcome), self._oracle.program
+        values = {name: at.value(variable) for name, variable in program.variables.items()}
+        functions: dict[str, tuple[Points, Vector]] = {}
+        for space, every in zip(session.spaces, outcome.point.coefficients, strict=True):
+            support = np.flatnonzero(every)
+            functions[space.function.name] = space.points[support], every[support]
+        return Priced(at.value(self._column), values, functions, at.objective(), outcome.certificate, steps)
+
+
+class ExactPricing(Pricing):
+    """By the global optimum of the oracle's program, anew each time, with its proved bound."""
+
+    def __init__(self, oracle: Oracle, bags: Bags, solver: Solver, options: Options) -> None:
+        self.solver = solver.name
+        self._oracle, self._bags = oracle, bags
+        self._solver, self._options = solver, options
+
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
+        """The best column of all, or the best so far at a limit; either way nothing exceeds the bound."""
+        for parameter, value in prices.items():
+            parameter.value = value
+        oracle = self._oracle
+        found = Exact().run(oracle.program, self._solver, self._options, clock)
+        if not found.values and not found.functions:
+            return Found(())
+        values = {name: np.atleast_1d(value) for name, value in found.values.items()}
+        functions = {
+            name: (one.points, one.coefficients)
+            for name, one in found.functions.items()
+            if oracle.program.functions[name].dictionary is None
+        }
+        column = found.value(oracle.column(self._bags))
+        return Found((Priced(column, values, functions, found.objective, found.certificate),), found.bound)

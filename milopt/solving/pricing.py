@@ -1,0 +1,54 @@
+"""An oracle at work: given prices, the columns that a master's rows are most violated by."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from milopt.compilation.quadratic import Vector
+from milopt.declaration.leaves import Parameter, Points
+from milopt.outcome.certificate import Certificate
+from milopt.solving.clock import Clock
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A column that an oracle found, and the solution behind it."""
+
+    column: Vector
+    """One entry a training bag."""
+    values: Mapping[str, Vector]
+    """The oracle's variables by name."""
+    functions: Mapping[str, tuple[Points, Vector]]
+    """Its functions without a dictionary: points and coefficients of sum_p a_p K(x_p, .)."""
+    value: float
+    """The oracle's objective at this column, as declared."""
+    certificate: Certificate | None
+    """Of the last convex step behind it."""
+    steps: int = 1
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an oracle found at some prices: columns, best first, and what no column exceeds, where that is known."""
+
+    columns: tuple[Priced, ...]
+    bound: float | None = None
+
+
+class Pricing(ABC):
+    """A live oracle: what it keeps between prices makes the next ones cheaper."""
+
+    solver: str
+    """The name of the solver behind it."""
+    fallbacks: int = 0
+    """How often it had to leave its own way for another solver's."""
+
+    @abstractmethod
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
+        """The best columns at these prices, from so many starts."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        return
