@@ -15,6 +15,7 @@ import numpy as np
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.declaration.leaves import FunctionNorm, Norm1
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.solvers.box_qp import solve_box_qp
 from milopt.solvers.box_qp_split import Split, prove_convex, split
@@ -25,7 +26,10 @@ from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
 
 if TYPE_CHECKING:
+    from milopt.declaration.bags import Bags
+    from milopt.declaration.semi_infinite import Oracle
     from milopt.solvers.linear_form import LinearForm
+    from milopt.solving.pricing import Pricing
 
 FEW, ENTRIES = 500, 2_000_000
 """Of a linear program: rows or columns, whichever are fewer, and entries of its matrix, zeros included."""
@@ -53,6 +57,20 @@ class Native(Solver):
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """An engine; factorisations and the last point stay in it."""
         return NativeEngine(form, options)
+
+    def prices(self, oracle: Oracle, bags: Bags) -> bool:
+        """Weak learners over the 1-norm ball, or over a ball of the kernel's space."""
+        from milopt.solvers.edge_program import edge_program
+
+        return any(edge_program(oracle, bags, ball) is not None for ball in (Norm1, FunctionNorm))
+
+    def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
+        """The algorithm for the oracle's ball."""
+        # numba, which they import, takes a second.
+        from milopt.solvers.hilbert_ball import hilbert_ball_pricing
+        from milopt.solvers.l1_ball import l1_ball_pricing
+
+        return l1_ball_pricing(oracle, bags, options) or hilbert_ball_pricing(oracle, bags, options)
 
 
 def _obstacle(form: StandardForm) -> str | None:

@@ -1,0 +1,128 @@
+"""Weak learning over the 1-norm ball, priced start to end by an algorithm of our own.
+
+    max  sum_i w_i max_{x in B_i} u(x)   over  u = sum_z a_z K(z, .),  ||a||_1 <= radius
+
+The best single atoms are the starts, whatever the oracle declares; each is followed by a descent whose convex steps are
+matrix games with both bounds computed (`l1_ball_game`). Where these do not meet, even in a game begun anew, the price
+is left to HiGHS, and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from milopt.compilation.quadratic import Vector
+from milopt.declaration.bags import Bags
+from milopt.declaration.leaves import Norm1, Parameter
+from milopt.declaration.semi_infinite import Oracle
+from milopt.outcome.certificate import Certificate
+from milopt.solvers.edge_program import EdgeProgram, edge_program
+from milopt.solvers.l1_ball_descent import Descent, descend
+from milopt.solvers.l1_ball_game import CLOSED
+from milopt.solvers.l1_ball_similarities import Index, similarities
+from milopt.solvers.l1_ball_small_game import Game, empty_game
+from milopt.solving.clock import Clock
+from milopt.solving.options import Options
+from milopt.solving.pricing import Found, Priced, Pricing
+
+MAX_STEPS = 10
+IDLE = 3
+"""Games in which a selection or an atom was of no use before it goes."""
+
+
+def l1_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:
+    """The pricing of an oracle over a 1-norm ball; None where its program is another."""
+    program = edge_program(oracle, bags, Norm1)
+    return None if program is None else L1BallPricing(oracle, program, options)
+
+
+class L1BallPricing(Pricing):
+    """By games over the similarities of all instances to the dictionary, 8 k N bytes, computed once."""
+
+    solver = "native"
+
+    def __init__(self, oracle: Oracle, program: EdgeProgram, options: Options) -> None:
+        function = program.function
+        assert function.dictionary is not None
+        self._oracle, self._program, self._options = oracle, program, options
+        self._similarities = similarities(function.kernel, function.dictionary, program.bags)
+        self._game = self._new_game()
+        self._other: Pricing | None = None
+
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
+        """The end of each descent, best first; the least of their bounds where the program is convex."""
+        weights = self._program.weights(prices)
+        found: list[Priced] = []
+        bounds: list[float] = []
+        for z in self._atoms(weights, starts):
+            ended = self._descend(weights, z)
+            if ended is None:
+                self.fallbacks += 1
+                return self._fallback().price(prices, starts, clock)
+            found.append(self._priced(ended, weights))
+            bounds.append(ended.lower)
+            if clock.is_over():
+                break
+        found.sort(key=lambda one: -self._program.sign * one.value)
+        is_convex = not (weights > 0.0).any()
+        bound = -self._program.radius * max(bounds) * self._program.sign if is_convex else None
+        return Found(tuple(found), bound)
+
+    def close(self) -> None:
+        """Close what a fallback holds."""
+        if self._other is not None:
+            self._other.close()
+
+    def _new_game(self) -> Game:
+        largest = self._similarities.largest
+        bags, atoms = largest.shape
+        return empty_game(bags, atoms, float(np.abs(largest).max()))
+
+    def _atoms(self, weights: Vector, count: int) -> list[int]:
+        """The atoms with the largest edges that differ in their witnesses, for the others would only follow them."""
+        edges = weights @ self._similarities.largest
+        if count == 1:
+            return [int(np.argmax(edges))]
+        witness: Index = self._similarities.witness[weights > 0.0]
+        best: dict[bytes, int] = {}
+        for z in np.argsort(-edges, kind="stable").tolist():
+            best.setdefault(witness[:, z].tobytes(), z)
+            if len(best) == count:
+                break
+        return list(best.values())
+
+    def _descend(self, weights: Vector, z: int) -> Descent | None:
+        """With what the last games left, or anew where that does not end well."""
+        for _ in range(2):
+            ended = descend(self._game, self._similarities, weights, z, MAX_STEPS, IDLE)
+            if ended.end == CLOSED and self._certificate(ended).holds(self._options.tolerance):
+                return ended
+            self._game = self._new_game()
+        return None
+
+    def _certificate(self, ended: Descent) -> Certificate:
+        upper, lower = self._program.radius * ended.upper, self._program.radius * ended.lower
+        # Rounding may leave the two bounds the wrong way round.
+        return Certificate(0.0, 0.0, max(0.0, upper - lower) / (1.0 + abs(upper)), 0.0, lower)
+
+    def _priced(self, ended: Descent, weights: Vector) -> Priced:
+        program, radius = self._program, self._program.radius
+        maxima = radius * ended.tops
+        return Priced(
+            column=program.column(maxima),
+            values={program.function.coefficients.name: radius * ended.a},
+            functions={},
+            value=program.sign * float(weights @ maxima),
+            certificate=self._certificate(ended),
+            steps=len(ended.trace) // 2,
+        )
+
+    def _fallback(self) -> Pricing:
+        if self._other is None:
+            from milopt.schemes.oracle_program import ProgramPricing
+            from milopt.solving import registry
+
+            self._other = ProgramPricing(self._oracle, self._program.bags, registry.require("highs"), self._options)
+        return self._other

@@ -1,0 +1,144 @@
+"""Similarities K[z, x] of a dictionary to the instances of bags, and the few products with them that a game needs.
+
+    values   u(x) = sum_z a_z K[z, x]  for the few z with a_z != 0: rows of K, over the bags that count
+    rows     k_x = (K[z, x])_z  for the few x that are ever the largest of their bag: kept in an array of their own,
+             for a column of K is spread over all of memory
+
+Compiled by numba; all functions take plain arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.compilation.quadratic import Matrix, Vector
+from milopt.declaration.bags import Bags
+from milopt.declaration.blocks import gram_blocks
+from milopt.declaration.kernels import Kernel
+from milopt.declaration.leaves import Points
+from milopt.solvers.compiled import njit, njit_inner
+
+Index = npt.NDArray[np.int64]
+
+CHUNK = 2048
+"""Instances at a time, so that their values stay in the processor's cache."""
+KEPT = 2**24
+"""Bytes of rows k_x that are kept, at most; 64 rows at least."""
+
+
+class Similarities(NamedTuple):
+    """K and what is kept of its columns."""
+
+    K: Matrix
+    """k x N: 8 k N bytes, which is what a dictionary of k costs."""
+    offsets: Index
+    largest: Matrix
+    """m x k: the largest K[z, x] of each bag."""
+    witness: Index
+    """m x k: the instance x where that is, the first of those that tie."""
+    rows: Matrix
+    place: Index
+    """Where in `rows` that of an instance is, -1 where it is not kept."""
+    kept: Index
+    """How many are, as an array of one."""
+    values: Vector
+    """Of u at the instances, as far as they were computed last."""
+
+
+def similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities:
+    """K, by blocks of rows."""
+    k, n, m = dictionary.shape[0], int(bags.offsets[-1]), len(bags)
+    K = np.empty((k, n))
+    for some, block in gram_blocks(kernel, dictionary, bags.instances):
+        K[some] = block
+    offsets = np.ascontiguousarray(bags.offsets, dtype=np.int64)
+    largest, witness = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
+    _largest(K, offsets, largest, witness)
+    room = min(n, max(64, KEPT // (8 * k)))
+    return Similarities(
+        K=K,
+        offsets=offsets,
+        largest=largest,
+        witness=witness,
+        rows=np.empty((room, k)),
+        place=np.full(n, -1, dtype=np.int64),
+        kept=np.zeros(1, dtype=np.int64),
+        values=np.zeros(n),
+    )
+
+
+@njit
+def _largest(K: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
+    for z in range(K.shape[0]):
+        row = K[z]
+        for i in range(offsets.size - 1):
+            best = offsets[i]
+            for x in range(offsets[i] + 1, offsets[i + 1]):
+                if row[x] > row[best]:
+                    best = x
+            largest[i, z], witness[i, z] = row[best], best
+
+
+@njit_inner
+def forget_rows(s: Similarities) -> None:
+    """Make room where none is left."""
+    if s.kept[0] == s.rows.shape[0]:
+        s.place[:] = -1
+        s.kept[0] = 0
+
+
+@njit_inner
+def add_row(s: Similarities, x: int, factor: float, total: Vector) -> None:
+    """total += factor k_x."""
+    k, slot = total.size, s.place[x]
+    if slot < 0 and s.kept[0] < s.rows.shape[0]:
+        slot = s.kept[0]
+        row = s.rows[slot]
+        for z in range(k):
+            row[z] = s.K[z, x]
+        s.place[x], s.kept[0] = slot, slot + 1
+    if slot < 0:
+        for z in range(k):
+            total[z] += factor * s.K[z, x]
+    else:
+        row = s.rows[slot]
+        for z in range(k):
+            total[z] += factor * row[z]
+
+
+@njit_inner
+def maxima(s: Similarities, a: Vector, bags: Index, chosen: Index, tops: Vector) -> None:
+    """The largest u(x) of some bags (in ascending order), into `tops`, and where it is, into `chosen`."""
+    offsets, values, count = s.offsets, s.values, bags.size
+    first = 0
+    while first < count:
+        last = first + 1
+        while last < count and bags[last] == bags[last - 1] + 1:
+            last += 1
+        _values(s, a, offsets[bags[first]], offsets[bags[last - 1] + 1])
+        first = last
+    for i in bags:
+        best = offsets[i]
+        top = values[best]
+        for x in range(offsets[i] + 1, offsets[i + 1]):
+            if values[x] > top:
+                best, top = x, values[x]
+        chosen[i], tops[i] = best, top
+
+
+@njit_inner
+def _values(s: Similarities, a: Vector, low: int, high: int) -> None:
+    """u(x) for the instances from low to high - 1."""
+    K, values = s.K, s.values
+    for start in range(low, high, CHUNK):
+        stop = min(start + CHUNK, high)
+        for x in range(start, stop):
+            values[x] = 0.0
+        for z in range(a.size):
+            if a[z] != 0.0:
+                factor, row = a[z], K[z]
+                for x in range(start, stop):
+                    values[x] += factor * row[x]
