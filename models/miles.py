@@ -15,11 +15,10 @@ from typing import ClassVar
 import numpy as np
 
 from milopt import RBF, BagClassifier, Kernel, Program
-from milopt.declaration.arrays import Floats, Points
 from milopt.declaration.bags import Bags
-from milopt.declaration.blocks import gram_blocks
 from milopt.declaration.checks import fraction, positive
 from milopt.declaration.labels import Signs, Weights
+from milopt.declaration.similarity import similarity
 
 
 class MILES(BagClassifier):
@@ -55,11 +54,3 @@ class MILES(BagClassifier):
             lambda new: similarity(kernel, new, Z) @ (u - v) + b, instances=lambda x: kernel(x, Z) @ (u - v) + b
         )
         return program
-
-
-def similarity(kernel: Kernel, bags: Bags, Z: Points) -> Floats:
-    """M[i, z] = max_{x in B_i} K(x, z), with no more than a block of kernel values at a time."""
-    M = np.empty((len(bags), Z.shape[0]))
-    for some, block in gram_blocks(kernel, Z, bags.instances):
-        M[:, some] = bags.max(block.T)
-    return M

@@ -111,7 +111,7 @@ def _multiple(column: Expression, function: Function, bags: Bags) -> Vector | No
     leaf, coefficient = column.terms[0]
     evaluation = _maximised(leaf)
     diagonal: Vector = coefficient.matrix.diagonal()
-    if evaluation is None or evaluation.points is not bags.instances:
+    if evaluation is None or not isinstance(leaf, BagMax) or leaf.over is not bags:
         return None
     if evaluation.function is not function or coefficient.products:
         return None

@@ -1,0 +1,153 @@
+"""Boosted kernel shapelets: a soft margin over infinitely many similarity patterns, by column generation.
+
+    min  gamma   s.t.  sum_i y_i d_i h(B_i) <= gamma for every h in H,  1'd = 1,  0 <= d_i <= w_i / (nu sum_j w_j)
+
+with H = { B -> max_{x in B} <u, Phi(x)> : u in U } and U a ball: ||a||_1 <= radius for u = sum_z a_z Phi(z) over a
+dictionary (`l1`: the oracle's step is an LP), ||u|| <= radius (`hilbert`: an SOCP), or the signed single patterns
++-radius Phi(z) (`one-hot`: a search). The multipliers of the rows weigh the shapelets: g(B) = sum_t w_t h_t(B) + b. A
+free bias b adds y'd = 0 to the master; the two-sided class has -h beside every h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from milopt import RBF, BagClassifier, Bags, Kernel, Program, Signs, Weights, bag_max, norm1
+from milopt.declaration.arrays import Floats
+from milopt.declaration.checks import one_of, positive, share
+from milopt.declaration.dictionary import dictionary
+from milopt.declaration.leaves import Points, Variable
+from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.declaration.similarity import signed_similarity, similarity
+from milopt.declaration.sliding import sliding, window_samples
+from milopt.errors import ParameterError
+
+
+class ShapeletBoost(BagClassifier):
+    """Boosting over kernel shapelets: few weighted patterns, each a maximum over the instances of a bag."""
+
+    nu: float = 0.3
+    """At most this share of the bags may lie within the margin; in (0, 1]."""
+    ball: str = "l1"
+    """`l1`, `hilbert` or `one-hot`."""
+    radius: float = 1.0
+    kernel: Kernel = RBF("median")
+    dictionary: str = "kmeans"
+    """`kmeans` centroids, a k-means++ `sample` of the instances, or `all` of them."""
+    atoms: int = 100
+    """How many patterns the dictionary has at most, unless it has `all`."""
+    bias: bool = True
+    two_sided: bool = True
+    window: float | tuple[float, ...] | None = None
+    """For bags that are series, their samples in order: window lengths, in samples or as fractions of the shortest."""
+    oracle: str = "ccp"
+    """`ccp`, or `exact` for the globally best shapelet at each round, with the bound that it proves."""
+
+    fits_kernels: ClassVar[bool] = False
+    grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "nu": (0.1, 0.3, 0.5),
+        "kernel": (RBF("0.1/median"), RBF("0.5/median"), RBF("2/median")),
+    }
+    """Kernel widths about the median distance of instances."""
+
+    def declare(self, bags: Bags, y: Signs, weight: Weights) -> SemiInfinite:
+        """The program of the module."""
+        master = Program("soft margin")
+        d = master.variable("d", len(bags), lower=0, upper=weight / (share("nu", self.nu) * weight.sum()))
+        gamma = master.variable("gamma")
+        master.minimize(gamma)
+        master.subject_to(d.sum() == 1, name="simplex")
+        start = weight / weight.sum()
+        if self.bias:
+            master.subject_to(y @ d == 0, name="balance")
+            start = balanced(y, weight, self.nu)
+        edge = master.family("edge", lambda h: (y * h) @ d <= gamma)
+        lengths = self.window if isinstance(self.window, Sequence) else (self.window,)
+        patterns = [self._patterns(length, bags) for length in lengths]
+        signs = (1.0, -1.0) if self.two_sided else (1.0,)
+        oracles = [self._oracle(some, y, d, sign) for some in patterns for sign in signs]
+        return SemiInfinite(master, edge, oracles, bags, {d: start}, {"balance": -1.0} if self.bias else {})
+
+    def _patterns(self, length: float | None, bags: Bags) -> Patterns:
+        """What shapelets of one length are made of."""
+        samples = None if length is None else window_samples(length, int(bags.sizes.min()))
+        training = bags if samples is None else sliding(bags, samples)
+        kernel = self.kernel.fitted(training.instances)
+        seed = self.random_state if isinstance(self.random_state, int) else 0
+        Z = dictionary(training.instances, self.dictionary, self.atoms, kernel, seed)
+        return Patterns(samples, bags, training, kernel, Z, similarity(kernel, training, Z))
+
+    def _oracle(self, some: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
+        """Weak learning: the best shapelet h, or with sign -1 the best -h, at the weights d."""
+        ball, radius = one_of("ball", self.ball, ("l1", "hilbert", "one-hot")), positive("radius", self.radius)
+        kernel, Z = some.kernel, some.atoms
+        program = Program("weak learning")
+        p = program.parameter("d", d.size, sign=+1)
+        if ball == "one-hot":
+            atom = program.variable("atom", 2 * Z.shape[0], lower=0)
+            program.maximize((sign * y * p) @ (radius * signed_similarity(kernel, some.training, Z) @ atom))
+            program.subject_to(atom.sum() == 1, name="choice")
+            return Oracle(
+                program,
+                {p: d},
+                column=lambda new: sign * radius * signed_similarity(kernel, some.cut(new), Z) @ atom,
+                instances=lambda x: sign * radius * signed(kernel(x, Z)) @ atom,
+            )
+        whole = ball == "hilbert" and self.dictionary == "all"
+        u = program.function("u", kernel, dictionary=None if whole else Z)
+        program.maximize((sign * y * p) @ bag_max(u(some.training)))
+        program.subject_to((norm1(u.coefficients) if ball == "l1" else u.norm()) <= radius, name="ball")
+        return Oracle(
+            program,
+            {p: d},
+            column=lambda new: sign * bag_max(u(some.cut(new))),
+            instances=lambda x: sign * u(x),
+            starts=lambda prices: some.starts(sign * y * prices[p]),
+            scheme=one_of("oracle", self.oracle, ("ccp", "exact")),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Windows of one length, and the dictionary of patterns that stand for them."""
+
+    samples: int | None
+    given: Bags
+    training: Bags
+    """The given bags' windows, or these bags themselves."""
+    kernel: Kernel
+    atoms: Points
+    similarities: Floats
+    """M[i, z] = max_{x in B_i} K(x, z)."""
+
+    def cut(self, bags: Bags) -> Bags:
+        """Bags as the shapelets see them: themselves, or their windows."""
+        if bags is self.given:
+            return self.training
+        return bags if self.samples is None else sliding(bags, self.samples)
+
+    def starts(self, weights: Floats) -> Iterator[Floats]:
+        """K(z, .) at all training instances, from the atom z of the best edge on."""
+        for z in np.argsort(-(weights @ self.similarities), kind="stable"):
+            yield self.kernel(self.training.instances, self.atoms[[z]])[:, 0]
+
+
+def balanced(y: Signs, weight: Weights, nu: float) -> Floats:
+    """Bag weights of which each class has half; refused where the master's bounds leave no room for that."""
+    positives, negatives = weight[y > 0].sum(), weight[y < 0].sum()
+    smaller = min(positives, negatives) / (positives + negatives)
+    if 2 * smaller < nu:
+        raise ParameterError(
+            f"With a bias, nu is at most twice the smaller class's share, {2 * smaller:.4g} here, not {nu:g}: "
+            "lower nu, balance the classes by class_weight, or give bias=False."
+        )
+    return np.asarray(weight / np.where(y > 0, 2 * positives, 2 * negatives))
+
+
+def signed(values: Floats) -> Floats:
+    """[K, -K]."""
+    return np.hstack([values, -values])

@@ -1,0 +1,132 @@
+"""Column generation over programs of a stranger's making: it knows nothing of bags' shapelets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milopt import Linear, Program, as_bags, bag_mean, explain, norm, solve
+from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.errors import DeclarationError, MiloptError, ParameterError, UnknownNameError
+from milopt.outcome.status import Termination
+from milopt.schemes.column_generation import ColumnGeneration
+from milopt.solving.solver_parts import SolverParts
+
+RNG = np.random.default_rng(0)
+Y = np.where(np.arange(10) % 2, 1.0, -1.0)
+BAGS = as_bags([RNG.normal(1.5 * sign, 0.7, size=(3, 2)) for sign in Y])
+
+
+def linear_problem(solver_start: np.ndarray | None = None) -> SemiInfinite:
+    """min gamma s.t. (y h)'d <= gamma for h = mean of a linear function in the unit ball, d on the simplex.
+
+    A convex oracle, so that the bounds meet: gamma* = min_d || sum_i y_i d_i mean_i ||.
+    """
+    master = Program("simplex game")
+    d = master.variable("d", len(BAGS), lower=0)
+    gamma = master.variable("gamma")
+    master.minimize(gamma)
+    master.subject_to(d.sum() == 1, name="simplex")
+    family = master.family("edge", lambda h: (Y * h) @ d <= gamma)
+    program = Program("best direction")
+    u = program.function("u", Linear())
+    p = program.parameter("d", len(BAGS), sign=+1)
+    program.maximize((Y * p) @ bag_mean(u(BAGS)))
+    program.subject_to(u.norm() <= 1, name="ball")
+    oracle = Oracle(program, {p: d}, lambda new: bag_mean(u(new)), lambda x: u(x))
+    start = np.full(len(BAGS), 0.1) if solver_start is None else solver_start
+    return SemiInfinite(master, family, oracle, BAGS, {d: start})
+
+
+def smallest_norm() -> float:
+    program = Program("hull")
+    d = program.variable("d", len(BAGS), lower=0)
+    t = program.variable("t")
+    program.minimize(t)
+    program.subject_to(d.sum() == 1)
+    means = BAGS.mean(BAGS.instances)
+    program.subject_to(norm((Y[:, None] * means).T @ d) <= t)
+    return solve(program, "clarabel").objective
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "ecos", "master=highs,oracle=clarabel", "master=native,oracle=ecos"])
+def test_bounds_meet_at_the_optimum(solver: str) -> None:
+    result = solve(linear_problem(), solver, ColumnGeneration(tolerance=1e-5, max_rounds=300))
+    assert result.termination is Termination.OPTIMAL
+    assert result.objective == pytest.approx(smallest_norm(), abs=1e-4)
+    assert result.bound is not None
+    assert result.objective <= result.bound + 1e-9
+    lows, highs = zip(*((step.objective, step.bound) for step in result.history), strict=True)
+    assert list(lows) == sorted(lows)
+    assert all(b is not None and b >= result.objective - 1e-9 for b in highs)
+
+
+def test_a_problem_can_be_solved_again_and_looked_at() -> None:
+    problem = linear_problem()
+    first, second = (solve(problem, "clarabel", ColumnGeneration(tolerance=1e-4)) for _ in range(2))
+    assert first.objective == pytest.approx(second.objective, abs=1e-7)
+    assert set(problem.parts) == {"master", "oracle"}
+    assert "edge(0)" in problem.parts["master"].to_lp() or "edge[0]" in problem.parts["master"].to_lp()
+    problem.forget()
+    assert set(problem.master.constraints) == {"simplex"}
+
+
+def test_who_can_solve_it_is_told_by_part() -> None:
+    told = {one.solver: one for one in explain(linear_problem())}
+    assert told["clarabel"].takes
+    assert not told["highs"].takes
+    assert told["highs"].reason.startswith("the oracle:")
+    assert not told["libsvm"].takes
+    assert told["libsvm"].reason.startswith("the master:")
+
+
+def test_dropping_columns_and_keeping_them_end_alike() -> None:
+    kept, dropped = (
+        solve(linear_problem(), "clarabel", ColumnGeneration(tolerance=1e-4, idle=idle)) for idle in (0, 1)
+    )
+    assert kept.objective == pytest.approx(dropped.objective, rel=1e-3)
+
+
+def test_a_flag_names_a_solver_for_each_part() -> None:
+    assert SolverParts.of("highs") == SolverParts("highs", "highs")
+    assert SolverParts.of("master=highs, oracle=native") == SolverParts("highs", "native")
+    assert SolverParts.of("oracle=native") == SolverParts("auto", "native")
+    with pytest.raises(UnknownNameError, match="oracle"):
+        SolverParts.of("orcale=native")
+    with pytest.raises(ParameterError, match="master=NAME,oracle=NAME"):
+        SolverParts.of("master=,oracle=native")
+    with pytest.raises(ParameterError, match="one solver, or by one for each part"):
+        SolverParts.of(("highs", "native"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"tolerance": 0.0}, "between 0 and 1"),
+        ({"smoothing": 1.0}, r"\[0, 1\)"),
+        ({"idle": -1}, "number of rounds"),
+        ({"max_rounds": 0}, "at least 1"),
+    ],
+)
+def test_manners_are_checked(wrong: dict[str, float], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        ColumnGeneration(**wrong)
+
+
+def test_declarations_are_checked() -> None:
+    problem = linear_problem()
+    oracle, other = problem.oracles[0], Program("other")
+    d = other.variable("d", len(BAGS))
+    with pytest.raises(DeclarationError, match="belongs to another master"):
+        SemiInfinite(other, problem.family, oracle, BAGS, {})
+    with pytest.raises(DeclarationError, match="at least one oracle"):
+        SemiInfinite(problem.master, problem.family, [], BAGS, {})
+    with pytest.raises(DeclarationError, match="needs a start"):
+        SemiInfinite(problem.master, problem.family, oracle, BAGS, {})
+    wrong = Oracle(oracle.program, {next(iter(oracle.prices)): d}, oracle.column)
+    with pytest.raises(DeclarationError, match="is no variable of"):
+        SemiInfinite(problem.master, problem.family, wrong, BAGS, problem.start)
+    with pytest.raises(DeclarationError, match="is no parameter of"):
+        Oracle(other, oracle.prices, oracle.column)
+    with pytest.raises(MiloptError, match="one comparison of scalars"):
+        problem.master.family("vectors", lambda h: d >= 0)(np.zeros(3))
