@@ -237,6 +237,20 @@ class TestSettings:
     def test_a_word_that_is_a_kernel_elsewhere_stays_a_word(self) -> None:
         assert parse_settings(SetKernelSVM, ["normalize=linear"]) == {"normalize": "linear"}
 
+    @pytest.mark.parametrize("word", ["none", "True", "10", "inf", "linear", "'none'"])
+    def test_a_field_of_strings_takes_the_text_itself(self, word: str) -> None:
+        assert parse_settings(MISVM, [f"scale= {word}"]) == {"scale": word.strip("'")}
+        grid = parse_grid(MISVM, [f"scale={word}, minmax01"])
+        assert grid == {"scale": (word.strip("'"), "minmax01")}
+        assert parse_grid(MISVM, spelled_grid(grid)) == grid
+
+    def test_a_field_of_strings_and_more_takes_both(self) -> None:
+        class Mixed(MISVM):
+            width: str | float = "median"
+
+        assert parse_settings(Mixed, ["width=0.5"]) == {"width": 0.5}
+        assert parse_settings(Mixed, ["solver=(native, highs)"]) == {"solver": ("native", "highs")}
+
     def test_they_are_spelled_as_they_are_read(self) -> None:
         texts = ("lam=0.5", "kernel=rbf(s=median)")
         assert spelled_settings(parse_settings(MILES, texts)) == texts

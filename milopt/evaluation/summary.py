@@ -104,6 +104,7 @@ class Evaluation:
         spread = {row.error_over: row for row in self.table if row.error_over}
         for over in spread:
             lines.append(f"Accuracy is the mean and its standard error over {over}.")
+        lines += _left_out(self.records)
         lines += [str(failure) for failure in self.failures]
         if self.interrupted:
             done, total = sum(row.tasks for row in self.table), sum(row.expected for row in self.table)
@@ -126,6 +127,17 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{row.uncertified} of {row.fits}",
         f"{row.seconds:.1f}",
     )
+
+
+def _left_out(records: Sequence[Record]) -> list[str]:
+    """How many candidates of grids could not be fitted, model by model, and why the first could not."""
+    lines = []
+    for model in dict.fromkeys(record.model for record in records):
+        every = [one for record in records if record.model == model for one in record.candidates]
+        if out := [one for one in every if one.reason]:
+            first = f"{', '.join(out[0].settings)}: {out[0].reason}"
+            lines.append(f"{model}: {len(out)} of {len(every)} candidates could not be fitted; the first, {first}")
+    return lines
 
 
 def _number(value: float | None) -> str:

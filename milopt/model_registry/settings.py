@@ -8,23 +8,23 @@ from collections.abc import Iterable, Mapping
 from milopt.declaration.kernels import Kernel, as_kernel
 from milopt.errors import ParameterError
 from milopt.model_registry.lookup import name_of
-from milopt.model_registry.values import KERNELS, parse_value, spelled, spelled_part
+from milopt.model_registry.values import KERNELS, parse_value, parse_values, spelled, spelled_part
 from milopt.solving.names import quoted, unknown
 
 
 def parse_settings(cls: type, items: Iterable[str]) -> dict[str, object]:
     """Values by field from texts such as `C=10` or `kernel=rbf(s=0.1)`."""
-    return {name: _fitting(name, parse_value(text), text, default) for name, text, default in _pairs(cls, items)}
+    return {name: _fitting(cls, name, parse_value(text), text) for name, text in _pairs(cls, items)}
 
 
 def parse_grid(cls: type, items: Iterable[str]) -> dict[str, tuple[object, ...]]:
     """Candidates by field from texts such as `C=0.1,1,10` or `kernel=linear,rbf(s=median)`."""
     grid: dict[str, tuple[object, ...]] = {}
-    for name, text, default in _pairs(cls, items):
-        candidates = parse_value(f"({text},)") if text.strip() else ()
-        if not isinstance(candidates, tuple) or not candidates:
+    for name, text in _pairs(cls, items):
+        candidates = parse_values(text)
+        if not candidates:
             raise ParameterError(f"The grid of {quoted(name)} is empty: write {name}=first,second,...")
-        grid[name] = tuple(_fitting(name, value, str(value), default) for value in candidates)
+        grid[name] = tuple(_fitting(cls, name, value, source) for value, source in candidates)
     return grid
 
 
@@ -49,9 +49,9 @@ def check_field(cls: type, name: str) -> None:
         raise unknown("hyper-parameter", name, list(known), f" in {name_of(cls)}")
 
 
-def _pairs(cls: type, items: Iterable[str]) -> list[tuple[str, str, object]]:
-    """(field, text of its value, its default) of each item."""
-    known, found = fields_of(cls), dict[str, tuple[str, str, object]]()
+def _pairs(cls: type, items: Iterable[str]) -> list[tuple[str, str]]:
+    """(field, text of its value) of each item."""
+    found = dict[str, str]()
     for item in items:
         name, equals, text = item.partition("=")
         name = name.strip()
@@ -59,20 +59,28 @@ def _pairs(cls: type, items: Iterable[str]) -> list[tuple[str, str, object]]:
             raise ParameterError(f"A hyper-parameter is set as name=value, such as C=10, not as {quoted(item)}.")
         check_field(cls, name)
         if name in found:
-            raise ParameterError(f"{quoted(name)} is set twice: as {found[name][1]} and as {text}.")
-        found[name] = name, text, known[name]
-    return list(found.values())
+            raise ParameterError(f"{quoted(name)} is set twice: as {found[name]} and as {text}.")
+        found[name] = text
+    return list(found.items())
 
 
-def _fitting(name: str, value: object, text: str, default: object) -> object:
-    """The value in the type that the field's default has, where the text leaves a choice."""
+def _fitting(cls: type, name: str, value: object, text: str) -> object:
+    """The value in the type that the field has, where the text leaves a choice."""
+    default = fields_of(cls)[name]
     if isinstance(default, Kernel):
         return _kernel(name, value)
-    if isinstance(default, str) and isinstance(value, Kernel):
-        return text.strip()
+    if isinstance(default, str) and not isinstance(value, str):
+        # A word of the field's own, such as `none` or `linear`, may be a value elsewhere.
+        return text.strip() if isinstance(value, Kernel) or _is_text(cls, name) else value
     if isinstance(default, float) and type(value) is int:
         return float(value)
     return value
+
+
+def _is_text(cls: type, name: str) -> bool:
+    """Whether a field takes strings and nothing else."""
+    found = (inspect.get_annotations(one).get(name) for one in cls.__mro__)
+    return next((one for one in found if one is not None), None) in (str, "str")
 
 
 def _kernel(name: str, value: object) -> Kernel:

@@ -37,16 +37,29 @@ class _NotAValueError(Exception):
 
 def parse_value(text: str) -> object:
     """The value that a text stands for."""
-    bare = text.strip()
-    if len(bare) > _LONGEST:
-        raise ParameterError(f"A value of {len(bare)} characters is too long: at most {_LONGEST} are read.")
+    bare = _bare(text)
     try:
         return _value(_syntax(bare))
     except _NotAValueError:
         name, parenthesis, _ = bare.partition("(")
         if bare.startswith(_OPENING) or (parenthesis and name.strip().casefold() in _MAKERS):
-            raise ParameterError(f"The value {bare} cannot be read: look at its brackets, quotes and commas.") from None
+            raise _unreadable(bare) from None
         return bare
+
+
+def parse_values(text: str) -> list[tuple[object, str]]:
+    """The values that a text separates by commas, each with its own text."""
+    bare = _bare(text)
+    if not bare:
+        return []
+    whole = f"({bare},)"
+    try:
+        several = _syntax(whole)
+        if not isinstance(several, ast.Tuple):
+            raise _NotAValueError
+        return [(_value(one), ast.get_source_segment(whole, one) or "") for one in several.elts]
+    except _NotAValueError:
+        raise _unreadable(whole) from None
 
 
 def spelled(value: object) -> str:
@@ -79,6 +92,17 @@ def spelled_part(value: object) -> str:
     except (_NotAValueError, MiloptError):
         is_plain = False
     return str(value) if is_plain else repr(str(value))
+
+
+def _bare(text: str) -> str:
+    bare = text.strip()
+    if len(bare) > _LONGEST:
+        raise ParameterError(f"A value of {len(bare)} characters is too long: at most {_LONGEST} are read.")
+    return bare
+
+
+def _unreadable(text: str) -> ParameterError:
+    return ParameterError(f"The value {text} cannot be read: look at its brackets, quotes and commas.")
 
 
 def _spelled_text(value: str) -> str:

@@ -122,6 +122,12 @@ class TestSelection:
             assert record.chosen == 1
             assert record.candidates[0].correct is None
             assert record.candidates[0].reason == "C must be a positive number, not -1.0."
+        assert "set-kernel-svm: 2 of 4 candidates could not be fitted; the first, C=-1.0: C must be a" in str(found)
+
+    def test_a_candidate_may_be_called_none(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "2", grid={"scale": ("none", "minmax01")})
+        assert [one.reason for one in found.records[0].candidates] == ["", ""]
+        assert "could not be fitted" not in str(found)
 
     def test_a_grid_of_which_none_can_be_fitted_fails_with_the_reason(self, toy: DataSet) -> None:
         found = evaluate(toy, "set-kernel-svm", "2", grid={"C": (-1, -2)})
