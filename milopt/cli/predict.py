@@ -25,6 +25,32 @@ class Part(StrEnum):
     test = "test"
 
 
+_Window = Annotated[
+    str | None,
+    typer.Option(
+        "--window",
+        metavar="LENGTH",
+        help="Samples, or a fraction of the shortest series; as the model was fitted by default.",
+        rich_help_panel=given.SERIES,
+    ),
+]
+_Stride = Annotated[
+    int | None,
+    typer.Option(
+        "--stride", metavar="N", min=1, help="As the model was fitted by default.", rich_help_panel=given.SERIES
+    ),
+]
+_Znormalise = Annotated[
+    bool | None,
+    typer.Option(
+        "--znormalise/--no-znormalise",
+        help="As the model was fitted by default.",
+        show_default=False,
+        rich_help_panel=given.SERIES,
+    ),
+]
+
+
 def predict(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A model that `milopt fit --save` wrote.")],
     data: given.Data,
@@ -33,9 +59,9 @@ def predict(
         Part | None,
         typer.Option(help="Of data with an official split; the test part by default.", show_default=False),
     ] = None,
-    window: given.Window = "0.2",
-    stride: given.Stride = 1,
-    znormalise: given.Znormalise = False,
+    window: _Window = None,
+    stride: _Stride = None,
+    znormalise: _Znormalise = None,
     data_dir: given.DataDir = None,
     as_json: given.Json = False,
 ) -> None:
@@ -44,7 +70,7 @@ def predict(
 
     with progress(f"reading {file}"):
         model = load_model(file)
-    found = _chosen(given.read_data(data, window, stride, znormalise, data_dir), part)
+    found = _chosen(_read(model, data, (window, stride, znormalise), data_dir), part)
     with progress(f"predicting {len(found.bags)} bags"):
         rows = _instance_rows(model, found) if instances else _bag_rows(model, found)
     if as_json:
@@ -52,6 +78,31 @@ def predict(
         print_json({"model": str(file), "data": found.name, "classes": model.classes_, key: rows})
         return
     _print_csv(rows)
+
+
+def _read(
+    model: BagClassifier, data: str, asked: tuple[str | None, int | None, bool | None], data_dir: Path | None
+) -> DataSet:
+    """The data; series are cut as those were that the model was fitted on, and asking otherwise is a mistake."""
+    from milopt.data.windows import Cut, Windows
+    from milopt.errors import ParameterError
+
+    window, stride, znormalise = asked
+    kept = model.windows_in_
+    usual = kept or Cut(0, 1, False)
+    found = given.read_data(
+        data,
+        window or (str(kept.length) if kept else "0.2"),
+        stride or usual.stride,
+        usual.znormalise if znormalise is None else znormalise,
+        data_dir,
+    )
+    if kept and isinstance(found.bags, Windows) and found.bags.cut != kept:
+        raise ParameterError(
+            f"The model was fitted on {kept}, but these are {found.bags.cut}: leave --window, --stride and "
+            "--znormalise away."
+        )
+    return found
 
 
 def _chosen(data: DataSet, part: Part | None) -> DataSet:

@@ -6,6 +6,7 @@ B_tau = {(tau[j], ..., tau[j + ell - 1]) : j = 0, stride, 2 stride, ... <= L - e
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,20 @@ import numpy as np
 from milopt.declaration.arrays import Floats, Indices, Points, frozen, read_only
 from milopt.declaration.bags import Bags
 from milopt.errors import BagsError
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How windows are cut from series; windows that are cut otherwise are other instances."""
+
+    length: int
+    """ell, in samples."""
+    stride: int
+    znormalise: bool
+
+    def __str__(self) -> str:
+        shape = "z-normalised" if self.znormalise else "not z-normalised"
+        return f"windows of {self.length} samples, stride {self.stride}, {shape}"
 
 
 class Windows(Bags):
@@ -35,6 +50,11 @@ class Windows(Bags):
             size = f"{shape[0]} windows of {shape[1]} samples take {8e-9 * shape[0] * shape[1]:.1f} GB"
             raise BagsError(f"{size}, more than there is: choose shorter windows or a larger stride.") from None
         return read_only(instances)
+
+    @property
+    def cut(self) -> Cut:
+        """How the windows were cut."""
+        return Cut(self._length, self._stride, self._znormalise)
 
     @property
     def dimension(self) -> int:

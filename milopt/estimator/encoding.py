@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.data.windows import Cut
 from milopt.declaration.bags import Bags
 from milopt.declaration.kernels import RBF, Linear, Polynomial, Precomputed
 from milopt.errors import ModelFileError
@@ -38,7 +39,7 @@ _RECORDS: Mapping[str, type] = {
     for known in (
         *(RBF, Linear, Polynomial, Precomputed, Options),
         *(Direct, ConvexConcave, Representatives, Exact, ColumnGeneration),
-        *(Certificate, Step, Attempt, Seconds, Scaling, Ensemble, Members),
+        *(Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members),
     )
 }
 _ENUMS: Mapping[str, type[Enum]] = {"Termination": Termination, "PointStatus": PointStatus}

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from milopt.data.windows import Cut
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bags import Bags
 from milopt.declaration.labels import Signs, Weights
@@ -88,4 +89,6 @@ class FittedAttributes:
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
+    windows_in_: Cut | None
+    """How the training bags were cut from series, where they were: new series are to be cut alike."""
     _fitted: Fitted

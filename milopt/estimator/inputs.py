@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.data.windows import Cut, Windows
 from milopt.declaration.arrays import Indices
 from milopt.declaration.bags import Bags, as_bags
 from milopt.declaration.labels import as_classes, as_labels
@@ -21,14 +22,16 @@ class HasFeatures(Protocol):
     """What knows the features it was fitted on."""
 
     n_features_in_: int
+    windows_in_: Cut | None
 
 
 def training_bags(model: HasFeatures, given: object) -> Bags:
-    """The bags, after keeping how many features they have, and their names where a table has some."""
+    """The bags, after keeping the number of features, their names where a table has some, and the cut of windows."""
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_
     bags = _read(model, given, fitting=True)
     model.n_features_in_ = bags.dimension
+    model.windows_in_ = bags.cut if isinstance(bags, Windows) else None
     return bags
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from milopt.data.windows import Cut
 from milopt.declaration.bags import Bags
 from milopt.declaration.labels import as_labels
 from milopt.errors import BagsError
@@ -25,6 +26,7 @@ class InstanceTransformer(TransformerMixin, BaseEstimator):
     """
 
     n_features_in_: int
+    windows_in_: Cut | None
 
     __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__transform: ClassVar[Mapping[str, str]] = {"bags": UNUSED}

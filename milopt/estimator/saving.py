@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import milopt
+from milopt.data.windows import Cut
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, MiloptError, ModelFileError
@@ -68,6 +69,7 @@ def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) 
         "declared with": _parameters(encoder, fitted.declarer),
         "features": model.n_features_in_,
         "feature names": encoder.encoded(getattr(model, "feature_names_in_", None), "feature_names_in_"),
+        "windows": encoder.encoded(model.windows_in_, "windows_in_"),
         "bags": encoder.encoded(training.bags, "the training set"),
         "classes": encoder.encoded(training.classes, "classes_"),
         "place": encoder.encoded(training.place, "the labels"),
@@ -162,6 +164,10 @@ def _restored(cls: type[BagClassifier], content: Mapping[str, Any], arrays: Mapp
     names = of("feature names")
     if names is not None:
         vars(model)["feature_names_in_"] = names
+    # Older files do not tell.
+    model.windows_in_ = decoded(content.get("windows"), arrays)
+    if not isinstance(model.windows_in_, Cut | NoneType):
+        raise ValueError("its windows are of another type")
     model.classes_ = training.classes
     model._fitted = fitted
     return model

@@ -69,3 +69,17 @@ def test_a_test_part_that_is_not_there(run, saved: Path, small_csv: Path) -> Non
     outcome = run("predict", saved, small_csv, "--part", "test")
     assert outcome.code == 2
     assert "no test part" in outcome.sentence()
+
+
+def test_series_are_cut_as_those_were_that_the_model_was_fitted_on(run, tmp_path: Path) -> None:
+    file, cut = tmp_path / "z.milopt", {"window": 12, "stride": 4, "znormalise": True}
+    options = ("--window", 0.5, "--stride", 4, "--znormalise")
+    assert run("fit", "italypowerdemand", "-m", "set-kernel-svm", "--save", file, *options).code == 0
+    rows = list(csv.DictReader(io.StringIO(run("predict", file, "italypowerdemand", "--part", "train").out)))
+    model, data = milopt.load_model(file), milopt.load_data("italypowerdemand", **cut)
+    assert [float(row["score"]) for row in rows] == pytest.approx(model.decision_function(data.bags).tolist())
+    assert run("predict", file, "italypowerdemand", *options).code == 0
+    for contradiction in (("--window", 11), ("--stride", 1), ("--no-znormalise",)):
+        outcome = run("predict", file, "italypowerdemand", *contradiction)
+        assert outcome.code == 2
+        assert "windows of 12 samples, stride 4, z-normalised" in outcome.sentence()
