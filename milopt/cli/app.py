@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,14 +10,24 @@ import milopt
 from milopt.cli.compare import compare
 from milopt.cli.data import data
 from milopt.cli.evaluate import evaluate
-from milopt.cli.failures import guarded
+from milopt.cli.failures import any_streams, guarded
 from milopt.cli.fit import fit
 from milopt.cli.inspect import inspect
 from milopt.cli.models import models
 from milopt.cli.predict import predict
 from milopt.cli.solvers import solvers
 
-app = typer.Typer(
+
+class Application(typer.Typer):
+    """The commands, whatever their streams are."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command that the arguments name."""
+        with any_streams():
+            return super().__call__(*args, **kwargs)
+
+
+app = Application(
     name="milopt",
     no_args_is_help=True,
     # A person's mistake is one sentence (`failures`), and a crash a line that tells how to see where.

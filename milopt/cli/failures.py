@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import ParamSpec, TextIO
 
 import typer
@@ -21,6 +23,8 @@ PIPE_CLOSED = 141
 """As a shell reports a program whose reader went away (`milopt models | head -1`)."""
 TRACEBACK = "MILOPT_TRACEBACK"
 """The environment variable that asks for the traceback of any failure."""
+FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""What the system answers where a stream takes nothing more."""
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
@@ -47,11 +51,43 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             except Exception as error:
                 if _is_interrupt(error):
                     raise typer.Exit(INTERRUPTED) from None
-                what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
-                _told(f"milopt ran into an error of its own, {what}; set {TRACEBACK}=1 to see where.")
-                raise typer.Exit(1) from None
+                raise typer.Exit(_unwritten(error) if _is_full(error) else _crashed(error)) from None
 
     return run
+
+
+@contextmanager
+def any_streams() -> Iterator[None]:
+    """Closed streams are taken as open ones that nobody reads; where stdout is full, even help ends in a sentence."""
+    # Opened, a stream also takes the place of the closed one, which the next file would have: solvers write there.
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    try:
+        yield
+    except OSError as error:
+        if not _is_full(error):
+            raise
+        sys.exit(_unwritten(error))
+
+
+def _is_full(error: Exception) -> bool:
+    """Whether a stream took nothing more; an error about a file by name is another matter."""
+    return isinstance(error, OSError) and error.errno in FULL and error.filename is None
+
+
+def _unwritten(error: Exception) -> int:
+    """Tell that the result went nowhere; the exit code."""
+    _close_pipe()
+    _told(f"The result cannot be written to stdout: {getattr(error, 'strerror', None) or error}.")
+    return MiloptError.exit_code
+
+
+def _crashed(error: Exception) -> int:
+    """Tell what nobody foresaw; the exit code."""
+    what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
+    _told(f"milopt ran into an error of its own, {what}; set {TRACEBACK}=1 to see where.")
+    return 1
 
 
 def _is_interrupt(error: BaseException) -> bool:
@@ -67,8 +103,10 @@ def _told(sentence: str) -> None:
         import traceback
 
         traceback.print_exc()
-    typer.secho("Error: ", fg=typer.colors.RED, bold=True, err=True, nl=False)
-    typer.echo(sentence, err=True)
+    # Where stderr is full too, the exit code has to do.
+    with suppress(OSError):
+        typer.secho("Error: ", fg=typer.colors.RED, bold=True, err=True, nl=False)
+        typer.echo(sentence, err=True)
 
 
 def _told_warning(

@@ -63,8 +63,12 @@ def inspect(
     """
     from milopt.errors import ParameterError
 
-    if view is Format.spy and output is None:
-        raise ParameterError("A sparsity plot needs a file to go to: add -o spy.png.")
+    if view is Format.spy:
+        from milopt.inspection.sparsity import check_picture
+
+        if output is None:
+            raise ParameterError("A sparsity plot needs a file to go to: add -o spy.png.")
+        check_picture(output)
     estimator = given.estimator(model, settings, seed=seed)
     found = given.read_data(data, window, stride, znormalise, data_dir)
     with progress(f"declaring {model} on {found.name}"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Matrix
 from milopt.compilation.standard_form import StandardForm
-from milopt.errors import MiloptError
+from milopt.errors import MiloptError, ParameterError
 from milopt.inspection.files import write_whole
 
 if TYPE_CHECKING:
@@ -29,19 +30,30 @@ LEVEL = 0.15
 
 def spy(form: StandardForm, target: str | PathLike[str] | Axes) -> Axes:
     """Draw the pattern of [P; F] into a file (its ending says which) or into a matplotlib Axes; return the Axes."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as missing:
-        raise MiloptError("The sparsity picture needs matplotlib; run: pip install 'milopt[plot]'") from missing
     if not isinstance(target, str | PathLike):
         _draw(form, target)
         return target
+    check_picture(target)
+    from matplotlib.figure import Figure
+
     # A figure of its own, without pyplot: no display, no global state.
     figure = Figure(figsize=(INCHES, INCHES * _aspect(form)), layout="constrained")
     axes = figure.add_subplot()
     _draw(form, axes)
     write_whole(target, lambda beside: figure.savefig(beside, dpi=150))
     return axes
+
+
+def check_picture(path: str | PathLike[str]) -> None:
+    """Say so where a picture cannot be drawn: no matplotlib, or a file whose ending names no format of its own."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as missing:
+        raise MiloptError("The sparsity picture needs matplotlib; run: pip install 'milopt[plot]'") from missing
+    # PGF is drawn by a LaTeX that may not be there.
+    known = sorted(FigureCanvasBase.get_supported_filetypes().keys() - {"pgf"})
+    if Path(path).suffix.lower().removeprefix(".") not in known:
+        raise ParameterError(f"{path} has no ending that a picture can have: give one of .{', .'.join(known)}.")
 
 
 def _aspect(form: StandardForm) -> float:

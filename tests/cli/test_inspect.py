@@ -41,6 +41,14 @@ def test_a_sparsity_plot_needs_a_file(run, small_csv: Path, tmp_path: Path) -> N
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("name", ["spy.txt", "spy", "spy.pgf"])
+def test_a_sparsity_plot_of_another_ending_is_refused(run, small_csv: Path, tmp_path: Path, name: str) -> None:
+    outcome = run("inspect", small_csv, "--model", "miles", "--format", "spy", "-o", tmp_path / name)
+    assert outcome.code == 2
+    assert ".png" in outcome.sentence()
+    assert not (tmp_path / name).exists()
+
+
 def test_a_part_that_is_not_there(run, small_csv: Path) -> None:
     outcome = run("inspect", small_csv, "--model", "miles", "--part", "master")
     assert outcome.code == 2

@@ -103,6 +103,24 @@ def test_a_pipe_closed_before_the_first_line_ends_quietly(start) -> None:
     process.stderr.close()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.parametrize("arguments", ["models mi-svm", "data --no-sizes --json", "--help", "fit --help", "--version"])
+def test_a_full_stdout_is_told_in_one_sentence(arguments: str) -> None:
+    command = f"{sys.executable} -m milopt.cli {arguments} >/dev/full"
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.stderr == "Error: The result cannot be written to stdout: No space left on device.\n"
+    assert done.returncode == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its shell cannot close a stream")
+@pytest.mark.parametrize("arguments", ["fit {} -m set-kernel-svm", "models mi-svm", "data --no-sizes", "--help"])
+def test_closed_streams_are_no_crash(small_csv: Path, arguments: str) -> None:
+    command = f"{sys.executable} -m milopt.cli {arguments.format(small_csv)}"
+    done = subprocess.run(f"{command} >&-", shell=True, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert subprocess.run(f"{command} >&- 2>&-", shell=True, timeout=60, check=False).returncode == 0
+
+
 def test_ctrl_c_during_an_import_is_no_crash(run, own_models: Path, small_csv: Path) -> None:
     own_models.write_text(
         own_models.read_text().replace(
