@@ -32,7 +32,9 @@ def evaluate(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A hyper-parameter to fix instead of choosing it, such as C=10; repeat."
+            "--set",
+            metavar="NAME=VALUE",
+            help="A hyper-parameter to fix, such as C=10; the others of the model's own grid are chosen; repeat.",
         ),
     ] = None,
     grid: Annotated[

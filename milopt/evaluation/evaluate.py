@@ -37,7 +37,7 @@ def evaluate(
     `data` is a data set, its name or file, or a pair (bags, labels); `models` are names ("mi-svm,miles",
     "path/file.py:Class") or classes. `protocol` is "10-fold", "10x10", "20x80/20" or "train/test".
     In each training part, and nowhere else, hyper-parameters are chosen by inner 5-fold over the model's own `grid`, or
-    over the one given here. With `settings` and no grid they are as given, and nothing is chosen.
+    over the one given here; with an empty one nothing is chosen. `settings` are fixed, and the others still chosen.
     Tasks run in this process, in `n_jobs` processes (-1: one a core), or on the Dask cluster at address `dask`; the
     numbers are the same. Finished ones are kept in the folder `store`, where one is given, and not done again.
     `progress(done, total, outcome)` is called after each. Ctrl-C ends the run with what is finished.

@@ -42,7 +42,7 @@ class Plan:
     """As the person called them."""
     settings: tuple[str, ...]
     grid: tuple[str, ...] | None
-    """None for the models' own."""
+    """None for the models' own, but for what is set; empty for no choice at all."""
     tasks: tuple[Task, ...]
     model_of: tuple[str, ...]
     """The model of each task, as the person called it."""
@@ -53,9 +53,9 @@ class Plan:
         return self.solver if isinstance(self.solver, str) else ",".join(self.solver)
 
     def command(self, given: object) -> str:
-        """The command line of the same evaluation of `given` data; empty where these are known to Python only."""
+        """The command line of the same evaluation of `given` data; empty where Python alone can say what it is."""
         source = self._source(given)
-        if source is None:
+        if source is None or not self._is_plain:
             return ""
         words = ["milopt", "evaluate", source, "--model", ",".join(self.models), "--protocol", str(self.protocol)]
         words += ["--seed", str(self.seed)]
@@ -66,6 +66,12 @@ class Plan:
         for item in self.grid or ():
             words += ["--grid", item]
         return shlex.join(words)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the command line, which has no empty grid, would choose from the same candidates."""
+        fixed = {item.partition("=")[0] for item in self.settings}
+        return self.grid != () or all(fixed >= set(get_model(name).grid) for name in self.models)
 
     def _source(self, given: object) -> str | None:
         if isinstance(given, (str, os.PathLike)):
@@ -96,7 +102,7 @@ def make_plan(
         cls = get_model(name)
         # Read back once: what has no text, or does not fit a field, is told before any work.
         settings_text = spelled_settings(_checked_settings(cls, fixed))
-        own = {} if fixed else getattr(cls, "grid", {})
+        own = {field: values for field, values in cls.grid.items() if field not in fixed}
         grid_text = spelled_grid(_checked_grid(cls, own if chosen is None else chosen))
         tasks += _tasks(data.digest, name, solver, settings_text, grid_text, protocol.division, seed, splits)
     return Plan(

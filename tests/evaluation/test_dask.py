@@ -42,12 +42,13 @@ def test_a_worker_killed_half_way_changes_nothing(toy: DataSet, own_file: Path, 
             os.kill(outcome.pid, signal.SIGKILL)
             killed.append(outcome.pid)
 
-    chosen: dict[str, Any] = {"settings": {"C": 10.0}}
+    chosen: dict[str, Any] = {"settings": {"C": 10.0}, "grid": {}}
     found = evaluate(
         toy,
         [model, "set-kernel-svm", "miles"],
         "4",
         settings={"scale": "zscore"},
+        grid={},
         dask=cluster.scheduler_address,
         progress=kill,
         store=tmp_path / "store",
@@ -56,7 +57,7 @@ def test_a_worker_killed_half_way_changes_nothing(toy: DataSet, own_file: Path, 
     assert not found.failures
     assert killed[0] in {record.pid for record in found.records}
     assert len({record.pid for record in found.records}) >= 2
-    alone = evaluate(toy, [model, "set-kernel-svm", "miles"], "4", settings={"scale": "zscore"})
+    alone = evaluate(toy, [model, "set-kernel-svm", "miles"], "4", settings={"scale": "zscore"}, grid={})
     assert numbers(found) == numbers(alone)
     assert len(list((tmp_path / "store").glob("*.json"))) == 12
     failing = evaluate(toy, f"{own_file}:Failing", "6", dask=cluster.scheduler_address, **chosen)

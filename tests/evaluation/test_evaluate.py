@@ -17,7 +17,7 @@ from milopt.errors import MiloptError, ParameterError, UnknownNameError
 from milopt.evaluation.evaluate import evaluate
 from milopt.evaluation.record import Failure, Record
 from milopt.evaluation.selection import members, select
-from milopt.model_registry import get_model
+from milopt.model_registry import get_model, spelled_settings
 from milopt.models import SetKernelSVM
 
 from .compared import numbers
@@ -28,7 +28,7 @@ FIXED = {"C": 10.0}
 
 class TestTheTable:
     def test_means_are_over_folds_then_repeats_and_the_error_over_repeats(self, toy: DataSet) -> None:
-        found = evaluate(toy, "set-kernel-svm", "3x4", settings=FIXED)
+        found = evaluate(toy, "set-kernel-svm", "3x4", settings=FIXED, grid={})
         (row,) = found.table
         repeats = [fmean(r.accuracy for r in found.records if r.repeat == k) for k in range(3)]
         assert row.accuracy == pytest.approx(fmean(repeats), rel=1e-15)
@@ -36,17 +36,17 @@ class TestTheTable:
         assert (row.error_over, row.tasks, row.expected, row.fits) == ("repeats", 12, 12, 12)
 
     def test_with_one_repeat_the_error_is_over_folds(self, toy: DataSet) -> None:
-        found = evaluate(toy, "set-kernel-svm", "4", settings=FIXED)
+        found = evaluate(toy, "set-kernel-svm", "4", settings=FIXED, grid={})
         (row,) = found.table
         assert row.error_over == "folds"
         assert row.standard_error == pytest.approx(stdev(r.accuracy for r in found.records) / 2, rel=1e-12)
         assert "standard error over folds" in str(found)
 
     def test_each_random_split_is_a_repeat(self, toy: DataSet) -> None:
-        assert evaluate(toy, "set-kernel-svm", "3x75/25", settings=FIXED).table[0].error_over == "repeats"
+        assert evaluate(toy, "set-kernel-svm", "3x75/25", settings=FIXED, grid={}).table[0].error_over == "repeats"
 
     def test_measures_are_those_of_the_test_bags(self, toy: DataSet) -> None:
-        for record in evaluate(toy, "set-kernel-svm", "3", settings=FIXED).records:
+        for record in evaluate(toy, "set-kernel-svm", "3", settings=FIXED, grid={}).records:
             truth = toy.labels[list(record.test)]
             assert record.accuracy == np.mean(truth == record.predicted)
             assert record.balanced_accuracy == balanced_accuracy_score(truth, record.predicted)
@@ -54,7 +54,7 @@ class TestTheTable:
             assert np.array_equal(np.asarray(record.scores) > 0, np.asarray(record.predicted) == 1)
 
     def test_a_fold_is_what_a_person_would_do_by_hand(self, toy: DataSet) -> None:
-        for record in evaluate(toy, "set-kernel-svm", "3", settings=FIXED).records:
+        for record in evaluate(toy, "set-kernel-svm", "3", settings=FIXED, grid={}).records:
             test = list(record.test)
             train = [i for i in range(len(toy.bags)) if i not in test]
             model = SetKernelSVM(C=10.0).fit(toy.bags[train], toy.labels[train])
@@ -62,7 +62,7 @@ class TestTheTable:
 
     def test_the_official_parts_make_one_task(self) -> None:
         data = toy_data(count=16, test=8)
-        found = evaluate(data, "set-kernel-svm", "train/test", settings=FIXED)
+        found = evaluate(data, "set-kernel-svm", "train/test", settings=FIXED, grid={})
         assert data.test is not None
         model = SetKernelSVM(C=10.0).fit(data.bags, data.labels)
         assert found.table[0].accuracy == model.score(data.test.bags, data.test.labels)
@@ -70,15 +70,15 @@ class TestTheTable:
         assert found.records[0].test == tuple(range(16, 24))
 
     def test_three_classes_have_no_area_under_the_curve(self) -> None:
-        found = evaluate(toy_data(classes=3), "set-kernel-svm", "2", settings=FIXED)
+        found = evaluate(toy_data(classes=3), "set-kernel-svm", "2", settings=FIXED, grid={})
         assert found.table[0].auc is None
         assert np.shape(found.records[0].scores) == (12, 3)
         assert len(found.records[0].fits) == 1
 
     def test_labels_may_be_words(self, toy: DataSet) -> None:
         words = np.array(["no", "yes"])[toy.labels]
-        found = evaluate((toy.bags, words), "set-kernel-svm", "3", settings=FIXED)
-        plain = evaluate(toy, "set-kernel-svm", "3", settings=FIXED)
+        found = evaluate((toy.bags, words), "set-kernel-svm", "3", settings=FIXED, grid={})
+        plain = evaluate(toy, "set-kernel-svm", "3", settings=FIXED, grid={})
         assert found.table[0].accuracy == plain.table[0].accuracy
         assert set(found.records[0].predicted) <= {"no", "yes"}
 
@@ -135,9 +135,15 @@ class TestSelection:
         assert len(found.failures) == 2
         assert "No candidate of the grid could be fitted; the first one: C must be" in found.failures[0].reason
 
-    def test_settings_and_no_grid_choose_nothing(self, toy: DataSet) -> None:
-        found = evaluate(toy, "mi-svm", "2", settings=FIXED)
+    def test_an_empty_grid_chooses_nothing(self, toy: DataSet) -> None:
+        found = evaluate(toy, "mi-svm", "2", settings=FIXED, grid={})
         assert [len(record.fits) for record in found.records] == [1, 1]
+
+    def test_what_is_set_leaves_the_choice_of_the_others(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "2", settings=FIXED)
+        kernels = get_model("set-kernel-svm").grid["kernel"]
+        expected = [spelled_settings({"kernel": kernel}) for kernel in kernels]
+        assert [one.settings for one in found.records[0].candidates] == expected
 
     def test_settings_hold_beside_a_grid(self, toy: DataSet) -> None:
         both = evaluate(toy, "set-kernel-svm", "2", settings={"normalize": "sum"}, grid={"C": (5, 50)})
@@ -186,7 +192,7 @@ class TestMistakes:
 
     def test_a_failing_task_keeps_the_others_and_says_which_and_why(self, toy: DataSet, own_file: Path) -> None:
         name = f"{own_file}:Failing"
-        found = evaluate(toy, name, "6", settings=FIXED)
+        found = evaluate(toy, name, "6", settings=FIXED, grid={})
         assert 0 < len(found.failures) < 6
         assert len(found.records) == 6 - len(found.failures)
         first = found.failures[0]
@@ -196,7 +202,7 @@ class TestMistakes:
         assert f"{len(found.records)} of 6" in str(found)
 
     def test_a_mistake_in_a_persons_model_is_named_with_its_line(self, toy: DataSet, own_file: Path) -> None:
-        found = evaluate(toy, [f"{own_file}:Broken", "set-kernel-svm"], "2", settings=FIXED)
+        found = evaluate(toy, [f"{own_file}:Broken", "set-kernel-svm"], "2", settings=FIXED, grid={})
         line = own_file.read_text().splitlines().index("        return self.absent") + 1
         assert len(found.failures) == 2
         assert "has no attribute 'absent'" in found.failures[0].reason
@@ -204,7 +210,7 @@ class TestMistakes:
         assert found.table[1].accuracy is not None
 
     def test_a_solver_that_cannot_take_the_program_fails_with_the_reason(self, toy: DataSet) -> None:
-        found = evaluate(toy, "miles", "2", solver="libsvm", settings={"lam": 0.1})
+        found = evaluate(toy, "miles", "2", solver="libsvm", settings={"lam": 0.1}, grid={})
         assert len(found.failures) == 2
         assert "libsvm" in found.failures[0].reason
 
@@ -212,24 +218,24 @@ class TestMistakes:
 class TestTheRest:
     def test_progress_counts_up_to_the_total(self, toy: DataSet, own_file: Path) -> None:
         seen: list[tuple[int, int, object]] = []
-        evaluate(toy, f"{own_file}:Failing", "6", settings=FIXED, progress=lambda *said: seen.append(said))
+        evaluate(toy, f"{own_file}:Failing", "6", settings=FIXED, grid={}, progress=lambda *said: seen.append(said))
         assert [(done, total) for done, total, _ in seen] == [(k + 1, 6) for k in range(6)]
         assert {type(outcome) for *_, outcome in seen} == {Record, Failure}
 
     def test_classes_and_names_are_both_models(self, toy: DataSet) -> None:
-        by_class = evaluate(toy, [SetKernelSVM, "miles"], "2", settings={"scale": "zscore"})
-        by_name = evaluate(toy, "set-kernel-svm,miles", "2", settings={"scale": "zscore"})
+        by_class = evaluate(toy, [SetKernelSVM, "miles"], "2", settings={"scale": "zscore"}, grid={})
+        by_name = evaluate(toy, "set-kernel-svm,miles", "2", settings={"scale": "zscore"}, grid={})
         assert numbers(by_class) == numbers(by_name)
 
     def test_the_solver_is_the_one_asked_for(self, toy: DataSet) -> None:
-        found = evaluate(toy, "set-kernel-svm", "2", solver="highs", settings=FIXED)
+        found = evaluate(toy, "set-kernel-svm", "2", solver="highs", settings=FIXED, grid={})
         assert found.table[0].solvers == ("highs",)
-        assert evaluate(toy, "set-kernel-svm", "2", settings=FIXED).table[0].solver == "auto"
-        fallback = evaluate(toy, "set-kernel-svm", "2", solver=("native", "highs"), settings=FIXED)
+        assert evaluate(toy, "set-kernel-svm", "2", settings=FIXED, grid={}).table[0].solver == "auto"
+        fallback = evaluate(toy, "set-kernel-svm", "2", solver=("native", "highs"), settings=FIXED, grid={})
         assert fallback.table[0].solver == "native,highs"
 
     def test_seeds_make_other_splits_and_the_same_seed_the_same_numbers(self, toy: DataSet) -> None:
-        first, again, other = (evaluate(toy, "set-kernel-svm", "3", seed=s, settings=FIXED) for s in (0, 0, 1))
+        first, again, other = (evaluate(toy, "set-kernel-svm", "3", seed=s, settings=FIXED, grid={}) for s in (0, 0, 1))
         assert numbers(first) == numbers(again)
         assert [r.test for r in first.records] != [r.test for r in other.records]
 
@@ -249,7 +255,8 @@ class TestTheRest:
             *["--solver", "native,highs", "--set", "normalize=sum", "--grid", "kernel=rbf(s=median),rbf(s=0.5)"],
         ]
         assert found.command in str(found)
-        assert evaluate((toy.bags, toy.labels), "miles", "2", settings={"lam": 1.0}).command == ""
+        assert evaluate(known, "miles", "2", grid={}).command == "", "the command line has no empty grid"
+        assert evaluate((toy.bags, toy.labels), "miles", "2", settings={"lam": 1.0}, grid={}).command == ""
 
     def test_an_unknown_data_set_names_the_near_ones(self) -> None:
         with pytest.raises((UnknownNameError, MiloptError), match="musk1"):

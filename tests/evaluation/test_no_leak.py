@@ -49,7 +49,7 @@ def is_blind(task: Task, pool: Pool, runner: Runner) -> bool:
 
 
 def tasks(data: DataSet, model: str, protocol: str = "2", **keywords: object) -> tuple[Task, ...]:
-    chosen: dict[str, object] = {"grid": None, "settings": None} | keywords
+    chosen: dict[str, object] = {"grid": {}, "settings": None} | keywords
     return make_plan(data, model, parse_protocol(protocol), 0, "auto", **chosen).tasks  # type: ignore[arg-type]  # mixed
 
 

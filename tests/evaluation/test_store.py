@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def evaluated(toy: DataSet, store: Path | None, protocol: str = "3", **keywords: object) -> Evaluation:
-    chosen = {"settings": {"C": 10.0}} | keywords
+    chosen = {"settings": {"C": 10.0}, "grid": {}} | keywords
     with warnings.catch_warnings():
         warnings.simplefilter("error", MiloptWarning)
         return evaluate(toy, "set-kernel-svm", protocol, store=store, **chosen)  # type: ignore[arg-type]  # a mixed bag
@@ -74,7 +74,7 @@ def test_whatever_decides_the_outcome_makes_another_task(toy: DataSet, store: Pa
         evaluated(toy, store, "4"),
         evaluated(toy, store, seed=1),
         evaluated(toy, store, solver="highs"),
-        evaluated(toy, store, settings={"C": 10.5}),
+        evaluated(toy, store, settings={"C": 10.5}, grid={}),
         evaluated(toy, store, settings={}, grid={"C": (10.0,)}),
     ):
         assert other.resumed == 0
@@ -96,7 +96,7 @@ def test_another_version_of_milopt_does_its_own_tasks(toy: DataSet, monkeypatch:
 
 def test_an_edited_file_of_a_person_is_another_model(toy: DataSet, store: Path, own_file: Path) -> None:
     def resumed(path: Path) -> int:
-        return evaluate(toy, f"{path}:Failing", "3", settings={"C": 10.0}, store=store).resumed
+        return evaluate(toy, f"{path}:Failing", "3", settings={"C": 10.0}, grid={}, store=store).resumed
 
     assert resumed(own_file) == 0
     done = len(files(store))
@@ -113,13 +113,13 @@ def test_a_file_that_changes_while_a_run_goes_on_fails_its_tasks(toy: DataSet, o
     def edit(done: int, total: int, outcome: object) -> None:
         own_file.write_text(own_file.read_text() + "\n# edited\n")
 
-    found = evaluate(toy, f"{own_file}:Slow", "3", settings={"pause": 0.0}, progress=edit)
+    found = evaluate(toy, f"{own_file}:Slow", "3", settings={"pause": 0.0}, grid={}, progress=edit)
     assert len(found.records) == 1
     assert all("start it again" in failure.reason for failure in found.failures)
 
 
 def test_failures_are_not_kept(toy: DataSet, store: Path, own_file: Path) -> None:
-    found = evaluate(toy, f"{own_file}:Broken", "2", settings={"C": 1.0}, store=store)
+    found = evaluate(toy, f"{own_file}:Broken", "2", settings={"C": 1.0}, grid={}, store=store)
     assert len(found.failures) == 2
     assert files(store) == {}
 
@@ -155,7 +155,7 @@ def test_a_spoilt_file_is_told_and_its_task_done_again(toy: DataSet, store: Path
     text = victim.read_bytes()
     victim.write_bytes(spoilt(text))  # type: ignore[operator]  # one of the functions above
     with pytest.warns(MiloptWarning, match=f"{victim.name} does not hold the task .* is done again"):
-        found = evaluate(toy, "set-kernel-svm", "3", settings={"C": 10.0}, store=store)
+        found = evaluate(toy, "set-kernel-svm", "3", settings={"C": 10.0}, grid={}, store=store)
     assert found.resumed == 2
     assert numbers(found) == numbers(whole)
     assert evaluated(toy, store).resumed == 3
@@ -166,7 +166,7 @@ def test_the_file_of_another_task_is_not_trusted(toy: DataSet, store: Path) -> N
     first, second, _ = sorted(store.iterdir())
     first.write_bytes(second.read_bytes())
     with pytest.warns(MiloptWarning, match=first.name):
-        evaluate(toy, "set-kernel-svm", "3", settings={"C": 10.0}, store=store)
+        evaluate(toy, "set-kernel-svm", "3", settings={"C": 10.0}, grid={}, store=store)
 
 
 def test_a_folder_that_cannot_be_is_refused_before_any_task(toy: DataSet, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_folder_that_cannot_be_is_refused_before_any_task(toy: DataSet, tmp_pa
 
 def test_nothing_half_written_stays(toy: DataSet, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = evaluated(toy, None)
-    plan = make_plan(toy, "set-kernel-svm", parse_protocol("3"), 0, "auto", None, {"C": 10.0})
+    plan = make_plan(toy, "set-kernel-svm", parse_protocol("3"), 0, "auto", {}, {"C": 10.0})
 
     def full(*paths: object) -> None:
         raise OSError(28, "No space left on device")

@@ -36,7 +36,8 @@ if __name__ == "__main__":
     if {deaf}:
         signal.signal(signal.SIGINT, lambda number, frame: None)
     found = evaluate(
-        toy_data(), ["set-kernel-svm", {model!r}], "4", settings={{"C": 10.0}}, n_jobs={jobs}, store={store!r},
+        toy_data(), ["set-kernel-svm", {model!r}], "4", settings={{"C": 10.0}}, grid={{}}, n_jobs={jobs},
+        store={store!r},
         progress=lambda done, total, outcome: print(done, flush=True),
     )
     print(json.dumps({{"interrupted": found.interrupted, "code": found.exit_code, "text": str(found)}}))
@@ -93,7 +94,7 @@ class Script:
 
 
 def unbroken(model: str) -> object:
-    return numbers(evaluate(toy_data(), ["set-kernel-svm", model], "4", settings=FIXED))
+    return numbers(evaluate(toy_data(), ["set-kernel-svm", model], "4", settings=FIXED, grid={}))
 
 
 def test_one_two_and_four_workers_give_the_same_numbers(own_file: Path) -> None:
@@ -113,7 +114,9 @@ def test_a_killed_run_goes_on_without_repeating_work(script: Script) -> None:
     process.communicate()
     kept = script.records()
     assert 5 <= len(kept) < 8
-    again = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, n_jobs=2, store=script.store)
+    again = evaluate(
+        toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, grid={}, n_jobs=2, store=script.store
+    )
     assert again.resumed == len(kept)
     after = script.records()
     assert len(after) == 8
@@ -137,7 +140,7 @@ def test_ctrl_c_keeps_what_is_finished_and_nothing_else(script: Script, jobs: in
     assert told["interrupted"]
     assert told["code"] == 130
     assert f"Interrupted: {done} of 8 tasks are done" in told["text"]
-    again = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, store=script.store)
+    again = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, grid={}, store=script.store)
     assert again.resumed == done
     assert numbers(again) == unbroken(script.model)
 
@@ -153,7 +156,7 @@ def test_ctrl_c_amid_a_fit_ends_the_run_and_not_the_fit(toy: DataSet, tmp_path: 
         "            pass  # as a solver does, which ends with the best point so far\n"
         "        return super().declare(bags, y, weight)\n"
     )
-    found = evaluate(toy, f"{tmp_path}/own.py:Asked", "4", settings=FIXED, store=tmp_path / "store")
+    found = evaluate(toy, f"{tmp_path}/own.py:Asked", "4", settings=FIXED, grid={}, store=tmp_path / "store")
     assert found.interrupted
     assert len(found.records) == len(list((tmp_path / "store").iterdir())) == 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -166,7 +169,7 @@ def test_workers_leave_ctrl_c_to_the_run(script: Script) -> None:
     output, errors = process.communicate(timeout=60)
     assert errors == ""
     assert not json.loads(output.splitlines()[-1])["interrupted"]
-    kept = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, store=script.store)
+    kept = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, grid={}, store=script.store)
     assert kept.resumed == 8
     assert numbers(kept) == unbroken(script.model)
 
@@ -176,7 +179,7 @@ def test_a_worker_that_dies_fails_its_tasks_and_says_so(toy: DataSet, tmp_path: 
         "import os, signal\nfrom milopt.models import SetKernelSVM\n\n\nclass Dying(SetKernelSVM):\n"
         "    def declare(self, bags, y, weight):\n        os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    found = evaluate(toy, ["set-kernel-svm", f"{tmp_path}/dying.py:Dying"], "2", settings={"C": 1.0}, n_jobs=2)
+    found = evaluate(toy, ["set-kernel-svm", f"{tmp_path}/dying.py:Dying"], "2", settings={"C": 1.0}, grid={}, n_jobs=2)
     assert {failure.model for failure in found.failures} >= {f"{tmp_path}/dying.py:Dying"}
     assert "a worker process died" in str(found)
 
