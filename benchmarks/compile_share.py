@@ -108,9 +108,9 @@ def results() -> Iterator[tuple[object, ...]]:
     """A row for each model and data set."""
     musk1, musk2 = data_set("musk1"), data_set("musk2")
     for name, model, (bags, y), runs in (
-        ("MI-SVM step, Musk1", lambda kernel: MISVM(C=1.0, kernel=kernel), musk1, 5),
-        ("MI-SVM step, Musk2", lambda kernel: MISVM(C=1.0, kernel=kernel), musk2, 3),
-        ("MILES, Musk1", lambda kernel: MILES(lam=0.02, kernel=kernel), musk1, 5),
+        ("MI-SVM step, Musk1", lambda kernel: MISVM(C=1.0, kernel=kernel, scale="none"), musk1, 5),
+        ("MI-SVM step, Musk2", lambda kernel: MISVM(C=1.0, kernel=kernel, scale="none"), musk2, 3),
+        ("MILES, Musk1", lambda kernel: MILES(lam=0.02, kernel=kernel, scale="none"), musk1, 5),
     ):
         measure(model, bags, y)
         rounds = [measure(model, bags, y) for _ in range(runs)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,7 @@ from milopt.compilation.evaluation_form import Index, Space
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.declaration.kernels import RBF, Linear, Polynomial
 from milopt.declaration.leaves import Points
+from milopt.declaration.sparse import from_parts
 from milopt.errors import ConvexityError
 
 
@@ -93,13 +95,14 @@ class KernelSpace:
         if not points.size:
             return np.zeros((left.shape[0], right.shape[0]))
         self.touch(points)
-        others = np.unique(right.indices).astype(np.intp)
-        if 2 * others.size < self.count:
-            block = self._gathered(points, others) @ right[:, others].T
-        else:
-            # Most points occur: rows are multiplied where they lie, rather than copied.
-            block = np.vstack([rows @ right.T for rows in self._blocks])[self.place[points]]
-        return np.asarray(left[:, points] @ block)
+        # Rows of kernel values are added up where they lie, rather than gathered first.
+        placed = from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size))
+        total = np.zeros((left.shape[0], self.count))
+        for rows, (start, stop) in zip(self._blocks, pairwise(self._starts.tolist()), strict=True):
+            part = placed[:, start:stop]
+            if part.nnz:
+                total += part @ rows
+        return np.asarray(right @ total.T).T
 
     def values(self, coefficients: Vector) -> Vector:
         """f at all points, for f = sum_p a_p K(x_p, .)."""

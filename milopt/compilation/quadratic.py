@@ -89,6 +89,8 @@ class Quadratic:
     @cached_property
     def dense(self) -> Matrix:
         """P as a symmetric dense matrix."""
+        if len(self.pieces) == 1:
+            return _dense_piece(self.pieces[0])
         total = np.zeros((self.size, self.size))
         for piece in self.pieces:
             total += _dense_piece(piece)
@@ -114,6 +116,12 @@ class Quadratic:
         return total
 
 
+def _is_identity(rows: sp.csr_array) -> bool:
+    counting = np.arange(rows.shape[0] + 1)
+    same = np.array_equal(rows.indptr, counting) and np.array_equal(rows.indices, counting[:-1])
+    return same and bool((rows.data == 1.0).all())
+
+
 def _dense_piece(piece: Piece) -> Matrix:
     """R'WR: by gathering entries of W when R is a scaled selection, every column with at most one entry."""
     rows, weight = piece.rows, piece.weight
@@ -124,6 +132,8 @@ def _dense_piece(piece: Piece) -> Matrix:
             return np.diag(np.bincount(rows.indices, weights=weights, minlength=rows.shape[1]))
         return np.asarray((rows.T @ sp.diags_array(weight) @ rows).toarray())
     columns = rows.indices
+    if columns.size == rows.shape[0] == rows.shape[1] and _is_identity(rows):
+        return weight
     if np.bincount(columns, minlength=1).max() <= 1:
         chosen = np.zeros(rows.shape[1], dtype=np.intp)
         entry = np.zeros(rows.shape[1])
