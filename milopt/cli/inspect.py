@@ -15,7 +15,6 @@ from milopt.cli.progress import progress
 if TYPE_CHECKING:
     from milopt.compilation.compile_program import FormName
     from milopt.declaration.program import Program
-    from milopt.declaration.semi_infinite import SemiInfinite
 
 
 class Format(StrEnum):
@@ -39,7 +38,19 @@ class Form(StrEnum):
 def inspect(
     data: given.Data,
     model: given.Model,
-    part: Annotated[str, typer.Option(metavar="NAME", help="Which program of the model's scheme.")] = "program",
+    part: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which of the model's programs: a label, where there are more than two; master or oracle, "
+            "in column generation.",
+            show_default=False,
+        ),
+    ] = None,
+    iteration: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="After so many rounds of column generation.", show_default=False),
+    ] = None,
     view: Annotated[
         Format, typer.Option("--format", "-f", help="A summary, a file for solvers, LaTeX, or a sparsity plot.")
     ] = Format.summary,
@@ -61,6 +72,7 @@ def inspect(
 
     A program that needs witnesses is written as its first convex step, at the mean of each bag.
     """
+    from milopt.cli.parts import chosen_part
     from milopt.errors import ParameterError
 
     if view is Format.spy:
@@ -72,21 +84,18 @@ def inspect(
     estimator = given.estimator(model, settings, seed=seed)
     found = given.read_data(data, window, stride, znormalise, data_dir)
     with progress(f"declaring {model} on {found.name}"):
-        parts = programs(estimator.program(found.bags, found.labels))
-        if part not in parts:
-            there = ", ".join(f'"{name}"' for name in parts)
-            raise ParameterError(f'{model} has no part "{part}": it has {there}.')
-        text = written(parts[part], view, form.value, output)
+        name, program = chosen_part(estimator, model, found, part, iteration)
+        text = written(program, view, form.value, output)
     if as_json:
         from milopt.inspection.summary import summarise
 
-        program = parts[part]
         summary = summarise(program)
         print_json(
             {
                 "model": model,
                 "data": found.name,
-                "part": part,
+                "part": name,
+                "iteration": iteration,
                 "name": program.name,
                 "kind": program.kind,
                 "features": sorted(str(feature) for feature in program.features()),
@@ -104,13 +113,6 @@ def inspect(
         )
     elif output is None:
         typer.echo(text)
-
-
-def programs(declared: Program | SemiInfinite) -> dict[str, Program]:
-    """The programs of a model's scheme by the name of their part."""
-    from milopt.declaration.semi_infinite import SemiInfinite
-
-    return declared.parts if isinstance(declared, SemiInfinite) else {"program": declared}
 
 
 def written(program: Program, view: Format, form: FormName, output: Path | None) -> str:

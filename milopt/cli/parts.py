@@ -1,0 +1,103 @@
+"""The programs that a model solves on a data set, by the names that `milopt inspect --part` takes.
+
+For two classes there is one, the `program`; for more, one a class, called by the class's label. A semi-infinite program
+is several: the `master`, and its oracles.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from milopt.data.data_set import DataSet
+    from milopt.declaration.program import Program
+    from milopt.declaration.semi_infinite import SemiInfinite
+    from milopt.estimator import BagClassifier
+
+
+def chosen_part(
+    estimator: BagClassifier, model: str, data: DataSet, part: str | None, iteration: int | None
+) -> tuple[str, Program]:
+    """The part that was asked for, or the only sensible one, under its full name."""
+    from milopt.declaration.semi_infinite import SemiInfinite
+    from milopt.errors import ParameterError
+
+    label, inner = chosen_class(model, data, part)
+    declared = declared_for(estimator, data, label)
+    if isinstance(declared, SemiInfinite):
+        if iteration is not None:
+            generated(declared, iteration)
+    elif iteration is not None:
+        raise ParameterError(f"{model} is one program, without rounds of column generation: leave out --iteration.")
+    parts = programs(declared)
+    name = inner or next(iter(parts))
+    if name not in parts:
+        there = ", ".join(f'"{one}"' if label is None else f'"{label}:{one}"' for one in parts)
+        raise ParameterError(f'{model} has no part "{part}": it has {there}.')
+    if label is None:
+        return name, parts[name]
+    return (f"{label}:{name}" if len(parts) > 1 else label), parts[name]
+
+
+def chosen_class(model: str, data: DataSet, part: str | None) -> tuple[str | None, str | None]:
+    """The label and the part of its program that `LABEL` or `LABEL:PART` means; no label where there are two."""
+    from milopt.errors import ParameterError
+
+    labels = [str(label) for label in sorted(set(data.labels.tolist()))]
+    if len(labels) <= 2:
+        return None, part
+    for label in labels:
+        if part == label:
+            return label, None
+        if part is not None and part.startswith(f"{label}:"):
+            return label, part.removeprefix(f"{label}:")
+    there = ", ".join(f'"{label}"' for label in labels)
+    instead = "" if part is None else f', not "{part}"'
+    raise ParameterError(
+        f"{data.name} has {len(labels)} classes, and {model} solves one program for each: "
+        f"give one of them as --part, {there}{instead}."
+    )
+
+
+def declared_for(estimator: BagClassifier, data: DataSet, label: str | None) -> Program | SemiInfinite:
+    """What `fit` would solve; for several classes, the program of one against the rest."""
+    if label is None:
+        return estimator.program(data.bags, data.labels)
+    import numpy as np
+
+    from milopt.declaration.labels import as_classes
+    from milopt.estimator.class_weights import class_weights
+
+    classes, place = as_classes(data.labels)
+    # Weights by class are those of all classes, not of one and the rest.
+    weight = class_weights(estimator.class_weight, classes, place, np.ones(place.size))[place]
+    signs = place == [str(one) for one in classes.tolist()].index(label)
+    return estimator.set_params(class_weight=None).program(data.bags, signs, weight)
+
+
+def programs(declared: Program | SemiInfinite) -> dict[str, Program]:
+    """The programs of a model's scheme by the name of their part, the first one first to be looked at."""
+    from milopt.declaration.semi_infinite import SemiInfinite
+
+    return declared.parts if isinstance(declared, SemiInfinite) else {"program": declared}
+
+
+def generated(declared: SemiInfinite, rounds: int) -> None:
+    """Run rounds of column generation: the master has its rows then, and the oracles have the master's prices."""
+    import numpy as np
+
+    from milopt.errors import MiloptWarning
+    from milopt.schemes.column_generation import ColumnGeneration
+    from milopt.schemes.solve import solve
+
+    if rounds == 0:
+        return
+    result = solve(declared, scheme=ColumnGeneration(max_rounds=rounds))
+    for oracle in declared.oracles:
+        for parameter, variable in oracle.prices.items():
+            if variable.name in result.values:
+                parameter.value = np.clip(result.values[variable.name], variable.lower, variable.upper)
+    if (count := len(result.history)) < rounds:
+        message = f"Column generation ended after {count} of {rounds} rounds, {result.termination}. {result.message}"
+        warnings.warn(message.strip(), MiloptWarning, stacklevel=2)
