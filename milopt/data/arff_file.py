@@ -28,16 +28,18 @@ from milopt.data.text_file import TextFile
 
 _NAME = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s'"{]+"""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_NAME})\s+(\S.*)", re.IGNORECASE)
+_NUMBER = re.compile(r"(numeric|real|integer)\s*(\[.*\])?", re.IGNORECASE)
+"""A number, with its range where that is told."""
 _INSIDE, _OUTSIDE = re.compile(r"""[\\'"]"""), re.compile(r"""[,'"]""")
 _ESCAPES = {"n": "\n", "r": "\n", "t": "\t"}
 
 
-def read_arff(path: Path, name: str) -> DataSet:
-    """The bags of a relational file."""
-    text = TextFile(path)
+def read_arff(path: Path, name: str, labelled: bool = True) -> DataSet:
+    """The bags of a relational file; where bags need not be labelled, a class may be "?"."""
+    text = TextFile(path, comment="%")
     lines = iter(text)
     features, classes = _header(lines, text)
-    gathering, values = Gathering(text.error), bytearray()
+    gathering, values = Gathering(text.error, labelled=labelled), bytearray()
     for start, fields in _rows(lines, text):
         if len(fields) != 3:
             count = f"{len(fields)} fields" if len(fields) < 4 else "more than three fields"
@@ -45,7 +47,7 @@ def read_arff(path: Path, name: str) -> DataSet:
         bag, content, label = (one.strip() for one in fields)
         if bag in gathering:
             raise text.error(f"bag {shown(bag)} has a row above already; a bag has one row", start)
-        if classes and label not in classes:
+        if classes and label not in classes and (labelled or label not in ("", "?")):
             raise text.error(f"the class of bag {shown(bag)} is {shown(label)}, which is not declared", start)
         rows = [row for row in content.split("\n") if row and not row.isspace()]
         if not rows:
@@ -59,7 +61,9 @@ def read_arff(path: Path, name: str) -> DataSet:
     if not gathering:
         raise text.error("there is no row after @data; give one a bag")
     instances = np.frombuffer(values, dtype=np.float64).reshape(len(gathering), len(features))
-    return gathering.data_set(name, str(path), instances)
+    # Names that stand twice tell no feature from another.
+    names = tuple(features) if len(set(features)) == len(features) else None
+    return gathering.data_set(name, str(path), instances, names)
 
 
 def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[str]]:
@@ -82,7 +86,7 @@ def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[
             raise text.error(f"{shown(word)} stands before @data; write @attribute NAME TYPE")
         name, kind = match[1].strip("'\""), match[2]
         if inside is not None:
-            if kind.casefold() not in ("numeric", "real", "integer"):
+            if _NUMBER.fullmatch(kind) is None:
                 raise text.error(f"attribute {shown(name)} is {shown(kind)}; only numeric features are taken")
             features.append(name)
         else:
@@ -105,7 +109,7 @@ def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[
 def _rows(lines: Iterator[str], text: TextFile) -> Iterator[tuple[int, list[str]]]:
     """The line on which a row starts, and its fields without quotes; a quoted field may go over several lines."""
     for first in lines:
-        if first.startswith("%"):
+        if first.lstrip().startswith("%"):
             continue
         start, size = text.line, 0
         if first.lstrip().startswith("{"):

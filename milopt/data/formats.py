@@ -12,7 +12,7 @@ from milopt.data.mat_file import read_mat
 from milopt.data.npz_file import read_npz
 from milopt.data.svmlight_file import read_svmlight
 
-READERS: dict[str, Callable[[Path, str], DataSet]] = {
+READERS: dict[str, Callable[[Path, str, bool], DataSet]] = {
     ".csv.gz": read_csv,
     ".csv": read_csv,
     ".svm.gz": read_svmlight,
@@ -22,7 +22,10 @@ READERS: dict[str, Callable[[Path, str], DataSet]] = {
     ".mat": read_mat,
     ".npz": read_npz,
 }
-"""Readers of bags; where a name has several files, the first ending counts."""
+"""Readers of bags, by path, name, and whether all must have labels; of a name with several files, the first counts."""
+
+OPEN_ENDED = (".svm.gz", ".svm")
+"""Files that tell no feature beyond the last one that is not 0 somewhere."""
 
 SERIES = (".ts.gz", ".ts")
 """Files of series, which are cut into windows."""

@@ -18,30 +18,38 @@ from milopt.errors import DataError
 _SOURCE = "The frame"
 
 
-def from_frame(frame: Any, bag: str = "bag", label: str = "label") -> DataSet:
-    """The bags of a long frame, in the order in which they first appear; every other column is a feature."""
+def from_frame(frame: Any, bag: str = "bag", label: str | None = "label") -> DataSet:
+    """The bags of a long frame, in the order in which they first appear; every other column is a feature.
+
+    `label=None` is for bags without labels, which are to be predicted.
+    """
     library = type(frame).__module__.partition(".")[0]
     if library not in ("pandas", "polars") or type(frame).__name__ != "DataFrame":
         hint = "; call collect() on it first" if type(frame).__name__ == "LazyFrame" else ""
         raise DataError(f"A DataFrame of pandas or polars is needed, not {type(frame).__name__}{hint}.")
     columns = list(frame.columns)
-    for wanted in (bag, label):
+    named = (bag,) if label is None else (bag, label)
+    for wanted in named:
         if columns.count(wanted) != 1:
             raise DataError(
                 f"{_SOURCE}: {columns.count(wanted)} columns are called {shown(wanted)}; there must be one."
             )
     if bag == label:
         raise DataError(f"{_SOURCE}: bag and label are both {shown(bag)}; name two columns.")
-    features = [column for column in columns if column not in (bag, label)]
+    features = [column for column in columns if column not in named]
     if not features:
-        raise DataError(f"{_SOURCE}: there is no column besides {shown(bag)} and {shown(label)}; give features.")
+        raise DataError(f"{_SOURCE}: there is no column besides {' and '.join(map(shown, named))}; give features.")
     if len(set(features)) < len(features):
         twice = next(column for column in features if features.count(column) > 1)
         raise DataError(f"{_SOURCE}: {features.count(twice)} columns are called {shown(twice)}; there must be one.")
     instances: Floats = np.empty((len(frame), len(features)))
     for j, column in enumerate(features):
         instances[:, j] = _numbers(frame[column], column, library)
-    return long_table(_texts(frame[bag]), _texts(frame[label]), instances, "frame", _SOURCE)
+    names = _texts(frame[bag])
+    labels = [""] * len(names) if label is None else _texts(frame[label])
+    return long_table(
+        names, labels, instances, "frame", _SOURCE, features=tuple(map(str, features)), labelled=label is not None
+    )
 
 
 def _numbers(values: Any, column: object, library: str) -> Floats:

@@ -18,13 +18,20 @@ from milopt.declaration.arrays import Points, read_only
 from milopt.declaration.bags import Bags
 from milopt.errors import DataError
 
+_MISSING = ("", "?", "nan")
+"""How a label that is missing is written."""
+
 
 class Gathering:
-    """The bag of every row so far; `error(problem, line)` makes the message for a row of that line."""
+    """The bag of every row so far; `error(problem, line)` makes the message for a row of that line.
 
-    def __init__(self, error: Callable[[str, int], DataError], place: str = "line") -> None:
+    Where they need not be labelled, a label that is missing is "".
+    """
+
+    def __init__(self, error: Callable[[str, int], DataError], place: str = "line", *, labelled: bool = True) -> None:
         self._error = error
         self._place = place
+        self._labelled = labelled
         self._bag_of: dict[str, int] = {}
         self._labels: list[str] = []
         self._first: list[int] = []
@@ -39,6 +46,8 @@ class Gathering:
     def add(self, bag: str, label: str, line: int) -> None:
         """One more row, of this bag, whose label must be the one that the bag had before."""
         i = self._bag_of.get(bag)
+        if not self._labelled and label.strip().casefold() in _MISSING:
+            label = ""
         if i is None:
             i = self._new(bag.strip(), label.strip(), line)
             # As it is written, so that the next row of this bag is found at once.
@@ -49,7 +58,7 @@ class Gathering:
 
     def _new(self, bag: str, label: str, line: int) -> int:
         for what, text in (("bag's name", bag), ("label", label)):
-            if not text:
+            if not text and (self._labelled or what != "label"):
                 raise self._error(f"the {what} is empty; every row needs one", line)
             if len(text) > NAME_LENGTH:
                 raise self._error(f"the {what} {shown(text)} has more than {NAME_LENGTH} characters", line)
@@ -70,7 +79,11 @@ class Gathering:
             both = f"label {shown(label)} here and {shown(before)} in {self._place} {self._first[i]}"
             raise self._error(f"bag {shown(bag.strip())} has {both}; a bag has one label", line)
 
-    def data_set(self, name: str, source: str, instances: Points) -> DataSet:
+    def labels(self) -> npt.NDArray[Any]:
+        """One a bag."""
+        return as_label_array(self._labels)
+
+    def data_set(self, name: str, source: str, instances: Points, features: tuple[str, ...] | None = None) -> DataSet:
         """The bags of these rows; rows of one bag that lie apart are brought together."""
         bag_of: npt.NDArray[Any] = np.frombuffer(self._rows, dtype=np.int64)
         if (np.diff(bag_of) < 0).any():
@@ -82,11 +95,19 @@ class Gathering:
         for bag, i in self._bag_of.items():
             names.setdefault(i, bag.strip())
         ids = tuple(names[i] for i in range(len(self._labels)))
-        return DataSet(name, Bags(instances, offsets, name=name), as_label_array(self._labels), ids, source=source)
+        bags = Bags(instances, offsets, name=name)
+        return DataSet(name, bags, self.labels(), ids, source=source, features=features)
 
 
 def long_table(
-    names: Sequence[str], labels: Sequence[str], instances: Points, name: str, source: Path | str
+    names: Sequence[str],
+    labels: Sequence[str],
+    instances: Points,
+    name: str,
+    source: Path | str,
+    *,
+    features: tuple[str, ...] | None = None,
+    labelled: bool = True,
 ) -> DataSet:
     """The bags of rows that lie in memory; a message counts them from 0."""
     if not len(names) == len(labels) == instances.shape[0] or not names:
@@ -99,21 +120,21 @@ def long_table(
         if isinstance(instances, sp.csr_array):
             row, column = (int(entry[place]) for entry in instances.tocoo().coords)
         raise _table_error(source, f"the value of feature {column} is not a finite number", row)
-    rows = Gathering(lambda problem, row: _table_error(source, problem, row), "row")
+    rows = Gathering(lambda problem, row: _table_error(source, problem, row), "row", labelled=labelled)
     for row, (bag, label) in enumerate(zip(names, labels, strict=True)):
         rows.add(bag, label, row)
-    return rows.data_set(name, str(source), instances)
+    return rows.data_set(name, str(source), instances, features)
 
 
-def labelled(bags: Bags, labels: Sequence[str], name: str, source: Path | str) -> DataSet:
+def with_labels(bags: Bags, labels: Sequence[str], name: str, source: Path | str, *, labelled: bool = True) -> DataSet:
     """Bags that are bags already, with one label each; they are named by their numbers."""
     if len(labels) != len(bags):
         raise _table_error(source, f"there are {len(labels)} labels for {len(bags)} bags; give one a bag")
-    checks = Gathering(lambda problem, i: _table_error(source, problem, i), "row")
+    checks = Gathering(lambda problem, i: _table_error(source, problem, i), "row", labelled=labelled)
     ids = tuple(str(i) for i in range(len(bags)))
     for i, label in enumerate(labels):
         checks.add(ids[i], label, i)
-    return DataSet(name, bags, as_label_array([label.strip() for label in labels]), ids, source=str(source))
+    return DataSet(name, bags, checks.labels(), ids, source=str(source))
 
 
 def _table_error(source: Path | str, problem: str, row: int | None = None) -> DataError:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.data.data_set import DataSet
-from milopt.data.gathering import labelled, long_table
+from milopt.data.gathering import long_table, with_labels
 from milopt.data.limits import NAMES
 from milopt.data.matlab_format import BrokenFileError, Cell, Value, variables
 from milopt.data.messages import file_error, shown
@@ -29,8 +29,8 @@ _MATRICES = ("features", "instances", "x", "data")
 _WANTED = "save a cell array bags and a vector labels, or a matrix X with bag_ids and labels"
 
 
-def read_mat(path: Path, name: str) -> DataSet:
-    """The bags of a MATLAB file."""
+def read_mat(path: Path, name: str, labelled: bool = True) -> DataSet:
+    """The bags of a MATLAB file; where bags need not be labelled, a matrix with bag_ids is enough."""
     try:
         content = path.read_bytes()
         if content.startswith((b"\x89HDF", b"MATLAB 7.3")):
@@ -40,17 +40,17 @@ def read_mat(path: Path, name: str) -> DataSet:
         raise file_error(path, f"the file cannot be read ({error.strerror})") from None
     except BrokenFileError as error:
         raise file_error(path, f"the MATLAB file cannot be read ({error})") from None
-    return _File(path, name, found).data_set()
+    return _File(path, name, found, labelled).data_set()
 
 
 class _File:
     """The variables of one file, and the layout that they are in."""
 
-    def __init__(self, path: Path, name: str, found: dict[str, Value]) -> None:
+    def __init__(self, path: Path, name: str, found: dict[str, Value], labelled: bool) -> None:
         structs = [value for value in found.values() if isinstance(value, dict)]
         if len(found) == 1 and structs:
             found = structs[0]
-        self.path, self.name = path, name
+        self.path, self.name, self.labelled = path, name, labelled
         self.variables = {key.casefold().replace("_", ""): value for key, value in found.items()}
 
     def data_set(self) -> DataSet:
@@ -82,15 +82,17 @@ class _File:
             made = as_bags([self._numbers(bag, f"bag {i}") for i, bag in enumerate(bags)], name=self.name)
         except BagsError as error:
             raise self._error(str(error).rstrip(".")) from None
-        return labelled(made, texts, self.name, self.path)
+        return with_labels(made, texts, self.name, self.path, labelled=self.labelled)
 
     def _rows(self, matrix: Value) -> DataSet:
         ids, labels = self._first(_IDS), self._first(_LABELS)
-        if ids is None or labels is None:
+        if ids is None or (labels is None and self.labelled):
             missing = "bag_ids" if ids is None else "labels"
             raise self._error(f"there is a matrix of instances and no variable {missing}; {_WANTED}")
-        names, texts = self._texts(ids, "bag_ids"), self._texts(labels, "labels")
-        return long_table(names, texts, self._numbers(matrix, "the matrix"), self.name, self.path)
+        names = self._texts(ids, "bag_ids")
+        texts = [""] * len(names) if labels is None else self._texts(labels, "labels")
+        rows = self._numbers(matrix, "the matrix")
+        return long_table(names, texts, rows, self.name, self.path, labelled=self.labelled)
 
     def _toolbox(self, ident: dict[str, Value]) -> DataSet:
         """Labels are the instances' own: a bag is positive where one of its instances is."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from milopt.data.data_set import DataSet
-from milopt.data.gathering import labelled, long_table
+from milopt.data.gathering import long_table, with_labels
 from milopt.data.limits import NAME_LENGTH, NAMES, UNPACKED_VALUES
 from milopt.data.messages import file_error
 from milopt.declaration.arrays import Floats
@@ -24,22 +24,24 @@ from milopt.declaration.bags import Bags
 from milopt.errors import BagsError, MiloptError
 
 
-def read_npz(path: Path, name: str) -> DataSet:
-    """The bags of an array file."""
+def read_npz(path: Path, name: str, labelled: bool = True) -> DataSet:
+    """The bags of an array file; where bags need not be labelled, there need not be `labels`."""
     arrays = _arrays(path)
     for wanted in ("instances", "labels"):
-        if wanted not in arrays:
+        if wanted not in arrays and (labelled or wanted == "instances"):
             raise file_error(path, f'there is no array "{wanted}"; save instances, offsets and labels')
-    instances, labels = _numbers(arrays["instances"], path), _texts(arrays["labels"], "labels", path)
+    instances = _numbers(arrays["instances"], path)
+    labels = _texts(arrays["labels"], "labels", path) if "labels" in arrays else None
     if "offsets" in arrays:
         try:
             bags = Bags(instances, arrays["offsets"], name=name)
         except BagsError as error:
             raise file_error(path, str(error).rstrip(".")) from None
-        return labelled(bags, labels, name, path)
+        return with_labels(bags, [""] * len(bags) if labels is None else labels, name, path, labelled=labelled)
     if "bag" not in arrays:
         raise file_error(path, 'there is neither an array "offsets" nor an array "bag"; save one of them')
-    return long_table(_texts(arrays["bag"], "bag", path), labels, instances, name, path)
+    names = _texts(arrays["bag"], "bag", path)
+    return long_table(names, [""] * len(names) if labels is None else labels, instances, name, path, labelled=labelled)
 
 
 def _numbers(array: npt.NDArray[Any], path: Path) -> Floats:

@@ -19,10 +19,10 @@ from milopt.data.numbers import fault
 from milopt.data.text_file import TextFile
 
 
-def read_svmlight(path: Path, name: str) -> DataSet:
-    """The bags of a file of sparse rows."""
-    text = TextFile(path)
-    rows = Gathering(text.error)
+def read_svmlight(path: Path, name: str, labelled: bool = True) -> DataSet:
+    """The bags of a file of sparse rows; where bags need not be labelled, a label may be "?"."""
+    text = TextFile(path, comment="#")
+    rows = Gathering(text.error, labelled=labelled)
     values, columns, bounds = array("d"), array("i"), array("q", [0])
     for line in text:
         words = line.partition("#")[0].split()

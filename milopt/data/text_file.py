@@ -28,10 +28,14 @@ def regular(path: Path) -> Path:
 
 
 class TextFile:
-    """The lines of a UTF-8 file without their ends, empty ones left out; `line` is the number of the last, from 1."""
+    """The lines of a UTF-8 file without their ends, empty ones left out; `line` is the number of the last, from 1.
 
-    def __init__(self, path: Path) -> None:
+    Lines that start with `comment` need not be UTF-8: comments are for people, and older than UTF-8 in places.
+    """
+
+    def __init__(self, path: Path, comment: str = "") -> None:
         self.path = regular(path)
+        self._comment = comment.encode()
         self.line = 0
         self._lines = self._read()
 
@@ -79,8 +83,7 @@ class TextFile:
     def _decoded(self, raw: bytes) -> str:
         if self.line == 1:
             raw = raw.removeprefix(b"\xef\xbb\xbf")
-        # Comments are for people, and older than UTF-8 in places.
-        errors = "replace" if raw[:1] in (b"#", b"%") else "strict"
+        errors = "replace" if self._comment and raw.startswith(self._comment) else "strict"
         try:
             return raw.decode("utf-8", errors).rstrip("\r\n")
         except UnicodeDecodeError:

@@ -34,20 +34,22 @@ class LabelledSeries:
 
 @dataclass
 class _Header:
+    labelled: bool = True
     length: int | None = None
     classes: frozenset[str] = frozenset()
 
 
-def read_ts(path: Path) -> LabelledSeries:
-    """The series of a file."""
-    return _SeriesFile(path).read()
+def read_ts(path: Path, labelled: bool = True) -> LabelledSeries:
+    """The series of a file; where they need not be labelled, a label may be missing, or "?"."""
+    return _SeriesFile(path, labelled).read()
 
 
 class _SeriesFile:
     """One reading of one file."""
 
-    def __init__(self, path: Path) -> None:
-        self.text = TextFile(path)
+    def __init__(self, path: Path, labelled: bool) -> None:
+        self.labelled = labelled
+        self.text = TextFile(path, comment="#")
         # Grows in place: the numbers are never in memory twice.
         self.values = bytearray()
         self.counts: list[int] = []
@@ -56,7 +58,7 @@ class _SeriesFile:
 
     def read(self) -> LabelledSeries:
         lines = iter(self.text)
-        header = _header(lines, self.text)
+        header = _header(lines, self.text, self.labelled)
         labels: list[str] = []
         seen: set[str] = set()
         pending = 0
@@ -66,7 +68,7 @@ class _SeriesFile:
             values, label = _row(line, header, self.text)
             if label not in seen:
                 # Every series is a bag of its own: all there is to check is that its label is one.
-                Gathering(self.text.error).add("series", label, self.text.line)
+                Gathering(self.text.error, labelled=self.labelled).add("series", label, self.text.line)
                 seen.add(label)
             labels.append(label)
             self.counts.append(values.count(",") + 1)
@@ -100,8 +102,8 @@ class _SeriesFile:
         self.block.clear()
 
 
-def _header(lines: Iterator[str], text: TextFile) -> _Header:
-    header = _Header()
+def _header(lines: Iterator[str], text: TextFile, labelled: bool) -> _Header:
+    header = _Header(labelled)
     for line in lines:
         word = line.strip()
         if word.casefold() == "@data":
@@ -134,7 +136,7 @@ def _take(header: _Header, line: str, text: TextFile) -> None:
             header.length = int(length)
         case "@classlabel", _:
             given, *classes = value.split() or ["false"]
-            if given.casefold() != "true":
+            if given.casefold() != "true" and header.labelled:
                 raise text.error("the series have no class labels; give a file with @classLabel true")
             header.classes = frozenset(classes)
 
@@ -143,11 +145,13 @@ def _row(line: str, header: _Header, text: TextFile) -> tuple[str, str]:
     """The values of a series as text, as many as there should be, and its label."""
     values, colon, label = line.rpartition(":")
     label = label.strip()
-    if not colon:
+    if not header.labelled and (not colon or label == "?"):
+        values, label = (values if colon else line), ""
+    elif not colon:
         raise text.error("the line has no label; write the values, a colon, and the label")
     if ":" in values:
         raise text.error("the line has several colons; only univariate series are taken")
-    if header.classes and label not in header.classes:
+    if header.classes and label not in header.classes and (label or header.labelled):
         raise text.error(f"the label {shown(label)} is not among the classes that @classLabel names")
     count = values.count(",") + 1
     if header.length is not None and count != header.length:

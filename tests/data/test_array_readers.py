@@ -226,3 +226,12 @@ def test_what_pandas_knows_as_missing() -> None:
 def test_what_is_no_frame_of_bags(frame, message) -> None:
     with pytest.raises(DataError, match=message):
         from_frame(frame)
+
+
+def test_arrays_and_frames_without_labels(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"bag": ["a", "a", "b"], "x": [1.0, 2.0, 3.0]})
+    data = from_frame(frame, label=None)
+    assert (data.labels.tolist(), data.features) == (["", ""], ("x",))
+    for how in ({"offsets": [0, 2, 3]}, {"bag": ["a", "a", "b"]}):
+        np.savez(tmp_path / "made.npz", instances=[[1.0], [2.0], [3.0]], **how)
+        assert load_data(tmp_path / "made.npz", labelled=False).labels.tolist() == ["", ""]

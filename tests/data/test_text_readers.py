@@ -92,6 +92,66 @@ def test_a_nan_is_told_with_its_line_however_large_the_table(read) -> None:
     assert told(read, ".csv", "\n".join(lines)).startswith('made.csv, line 50004: "f2" is "x", which is no number')
 
 
+def test_features_keep_their_names_and_a_comma_in_quotes_is_part_of_one(read) -> None:
+    assert read(".csv", 'bag, "height, cm",label,weight\na,1,1,2\nb,3,0,4\n').features == ("height, cm", "weight")
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (",bag,label,f0", "column 1 has no name; write with index=False, or name it."),
+        ('bag,label,"",f0', "column 3 has no name; write with index=False, or name it."),
+        ("bag,label,x,x", 'two columns are called "x"; every feature needs a name of its own.'),
+    ],
+)
+def test_every_feature_needs_a_name_of_its_own(read, header, message) -> None:
+    assert told(read, ".csv", f"{header}\n0,1,1,2\n1,0,3,4\n") == f"made.csv, line 1: {message}"
+
+
+def test_quotes_after_a_blank_are_quotes(read) -> None:
+    assert read(".csv", 'bag,label,f0\na, "1",1\nb, "0",2\n').labels.tolist() == [1, 0]
+
+
+def test_a_table_has_no_comments_that_need_not_be_utf_8(read) -> None:
+    with pytest.raises(DataError, match=r"line 2: the line is not UTF-8"):
+        read(".csv", b"bag,label,f0\n#\xe4,1,1\n#\xf6,0,2\n")
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        (".csv", "bag,f0\na,1\na,2\nb,3\n"),
+        (".csv", "f0,bag,label\n1,a,\n2,a,?\n3,b, \n"),
+        (".svm", "? qid:0 1:1\n? qid:0 1:2\n? qid:1 1:3\n"),
+        (".ts", "@classLabel false\n@data\n1,2,4\n3,2,2\n"),
+        (".ts", "@classLabel true 0 1\n@data\n1,2,4:?\n3,2,2:?\n"),
+    ],
+)
+def test_labels_may_be_missing_where_that_is_said(read, ending, text) -> None:
+    assert read(ending, text, labelled=False, window=2).labels.tolist() == ["", ""]
+    with pytest.raises(DataError):
+        read(ending, text, window=2)
+
+
+def test_a_bag_is_labelled_or_not(read) -> None:
+    said = told(read, ".csv", "bag,label,f0\na,1,1\na,,2\n", labelled=False)
+    assert said == 'made.csv, line 3: bag "a" has label "" here and "1" in line 2; a bag has one label.'
+
+
+def test_features_are_arranged_by_their_names(read) -> None:
+    data = read(".csv", "bag,label,weight,height\na,1,1,2\nb,0,3,4\n")
+    arranged = data.arranged(["height", "weight"])
+    assert arranged.bags.instances.tolist() == [[2, 1], [4, 3]]
+    assert arranged.features == ("height", "weight")
+    assert data.arranged(None) is data.arranged(["f0", "f1"]) is data
+    with pytest.raises(DataError, match=r'no feature "age", .* it has "weight", "height"'):
+        data.arranged(["height", "age"])
+    with pytest.raises(DataError, match=r'a feature "weight", .* leave it out'):
+        data.arranged(["height"])
+    numbered = read(".csv", "bag,label,f1,f0\na,1,1,2\nb,0,3,4\n")
+    assert numbered.arranged(["f0", "f1"]).bags.instances.tolist() == [[2, 1], [4, 3]]
+
+
 def test_empty_lines_count_and_do_not_matter(read) -> None:
     assert told(read, ".csv", "bag,label,f0\n\n\na,1,1\n\na,1,inf\n").startswith("made.csv, line 6: ")
 
@@ -232,6 +292,13 @@ def test_a_relational_file(read, ending) -> None:
 )
 def test_a_relational_row_that_is_none(read, row, message) -> None:
     assert f"made.arff, line 18: {message}" in told(read, ".arff", RELATIONAL + row + "\n")
+
+
+def test_ranges_of_features_and_comments_among_rows_are_passed_over(read) -> None:
+    head = "@relation r\n@attribute id {a,b}\n@attribute bag relational\n@attribute x real [0,1]\n@end bag\n"
+    data = read(".arff", head + '@attribute class {0,1}\n@data\n  % said\na,"1",1\n % more\nb,"2",0\n')
+    assert data.bags.instances.tolist() == [[1], [2]]
+    assert data.features == ("x",)
 
 
 def test_a_nominal_feature_is_refused(read) -> None:
