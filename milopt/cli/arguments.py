@@ -116,13 +116,22 @@ Znormalise = Annotated[
 ]
 
 
-def read_data(source: str, window: str, stride: int, znormalise: bool, data_dir: Path | None) -> DataSet:
-    """The data set that a command's arguments name."""
+def read_data(
+    source: str, window: str, stride: int, znormalise: bool, data_dir: Path | None, *, labelled: bool = True
+) -> DataSet:
+    """The data set that a command's arguments name; `labelled=False` where labels may be missing."""
     from milopt.cli.progress import progress
     from milopt.data import load_data
 
     with progress(f"reading {source}"):
-        return load_data(source, window=_length(window), stride=stride, znormalise=znormalise, data_dir=data_dir)
+        return load_data(
+            source,
+            window=_length(window),
+            stride=stride,
+            znormalise=znormalise,
+            data_dir=data_dir,
+            labelled=labelled,
+        )
 
 
 def reading_words(window: str, stride: int, znormalise: bool, data_dir: Path | None) -> str:

@@ -44,6 +44,8 @@ def fit(
     as_json: given.Json = False,
 ) -> None:
     """Fit a model: status, objective, certificate, seconds, accuracy; and a file to predict with."""
+    import numpy as np
+
     from milopt.solving.options import Options
 
     asked = Options(time_limit=time_limit, tolerance=tolerance, threads=threads)
@@ -52,6 +54,9 @@ def fit(
     found = given.read_data(data, window, stride, znormalise, data_dir)
     with progress(f"fitting {model} to {found.name}"):
         estimator.fit(found.bags, found.labels)
+    if found.features is not None:
+        # Bags carry no names; scikit-learn keeps them so, and `predict` finds the features by them.
+        vars(estimator)["feature_names_in_"] = np.array(found.features, dtype=object)
     if save is not None:
         estimator.save(save)
     report = estimator.report()

@@ -59,6 +59,12 @@ def predict(
         Part | None,
         typer.Option(help="Of data with an official split; the test part by default.", show_default=False),
     ] = None,
+    own: Annotated[
+        str | None,
+        typer.Option(
+            "--model", "-m", metavar="NAME", help="The class, path/file.py:Class, where the model is one of your own."
+        ),
+    ] = None,
     window: _Window = None,
     stride: _Stride = None,
     znormalise: _Znormalise = None,
@@ -67,9 +73,10 @@ def predict(
 ) -> None:
     """Label bags with a fitted model: CSV with the bag, its predicted label and its score."""
     from milopt.estimator import load_model
+    from milopt.model_registry import get_model
 
     with progress(f"reading {file}"):
-        model = load_model(file)
+        model = load_model(file, None if own is None else get_model(own))
     found = _chosen(_read(model, data, (window, stride, znormalise), data_dir), part)
     with progress(f"predicting {len(found.bags)} bags"):
         rows = _instance_rows(model, found) if instances else _bag_rows(model, found)
@@ -83,7 +90,11 @@ def predict(
 def _read(
     model: BagClassifier, data: str, asked: tuple[str | None, int | None, bool | None], data_dir: Path | None
 ) -> DataSet:
-    """The data; series are cut as those were that the model was fitted on, and asking otherwise is a mistake."""
+    """The data, labelled or not, with the features of the model.
+
+    Series are cut as those were that it was fitted on, and asking otherwise is a mistake.
+    """
+    from milopt.data.formats import OPEN_ENDED, ending
     from milopt.data.windows import Cut, Windows
     from milopt.errors import ParameterError
 
@@ -96,13 +107,16 @@ def _read(
         stride or usual.stride,
         usual.znormalise if znormalise is None else znormalise,
         data_dir,
+        labelled=False,
     )
     if kept and isinstance(found.bags, Windows) and found.bags.cut != kept:
         raise ParameterError(
             f"The model was fitted on {kept}, but these are {found.bags.cut}: leave --window, --stride and "
             "--znormalise away."
         )
-    return found
+    names = getattr(model, "feature_names_in_", None)
+    found = found.arranged(None if names is None else names.tolist())
+    return found.padded(model.n_features_in_) if ending(found.source) in OPEN_ENDED else found
 
 
 def _chosen(data: DataSet, part: Part | None) -> DataSet:

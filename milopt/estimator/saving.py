@@ -131,7 +131,7 @@ def _class(file: Path, name: object, class_name: str, given: type[BagClassifier]
     if name is None:
         raise ModelFileError(
             f"{file} holds a {class_name}, which is not a registered model: give its class, as "
-            f"load_model({str(file)!r}, model={class_name})."
+            f"load_model({str(file)!r}, model={class_name}), or milopt predict --model path/file.py:{class_name}."
         )
     if not isinstance(name, str) or name not in registry.model_names():
         known = ", ".join(registry.model_names())

@@ -83,3 +83,52 @@ def test_series_are_cut_as_those_were_that_the_model_was_fitted_on(run, tmp_path
         outcome = run("predict", file, "italypowerdemand", *contradiction)
         assert outcome.code == 2
         assert "windows of 12 samples, stride 4, z-normalised" in outcome.sentence()
+
+
+def labels(outcome) -> list[str]:
+    assert outcome.code == 0, outcome.err
+    return [row["predicted"] for row in csv.DictReader(io.StringIO(outcome.out))]
+
+
+def test_features_are_found_by_their_names(run, tmp_path: Path) -> None:
+    straight, turned, other = (tmp_path / f"{name}.csv" for name in ("straight", "turned", "other"))
+    rows = [(bag, bag % 2, 9.0 * (bag % 2), 5.0 + bag / 10) for bag in range(8)]
+    straight.write_text("bag,label,height,weight\n" + "".join(f"{b},{y},{h},{w}\n" for b, y, h, w in rows))
+    turned.write_text("bag,label,weight,height\n" + "".join(f"{b},{y},{w},{h}\n" for b, y, h, w in rows))
+    other.write_text("bag,label,weight,size\n" + "".join(f"{b},{y},{w},{h}\n" for b, y, h, w in rows))
+    model = tmp_path / "named.milopt"
+    assert run("fit", straight, "-m", "set-kernel-svm", "--set", "C=100", "--save", model).code == 0
+    assert milopt.load_model(model).feature_names_in_.tolist() == ["height", "weight"]
+    assert labels(run("predict", model, turned)) == labels(run("predict", model, straight)) == [*"01010101"]
+    outcome = run("predict", model, other)
+    assert outcome.code == 2
+    assert '"height"' in outcome.sentence()
+
+
+def test_bags_need_no_labels(run, saved: Path, small_csv: Path, tmp_path: Path) -> None:
+    known = labels(run("predict", saved, small_csv))
+    cells = [line.split(",") for line in small_csv.read_text().splitlines()]
+    bare, empty = tmp_path / "bare.csv", tmp_path / "empty.csv"
+    bare.write_text("".join(f"{bag},{a},{b}\n" for bag, _, a, b in cells))
+    empty.write_text("bag,label,f0,f1\n" + "".join(f"{bag},,{a},{b}\n" for bag, _, a, b in cells[1:]))
+    assert labels(run("predict", saved, bare)) == labels(run("predict", saved, empty)) == known
+    assert run("fit", bare, "-m", "mi-svm").code == 2
+
+
+def test_sparse_rows_may_end_before_the_models_features_do(run, tmp_path: Path) -> None:
+    file, new, model = tmp_path / "all.svm", tmp_path / "new.svm", tmp_path / "sparse.milopt"
+    file.write_text("".join(f"{bag % 2} qid:{bag} 1:{bag % 2 + 0.5} 4:{1 + bag}\n" for bag in range(6)))
+    new.write_text("1 qid:0 1:1.5\n0 qid:1 1:0.5\n")
+    assert run("fit", file, "-m", "set-kernel-svm", "--save", model).code == 0
+    assert len(labels(run("predict", model, new))) == 2
+    new.write_text("1 qid:0 5:1.5\n0 qid:1 1:0.5\n")
+    assert run("predict", model, new).code == 2
+
+
+def test_a_model_of_ones_own_file_is_given_again(run, own_models: Path, small_csv: Path, tmp_path: Path) -> None:
+    model, name = tmp_path / "own.milopt", f"{own_models}:Ball"
+    assert run("fit", small_csv, "-m", name, "--save", model).code == 0
+    assert len(labels(run("predict", model, small_csv, "--model", name))) == 8
+    outcome = run("predict", model, small_csv)
+    assert outcome.code == 2
+    assert "milopt predict --model path/file.py:Ball" in outcome.sentence()
