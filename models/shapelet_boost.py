@@ -10,6 +10,7 @@ free bias b adds y'd = 0 to the master; the two-sided class has -h beside every 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,7 +25,7 @@ from milopt.declaration.leaves import Points, Variable
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
 from milopt.declaration.similarity import signed_similarity, similarity
 from milopt.declaration.sliding import sliding, window_samples
-from milopt.errors import ParameterError
+from milopt.errors import MiloptWarning
 
 
 class ShapeletBoost(BagClassifier):
@@ -56,15 +57,18 @@ class ShapeletBoost(BagClassifier):
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> SemiInfinite:
         """The program of the module."""
+        nu = share("nu", self.nu)
+        if self.bias:
+            nu = balanceable(nu, y, weight)
         master = Program("soft margin")
-        d = master.variable("d", len(bags), lower=0, upper=weight / (share("nu", self.nu) * weight.sum()))
+        d = master.variable("d", len(bags), lower=0, upper=weight / (nu * weight.sum()))
         gamma = master.variable("gamma")
         master.minimize(gamma)
         master.subject_to(d.sum() == 1, name="simplex")
         start = weight / weight.sum()
         if self.bias:
             master.subject_to(y @ d == 0, name="balance")
-            start = balanced(y, weight, self.nu)
+            start = weight / np.where(y > 0, 2 * weight[y > 0].sum(), 2 * weight[y < 0].sum())
         edge = master.family("edge", lambda h: (y * h) @ d <= gamma)
         lengths = self.window if isinstance(self.window, Sequence) else (self.window,)
         patterns = [self._patterns(length, bags) for length in lengths]
@@ -136,16 +140,14 @@ class Patterns:
             yield self.kernel(self.training.instances, self.atoms[[z]])[:, 0]
 
 
-def balanced(y: Signs, weight: Weights, nu: float) -> Floats:
-    """Bag weights of which each class has half; refused where the master's bounds leave no room for that."""
-    positives, negatives = weight[y > 0].sum(), weight[y < 0].sum()
-    smaller = min(positives, negatives) / (positives + negatives)
-    if 2 * smaller < nu:
-        raise ParameterError(
-            f"With a bias, nu is at most twice the smaller class's share, {2 * smaller:.4g} here, not {nu:g}: "
-            "lower nu, balance the classes by class_weight, or give bias=False."
-        )
-    return np.asarray(weight / np.where(y > 0, 2 * positives, 2 * negatives))
+def balanceable(nu: float, y: Signs, weight: Weights) -> float:
+    """nu, or the most for which both classes can carry half of d: twice the smaller one's share of the weight."""
+    most = 2 * min(float(weight[y > 0].sum()), float(weight[y < 0].sum())) / float(weight.sum())
+    if nu <= most:
+        return nu
+    message = f"With a bias, nu is at most twice the smaller class's share: {most:.4g} is taken instead of {nu:g}."
+    warnings.warn(f"{message} Balance the classes by class_weight, or give bias=False.", MiloptWarning, stacklevel=2)
+    return most
 
 
 def signed(values: Floats) -> Floats:
