@@ -37,8 +37,13 @@ def complete_model(incomplete: str) -> list[str]:
 def complete_data(incomplete: str) -> list[str]:
     """Known data sets whose name begins so, and files."""
     from milopt.data import known
+    from milopt.errors import MiloptError
 
-    names = [one.name for one in known() if one.name.startswith(incomplete)]
+    try:
+        names = [one.name for one in known() if one.name.startswith(incomplete)]
+    except MiloptError:
+        # MILOPT_DATA names no folder: the command says so, a half-typed line is no place for it.
+        names = []
     folder = Path(incomplete).parent
     try:
         files = [str(path) + ("/" if path.is_dir() else "") for path in folder.iterdir()]

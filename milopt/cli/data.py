@@ -53,7 +53,7 @@ def data(
         for row in rows
         if not row["reason"]
     ]
-    print_table(heads, cells, right=counts)
+    print_table(heads, cells, right=counts, spare=("where", "licence"))
     for folder in sorted({row["source"] for row in rows} - {"embedded"}):
         typer.echo(f"folder: {folder}")
     for row in rows:

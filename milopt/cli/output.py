@@ -7,12 +7,14 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import typer
 
 PIPE_WIDTH = 120
 """Columns of a page that is not a terminal, unless COLUMNS says otherwise."""
+LONG_WORD = 24
+"""A word longer than this may go on in the next line."""
 
 
 def print_json(data: Mapping[str, object]) -> None:
@@ -43,30 +45,60 @@ def page_width() -> int:
 
 
 def print_table(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = (), indent: int = 0
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[str] = (),
+    indent: int = 0,
+    spare: Sequence[str] = (),
 ) -> None:
-    """A table without lines: headings, and texts taken as they stand; columns named in `right` hold numbers."""
+    """A table without lines: headings, and texts taken as they stand; columns named in `right` hold numbers.
+
+    Those in `spare` are left out, the last one first, while the page is too narrow for whole words.
+    """
     from rich.console import Console
-    from rich.measure import Measurement
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
+    cells = {head: [row[k] for row in rows] for k, head in enumerate(heads)}
+    whole = {heads[0], *right}
+    widths = _column_widths(cells, whole, page_width() - indent, list(spare))
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False, show_header=any(heads))
-    for number, head in enumerate(heads):
-        # Names and numbers stay in one piece; only what is words may go on in the next line.
-        whole = number == 0 or head in right
+    for head, width in widths.items():
         made.add_column(
-            head, justify="right" if head in right else "left", overflow="fold", no_wrap=whole, min_width=len(head)
+            head, justify="right" if head in right else "left", overflow="fold", no_wrap=head in whole, width=width
         )
     for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
-    page = Console(width=page_width(), highlight=False, emoji=False)
+        made.add_row(*(Text(cell) for head, cell in zip(heads, row, strict=True) if head in widths))
     # On a page that is too narrow the terminal breaks lines; Rich would leave columns out.
-    least = Measurement.get(page, page.options.update(width=10**4), made).minimum
-    page.width = max(page.width, indent + least)
+    page = Console(width=indent + sum(widths.values()) + 2 * len(widths), highlight=False, emoji=False)
     with page.capture() as captured:
         page.print(Padding(made, (0, 0, 0, indent)))
     # Rich fills lines with blanks to their end, which nobody wants in a file.
     for line in captured.get().splitlines():
         typer.echo(line.rstrip())
+
+
+def _column_widths(
+    cells: Mapping[str, Sequence[str]], whole: Collection[str], page: int, spare: list[str]
+) -> dict[str, int]:
+    """The columns that are shown, by heading, and their widths.
+
+    Names and numbers stay in one piece; only what is words goes on in the next line, between two of them.
+    """
+    from rich.cells import cell_len
+
+    wanted = {head: max(map(cell_len, [head, *column])) for head, column in cells.items()}
+    widths = dict(wanted)
+    for head in cells.keys() - set(whole):
+        longest = max((cell_len(word) for cell in cells[head] for word in cell.split()), default=0)
+        widths[head] = max(cell_len(head), min(longest, LONG_WORD))
+    while spare and sum(widths.values()) + 2 * (len(widths) - 1) > page:
+        del widths[spare.pop()]
+    room = max(0, page - sum(widths.values()) - 2 * (len(widths) - 1))
+    # What lacks little first: it gets by with one line then.
+    for head in sorted(widths, key=lambda head: wanted[head] - widths[head]):
+        more = min(room, wanted[head] - widths[head])
+        widths[head] += more
+        room -= more
+    return widths

@@ -38,6 +38,12 @@ def test_the_shell_gets_names(words: str, expected: set[str]) -> None:
     assert set(done.stdout.split()) == expected
 
 
+def test_a_data_folder_that_is_not_there_completes_nothing(small_csv, monkeypatch) -> None:
+    monkeypatch.setenv("MILOPT_DATA", "/nonexist")
+    assert complete_data("musk") == []
+    assert complete_data(str(small_csv)[:-3]) == [str(small_csv)]
+
+
 def test_names_of_families_and_of_any_case() -> None:
     assert "cvxpy:SCS" in complete_solver("cvxpy:s")
     assert complete_model("MI-") == ["mi-svm"]

@@ -80,10 +80,19 @@ def test_a_folder_is_listed_too_and_what_cannot_be_read_is_told(run, small_csv: 
     assert run("fit", "small", "--data-dir", small_csv.parent, "-m", "set-kernel-svm").code == 0
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("command", ["solvers", "models", "data"])
 def test_tables_fit_the_page(run, monkeypatch, command: str, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     lines = run(command).out.splitlines()
     assert max(map(len, lines)) <= width
     assert lines == [line.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize("width", [40, 60, 66, 80])
+@pytest.mark.parametrize("command", ["solvers", "models", "data"])
+def test_words_stay_whole_on_a_narrow_page(run, monkeypatch, command: str, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    whole = set(run(command).out.split())
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert set(run(command).out.split()) <= whole
