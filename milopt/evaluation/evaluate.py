@@ -46,7 +46,8 @@ def evaluate(
     data_set = as_data_set(data)
     plan = make_plan(data_set, models, parse_protocol(protocol), seed, solver, grid, settings)
     runner = _runner(n_jobs, dask)
-    run = Run(plan, Store(store) if store is not None else None, progress)
+    kept = Store(store) if store is not None else None
+    run = Run(plan, kept, progress)
     run.through(runner, as_pool(data_set))
     expected = len(plan.tasks) // len(plan.models)
     return Evaluation(
@@ -57,9 +58,10 @@ def evaluate(
         table=[Row.of(m, plan.solver_text, str(plan.protocol), run.records(m), expected) for m in plan.models],
         records=tuple(record for model in plan.models for record in run.records(model)),
         failures=run.failures,
-        command=plan.command(data),
+        command=plan.command(data, store),
         interrupted=run.interrupted,
         resumed=run.resumed,
+        store=str(kept.folder) if kept is not None else "",
         seconds=perf_counter() - began,
         version=milopt.__version__,
     )

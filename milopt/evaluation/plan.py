@@ -26,6 +26,9 @@ from milopt.model_registry.settings import check_field
 from milopt.solving import registry
 from milopt.solving.names import quoted
 
+STORE = "milopt-results"
+"""The folder in which the command line keeps finished tasks unless told otherwise."""
+
 Grid = Mapping[str, Sequence[object]]
 Settings = Mapping[str, object]
 
@@ -52,7 +55,7 @@ class Plan:
         """The solver, or several in order, as the command line writes them."""
         return self.solver if isinstance(self.solver, str) else ",".join(self.solver)
 
-    def command(self, given: object) -> str:
+    def command(self, given: object, store: str | os.PathLike[str] | None = None) -> str:
         """The command line of the same evaluation of `given` data; empty where Python alone can say what it is."""
         source = self._source(given)
         if source is None or not self._is_plain:
@@ -65,6 +68,8 @@ class Plan:
             words += ["--set", item]
         for item in self.grid or ():
             words += ["--grid", item]
+        if store is not None and os.fspath(store) != STORE:
+            words += ["--store", os.fspath(store)]
         return shlex.join(words)
 
     @property
@@ -128,7 +133,7 @@ def _tasks(
     seed: int,
     splits: Sequence[Split],
 ) -> list[Task]:
-    model, origin = portable_name(name), origin_of(name)
+    model, origin, versions = portable_name(name), origin_of(name), _versions(solver)
     return [
         Task(
             data=digest,
@@ -143,9 +148,18 @@ def _tasks(
             seed=seed,
             train=tuple(split.train.tolist()),
             test=tuple(split.test.tolist()),
+            solvers=versions,
         )
         for split in splits
     ]
+
+
+def _versions(solver: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The solvers that may run, with their versions: of all that are installed where the choice is left open."""
+    names = (solver,) if isinstance(solver, str) else solver
+    open_to = registry.plain_solvers() if "auto" in names else []
+    found = [*(registry.get(name) for name in names if name != "auto"), *open_to]
+    return tuple(f"{one.name} {one.availability().version}" for one in found)
 
 
 def _names(models: str | type | Sequence[str | type]) -> tuple[str, ...]:

@@ -100,8 +100,9 @@ class Protocol:
         return [Split(repeat, fold, train, test) for fold, (train, test) in enumerate(parts)]
 
 
-def parse_protocol(text: str) -> Protocol:
-    """The protocol that a text stands for."""
+def parse_protocol(text: str | int) -> Protocol:
+    """The protocol that a text, or a number of folds, stands for."""
+    text = str(text)
     bare = re.sub(r"\s+", "", text.casefold())
     if bare == "train/test":
         return Protocol(1)

@@ -101,7 +101,7 @@ class Record:
         values["test"], values["predicted"] = tuple(plain["test"]), tuple(plain["predicted"])
         values["scores"] = tuple(tuple(one) if isinstance(one, list) else one for one in plain["scores"])
         record = cls(**values)
-        if not 0.0 <= record.accuracy <= 1.0 or not record.settings == record.candidates[record.chosen].settings:
+        if not 0.0 <= record.accuracy <= 1.0 or not 0 <= record.chosen < len(record.candidates):
             raise ValueError("out of range")
         return record
 

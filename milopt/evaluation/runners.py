@@ -5,6 +5,8 @@ The record of a task is the same from all of them, but for its seconds, process 
 
 from __future__ import annotations
 
+import re
+import socket
 import traceback
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -28,6 +30,7 @@ Runner: TypeAlias = Callable[[Sequence[Task], Pool], Outcomes]
 RETRIES = 3
 PATIENCE = 10.0
 """Seconds in which a scheduler must answer."""
+_ADDRESS = re.compile(r"(?:(?P<scheme>tcp|tls|ws|wss|ucx|inproc)://)?(?P<host>[^/\s]+):(?P<port>\d+)|inproc://\S+")
 
 
 def attempt(place: int, task: Task, pool: Pool) -> tuple[int, Outcome]:
@@ -60,7 +63,9 @@ def on_workers(n_jobs: int) -> Runner:
 
         left = dict(enumerate(tasks))
         with parallel_config("loky", inner_max_num_threads=1):
-            parallel = Parallel(n_jobs, batch_size=1, return_as="generator_unordered", initializer=undisturbed)
+            # No more than have something to do; loky would start them all.
+            workers = n_jobs if n_jobs == -1 else min(n_jobs, len(tasks))
+            parallel = Parallel(workers, batch_size=1, return_as="generator_unordered", initializer=undisturbed)
             outcomes = parallel(delayed(attempt)(place, task, pool) for place, task in enumerate(tasks))
         try:
             for place, outcome in outcomes:
@@ -86,6 +91,7 @@ def on_dask(address: str) -> Runner:
         raise MissingSolverError(
             "A Dask cluster needs the package distributed, which is not installed: run `pip install 'milopt[dask]'`."
         ) from None
+    _check_address(address)
 
     def runner(tasks: Sequence[Task], pool: Pool) -> Outcomes:
         client = _client(distributed, address)
@@ -116,10 +122,26 @@ def _client(distributed: Any, address: str) -> Any:
     try:
         return distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise ParameterError(
-            f"No Dask scheduler answers at {address} ({type(error).__name__}): give the address that it printed, "
-            "such as tcp://127.0.0.1:8786."
-        ) from error
+        raise _silence(address, type(error).__name__) from error
+
+
+def _check_address(address: str) -> None:
+    """Say so if there is nobody; a client would try again and again, and complain to the log."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        raise _silence(address, "it is no address")
+    if found["scheme"] in (None, "tcp", "tls"):
+        try:
+            socket.create_connection((found["host"].strip("[]"), int(found["port"])), PATIENCE).close()
+        except (OSError, OverflowError) as error:
+            raise _silence(address, type(error).__name__) from error
+
+
+def _silence(address: str, why: str) -> ParameterError:
+    return ParameterError(
+        f"No Dask scheduler answers at {address} ({why}): give the address that it printed, "
+        "such as tcp://127.0.0.1:8786."
+    )
 
 
 def _pool(instances: Any, offsets: Any, labels: np.ndarray[Any, Any]) -> Pool:

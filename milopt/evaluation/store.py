@@ -25,10 +25,12 @@ class Store:
         self.folder = Path(folder).expanduser()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            # Tried rather than asked: permissions do not tell of a full disk, or of a folder that is none.
+            with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".", suffix=".part") as file:
+                file.write(b" " * 1024)
+                file.flush()
         except OSError as error:
-            raise ParameterError(f"The results cannot be kept in {self.folder}: {error.strerror}.") from error
-        if not os.access(self.folder, os.W_OK):
-            raise ParameterError(f"The results cannot be kept in {self.folder}: it is not writeable.")
+            raise self._refused(error) from error
 
     def get(self, task: Task) -> Record | None:
         """The record of a task that was finished before."""
@@ -51,15 +53,21 @@ class Store:
         """Write the record of a finished task."""
         plain = record.as_dict()
         held = {"task": task.content, "record": plain, "sha256": _checksum(task.content, plain)}
-        handle, beside = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".part")
         try:
-            with open(handle, "w", encoding="utf-8") as file:
-                json.dump(held, file, indent=1, allow_nan=False)
-            os.replace(beside, self._file(task))
-        except BaseException:
-            # Ctrl-C too: nothing half-written stays behind.
-            Path(beside).unlink(missing_ok=True)
-            raise
+            handle, beside = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".part")
+            try:
+                with open(handle, "w", encoding="utf-8") as file:
+                    json.dump(held, file, indent=1, allow_nan=False)
+                os.replace(beside, self._file(task))
+            except BaseException:
+                # Ctrl-C too: nothing half-written stays behind.
+                Path(beside).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: OSError) -> ParameterError:
+        return ParameterError(f"The results cannot be kept in {self.folder}: {error.strerror}.")
 
     def _file(self, task: Task) -> Path:
         return self.folder / f"{task.key}.json"

@@ -76,6 +76,8 @@ class Evaluation:
     interrupted: bool
     resumed: int
     """How many of the tasks were finished in an earlier run."""
+    store: str
+    """The folder that keeps the tasks; empty where nothing is kept."""
     seconds: float
     """From start to end of this run."""
     version: str
@@ -90,9 +92,10 @@ class Evaluation:
         return 0 if all(record.fits[-1].certified for record in self.records) else 3
 
     def as_dict(self) -> dict[str, Plain]:
-        """Everything as plain JSON data."""
+        """Everything as plain JSON data, but for where it is kept."""
         plain = as_plain(self)
         assert isinstance(plain, dict)
+        del plain["store"]
         return plain
 
     def __str__(self) -> str:
@@ -105,10 +108,13 @@ class Evaluation:
         for over in spread:
             lines.append(f"Accuracy is the mean and its standard error over {over}.")
         lines += _left_out(self.records)
-        lines += [str(failure) for failure in self.failures]
+        lines += _told(self.failures)
+        done, total = sum(row.tasks for row in self.table), sum(row.expected for row in self.table)
+        if self.resumed:
+            lines.append(f"{self.resumed} of {total} tasks from an earlier run ({self.store})")
         if self.interrupted:
-            done, total = sum(row.tasks for row in self.table), sum(row.expected for row in self.table)
-            lines.append(f"Interrupted: {done} of {total} tasks are done; the same call with the same store goes on.")
+            on = "; the same call with the same store goes on" if self.store else ""
+            lines.append(f"Interrupted: {done} of {total} tasks are done{on}.")
         if self.command:
             lines.append(f"The same table: {self.command}")
         return "\n".join(lines)
@@ -127,6 +133,14 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{row.uncertified} of {row.fits}",
         f"{row.seconds:.1f}",
     )
+
+
+def _told(failures: Sequence[Failure]) -> list[str]:
+    """Each failure, those of one model and one reason as one."""
+    alike: dict[tuple[str, str], list[Failure]] = {}
+    for one in failures:
+        alike.setdefault((one.model, one.reason), []).append(one)
+    return [str(same[0]) + (f" So did {len(same) - 1} more." if len(same) > 1 else "") for same in alike.values()]
 
 
 def _left_out(records: Sequence[Record]) -> list[str]:

@@ -51,14 +51,16 @@ class Task:
     seed: int
     train: tuple[int, ...]
     test: tuple[int, ...]
+    solvers: tuple[str, ...] = ()
+    """Those that may run, with their versions."""
     version: str = milopt.__version__
 
     @property
     def content(self) -> dict[str, Any]:
         """What identifies the task: all of it but the place of a person's file, with the bags as a digest."""
         parts = hashlib.sha256(json.dumps([self.train, self.test]).encode()).hexdigest()
-        kept = ("data", "origin", "solver", "settings", "grid", "division", "repeat", "fold", "seed", "version")
-        plain = {name: getattr(self, name) for name in kept} | {"split": parts}
+        apart = ("model", "train", "test")
+        plain = {name: value for name, value in vars(self).items() if name not in apart} | {"split": parts}
         return cast(dict[str, Any], json.loads(json.dumps(plain)))
 
     @property

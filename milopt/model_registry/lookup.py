@@ -65,19 +65,26 @@ def portable_name(name: str) -> str:
 
 
 def origin_of(name: str) -> str:
-    """Which code a name stands for: the package and its version, or the digest of a person's own file."""
+    """Which code a name stands for: its package with the version, and the digest of the file that it is written in."""
     if _is_file(name):
         path, _, within = name.rpartition(":")
         return f"{within} of a file with sha256 {sha256(Path(path).expanduser().read_bytes()).hexdigest()}"
     entries = [entry for entry in _registered().values() if entry.name == name]
     ours = any(entry.value.startswith(f"{registry.MODELS}.") for entry in entries)
+    package = f"milopt {milopt.__version__}"
     if entries and not ours and entries[0].dist is not None:
-        return f"{name} of {entries[0].dist.name} {entries[0].dist.version}"
-    return f"{name} of milopt {milopt.__version__}"
+        package = f"{entries[0].dist.name} {entries[0].dist.version}"
+    return f"{name} of {package}{_digest(get_model(name))}"
 
 
 def _is_file(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
+
+
+def _digest(cls: type) -> str:
+    """Of the source of a class, in words: a version does not change with every edit."""
+    file = inspect.getsourcefile(cls)
+    return f", a file with sha256 {sha256(Path(file).read_bytes()).hexdigest()}" if file is not None else ""
 
 
 def _registered() -> Mapping[str, EntryPoint]:

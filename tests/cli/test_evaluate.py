@@ -34,6 +34,7 @@ def test_a_store_is_gone_on_with(run, small_csv: Path, tmp_path: Path) -> None:
     first = run(*command, "--json").json("evaluate")
     second = run(*command, "--json").json("evaluate")
     assert (first["resumed"], second["resumed"]) == (0, 2)
+    assert second["command"].endswith(f"--store {tmp_path / 's'}")
     assert first["table"][0]["accuracy"] == second["table"][0]["accuracy"]
 
 
@@ -44,6 +45,12 @@ def test_the_command_that_it_prints_gives_the_same_table(run, small_csv: Path) -
     again = run(*shlex.split(command))
     assert again.out.split("seconds")[0] == shown.out.split("seconds")[0]
     assert again.out.splitlines()[-1] == shown.out.splitlines()[-1]
+
+
+def test_a_folder_that_keeps_nothing_is_told_before_any_work(run, small_csv: Path) -> None:
+    outcome = run("evaluate", small_csv, "-m", "miles", "--protocol", "2", "--store", "/proc")
+    assert outcome.code == 2
+    assert "The results cannot be kept in /proc" in outcome.sentence()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 
 from milopt.data.data_set import DataSet
 from milopt.errors import MissingSolverError, ParameterError
-from milopt.evaluation import runners
 from milopt.evaluation.evaluate import evaluate
 from milopt.evaluation.record import Failure, Record
 
@@ -65,8 +64,10 @@ def test_a_worker_killed_half_way_changes_nothing(toy: DataSet, own_file: Path, 
 
 
 def test_an_address_that_nobody_answers_at_says_so(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runners, "PATIENCE", 0.5)
-    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
+    import distributed
+
+    monkeypatch.setattr(distributed, "Client", lambda *a, **k: pytest.fail("a client tries for long"))
+    for address in ("tcp://127.0.0.1:9", "127.0.0.1:9", "nonsense://x", "foo", "foo:99999", ""):
         with pytest.raises(ParameterError, match=rf"No Dask scheduler answers at {address} .*tcp://127\.0\.0\.1:8786"):
             evaluate(toy, "set-kernel-svm", "2", dask=address)
 

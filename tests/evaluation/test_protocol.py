@@ -95,3 +95,9 @@ def test_drawn_splits_leave_the_official_test_part_alone() -> None:
 def test_data_that_do_not_fit_say_so(text: str, labels: np.ndarray, said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         parse_protocol(text).splits(labels, 0)
+
+
+def test_a_number_is_a_number_of_folds() -> None:
+    assert parse_protocol(5) == parse_protocol("5")
+    with pytest.raises(ParameterError, match="No protocol is written"):
+        parse_protocol(1)

@@ -94,6 +94,37 @@ def test_another_version_of_milopt_does_its_own_tasks(toy: DataSet, monkeypatch:
     assert {task.version for task in plan.tasks} == {milopt.__version__}
 
 
+def test_edited_code_and_another_version_of_a_solver_do_their_own_tasks(
+    toy: DataSet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import inspect
+
+    from milopt.solvers.highs import HiGHS
+    from milopt.solving.solver import Availability
+
+    def keys(solver: str) -> set[str]:
+        return {task.key for task in make_plan(toy, "miles", parse_protocol("2"), 0, solver, None, None).tasks}
+
+    (edited := tmp_path / "miles.py").write_text("# edited\n")
+    for solver in ("highs", "auto"):
+        before = keys(solver)
+        assert keys(solver) == before
+        with monkeypatch.context() as patched:
+            patched.setattr(inspect, "getsourcefile", lambda cls: str(edited))
+            assert not keys(solver) & before
+        with monkeypatch.context() as patched:
+            patched.setattr(HiGHS, "availability", lambda self: Availability(True, "99.0"))
+            assert not keys(solver) & before
+    before = keys("clarabel")
+    monkeypatch.setattr(HiGHS, "availability", lambda self: Availability(True, "99.0"))
+    assert keys("clarabel") == before
+
+
+def test_tasks_of_an_earlier_run_are_told(toy: DataSet, store: Path) -> None:
+    assert "earlier run" not in str(evaluated(toy, store, "2x3"))
+    assert f"6 of 9 tasks from an earlier run ({store})" in str(evaluated(toy, store, "3x3"))
+
+
 def test_an_edited_file_of_a_person_is_another_model(toy: DataSet, store: Path, own_file: Path) -> None:
     def resumed(path: Path) -> int:
         return evaluate(toy, f"{path}:Failing", "3", settings={"C": 10.0}, grid={}, store=store).resumed
@@ -171,8 +202,9 @@ def test_the_file_of_another_task_is_not_trusted(toy: DataSet, store: Path) -> N
 
 def test_a_folder_that_cannot_be_is_refused_before_any_task(toy: DataSet, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ParameterError, match=r"The results cannot be kept in .*file"):
-        evaluated(toy, tmp_path / "file")
+    for place in (str(tmp_path / "file"), "/proc"):
+        with pytest.raises(ParameterError, match=rf"The results cannot be kept in {place}: .*\w\.$"):
+            evaluated(toy, Path(place))
 
 
 def test_nothing_half_written_stays(toy: DataSet, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +216,7 @@ def test_nothing_half_written_stays(toy: DataSet, store: Path, monkeypatch: pyte
 
     monkeypatch.setattr(os, "replace", full)
     kept = Store(store)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(ParameterError, match=r"cannot be kept in .*: No space left on device\.$"):
         kept.keep(plan.tasks[0], done.records[0])
     assert files(store) == {}
 

@@ -107,6 +107,21 @@ def test_one_two_and_four_workers_give_the_same_numbers(own_file: Path) -> None:
         assert len({record.pid for record in found.records} - {os.getpid()}) > 1
 
 
+def test_no_more_processes_than_tasks_are_started(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    import joblib
+
+    class Counted(joblib.Parallel):  # type: ignore[misc]  # joblib comes without types
+        def __init__(self, n_jobs: int, **keywords: object) -> None:
+            asked.append(n_jobs)
+            super().__init__(n_jobs, **keywords)
+
+    asked: list[int] = []
+    monkeypatch.setattr(joblib, "Parallel", Counted)
+    for n_jobs in (64, -1):
+        evaluate(toy, "set-kernel-svm", "2", settings=FIXED, grid={}, n_jobs=n_jobs)
+    assert asked == [2, -1]
+
+
 def test_a_killed_run_goes_on_without_repeating_work(script: Script) -> None:
     process = script.start(jobs=2)
     script.wait_for(5)
@@ -139,7 +154,7 @@ def test_ctrl_c_keeps_what_is_finished_and_nothing_else(script: Script, jobs: in
     assert 5 <= done < 8
     assert told["interrupted"]
     assert told["code"] == 130
-    assert f"Interrupted: {done} of 8 tasks are done" in told["text"]
+    assert f"Interrupted: {done} of 8 tasks are done; the same call with the same store goes on." in told["text"]
     again = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, grid={}, store=script.store)
     assert again.resumed == done
     assert numbers(again) == unbroken(script.model)
@@ -160,6 +175,8 @@ def test_ctrl_c_amid_a_fit_ends_the_run_and_not_the_fit(toy: DataSet, tmp_path: 
     assert found.interrupted
     assert len(found.records) == len(list((tmp_path / "store").iterdir())) == 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    nowhere = evaluate(toy, f"{tmp_path}/own.py:Asked", "4", settings=FIXED, grid={})
+    assert "Interrupted: 0 of 4 tasks are done.\n" in str(nowhere) + "\n"
 
 
 def test_workers_leave_ctrl_c_to_the_run(script: Script) -> None:
