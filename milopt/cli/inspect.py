@@ -117,7 +117,7 @@ def inspect(
 
 def written(program: Program, view: Format, form: FormName, output: Path | None) -> str:
     """The text of a program, also in the file where one is given; of a picture, the file alone."""
-    from milopt.inspection.files import write_text
+    from milopt.files import write_text
 
     if view is Format.spy:
         assert output is not None

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from milopt.compilation.quadratic import Matrix
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptError, ParameterError
-from milopt.inspection.files import write_whole
+from milopt.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,11 +47,11 @@ def spy(form: StandardForm, target: str | PathLike[str] | Axes) -> Axes:
 def check_picture(path: str | PathLike[str]) -> None:
     """Say so where a picture cannot be drawn: no matplotlib, or a file whose ending names no format of its own."""
     try:
-        from matplotlib.backend_bases import FigureCanvasBase
+        from matplotlib.figure import Figure
     except ImportError as missing:
         raise MiloptError("The sparsity picture needs matplotlib; run: pip install 'milopt[plot]'") from missing
     # PGF is drawn by a LaTeX that may not be there.
-    known = sorted(FigureCanvasBase.get_supported_filetypes().keys() - {"pgf"})
+    known = sorted(Figure().canvas.get_supported_filetypes().keys() - {"pgf"})
     if Path(path).suffix.lower().removeprefix(".") not in known:
         raise ParameterError(f"{path} has no ending that a picture can have: give one of .{', .'.join(known)}.")
 

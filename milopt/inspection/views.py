@@ -143,7 +143,7 @@ class Views:
 
 def _kept(text: str, path: Path | None) -> str:
     if path is not None:
-        from milopt.inspection.files import write_text
+        from milopt.files import write_text
 
         write_text(path, text)
     return text

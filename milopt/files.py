@@ -1,0 +1,65 @@
+"""Files that are there whole or not at all: written beside their place, then renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkstemp
+
+from milopt.errors import MiloptError
+
+
+def write_whole(
+    path: str | os.PathLike[str],
+    write: Callable[[Path], object],
+    what: str = "The file",
+    failure: type[MiloptError] = MiloptError,
+) -> None:
+    """Let `write` fill a file beside `path`, of the same ending, and rename it; nothing is left behind on failure.
+
+    A link stays one: what it leads to is written. So does what is no file of the disk's, such as a pipe: it is written
+    to as it stands. The file has the rights of any new one.
+    """
+    try:
+        if _is_stream(Path(path)):
+            write(Path(path))
+        else:
+            _replaced(Path(os.path.realpath(path)), write)
+    except OSError as error:
+        raise failure(f"{what} cannot be written to {os.fspath(path)}: {error.strerror or error}.") from error
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """A text file, UTF-8."""
+    write_whole(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+
+
+def _replaced(target: Path, write: Callable[[Path], object]) -> None:
+    handle, name = mkstemp(dir=target.parent, prefix=".milopt-", suffix=target.suffix)
+    os.close(handle)
+    beside = Path(name)
+    try:
+        write(beside)
+        # What was renamed must not be empty after a power failure.
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        # mkstemp makes files for their owner's eyes only.
+        beside.chmod(0o666 & ~_mask())
+        beside.replace(target)
+    finally:
+        with suppress(FileNotFoundError):
+            beside.unlink()
+
+
+def _is_stream(path: Path) -> bool:
+    """A device, a pipe, a socket: renaming a file to its name would take it away from everybody."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _mask() -> int:
+    """The process's file mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,67 @@
+"""Files are written whole, with the rights of any new file, through links, and into what is no file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from milopt.errors import MiloptError, ModelFileError
+from milopt.files import write_text, write_whole
+
+unix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these rights nor these files")
+
+
+@unix
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_a_file_has_the_rights_of_any_new_one(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        write_text(tmp_path / "written", "text")
+        (tmp_path / "usual").write_text("text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "written").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+@unix
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_one(tmp_path: Path, there: bool) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    if there:
+        (folder / "real.lp").write_text("old")
+    (tmp_path / "link.lp").symlink_to(Path("elsewhere") / "real.lp")
+    write_text(tmp_path / "link.lp", "new")
+    assert (tmp_path / "link.lp").is_symlink()
+    assert (folder / "real.lp").read_text() == "new"
+    assert [path.name for path in folder.iterdir()] == ["real.lp"]
+
+
+@unix
+def test_a_pipe_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    write_text(pipe, "through it")
+    reader.join(10)
+    assert read == ["through it"]
+    assert pipe.is_fifo()
+
+
+def test_what_goes_wrong_is_one_sentence_of_the_callers(tmp_path: Path) -> None:
+    def fails(beside: Path) -> None:
+        beside.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(ModelFileError) as told:
+        write_whole(tmp_path / "model", fails, what="The model", failure=ModelFileError)
+    assert str(told.value) == f"The model cannot be written to {tmp_path / 'model'}: No space left on device."
+    with pytest.raises(MiloptError, match="The file cannot be written to"):
+        write_text(tmp_path, "a folder")
+    assert list(tmp_path.iterdir()) == []
