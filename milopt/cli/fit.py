@@ -46,8 +46,11 @@ def fit(
     """Fit a model: status, objective, certificate, seconds, accuracy; and a file to predict with."""
     import numpy as np
 
+    from milopt.estimator.archive import check_writable
     from milopt.solving.options import Options
 
+    if save is not None:
+        check_writable(save)
     asked = Options(time_limit=time_limit, tolerance=tolerance, threads=threads)
     options = None if asked == Options() else asked
     estimator = given.estimator(model, settings, solver=solver, scheme=scheme, options=options, seed=seed)

@@ -6,6 +6,7 @@ Nothing is unpickled, and no member is larger than it says, since compressed one
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -45,10 +46,25 @@ def written(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -
         os.chmod(beside, 0o666 & ~mask)
         os.replace(beside, path)
     except OSError as error:
-        raise ModelFileError(f"The model cannot be written to {path}: {error.strerror or error}.") from error
+        raise _unwritable(path, error) from error
     finally:
         if beside is not None and os.path.exists(beside):
             os.unlink(beside)
+
+
+def check_writable(path: Path) -> None:
+    """Say so now if a model could not be written there, before anybody waits for it."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with tempfile.TemporaryFile(dir=path.parent, prefix=f".{path.name}."):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> ModelFileError:
+    return ModelFileError(f"The model cannot be written to {path}: {error.strerror or error}.")
 
 
 def read(path: Path) -> tuple[bytes, Arrays]:

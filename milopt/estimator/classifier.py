@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from milopt.declaration.arrays import Floats, Points
 from milopt.declaration.bags import Bags
-from milopt.declaration.kernels import Kernel, Precomputed
+from milopt.declaration.kernels import Kernel, Precomputed, as_kernel
 from milopt.declaration.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
-from milopt.errors import BagsError, MiloptError, MiloptWarning, ParameterError
+from milopt.errors import BagsError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.estimator.class_weights import ClassWeight
 from milopt.estimator.explanation import Explanation, explained
 from milopt.estimator.fields import Fields
@@ -180,14 +180,17 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         """
         probe = copy.copy(self)
         bags = training_bags(probe, given)
-        kernels = {name: value for name in self._fields if isinstance(value := getattr(self, name), Kernel)}
+        kernels = {
+            name: as_kernel(value)
+            for name in self._fields
+            if isinstance(value := getattr(self, name), Kernel) or isinstance(getattr(type(self), name), Kernel)
+        }
         # A precomputed kernel's instances are row numbers, which have no scale.
         scale = "none" if any(isinstance(kernel, Precomputed) for kernel in kernels.values()) else self.scale
         labels = training_labels(self, y)
         training = training_set(bags, labels, sample_weight, self.class_weight, scale)
-        if self.fits_kernels:
-            for name, kernel in kernels.items():
-                setattr(probe, name, kernel.fitted(training.bags.instances))
+        for name, kernel in kernels.items():
+            setattr(probe, name, kernel.fitted(training.bags.instances) if self.fits_kernels else kernel)
         probe.random_state = _seed(self.random_state)
         return probe, training
 
@@ -213,7 +216,7 @@ def _solved(
 ) -> Result:
     result = solve(program, solver, scheme, options)
     if not result.values and not result.functions and result.ensemble is None:
-        raise MiloptError(f"{program.name} ended without a point: {result.termination}. {result.message}".strip())
+        raise UncertifiedError(f"{program.name} ended without a point: {result.termination}. {result.message}".strip())
     if result.point is not PointStatus.CERTIFIED:
         proof = f" ({result.certificate})" if result.certificate else ""
         message = f"{program.name} by {result.solver} ended as {result.termination}, point {result.point}{proof}."

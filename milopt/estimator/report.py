@@ -20,6 +20,7 @@ from milopt.estimator.fitted import Fitted, Model
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
+from milopt.solving.options import Options
 
 Json = dict[str, Any]
 
@@ -59,16 +60,16 @@ class Report:
             (
                 "data",
                 f"{data['bags']} bags ({classes}), {data['instances']} instances ({low} to {high} a bag, median "
-                f"{middle:g}), {data['features']} features{', sparse' if data['sparse'] else ''}",
+                f"{middle:g}), {_count(data['features'], 'feature')}{', sparse' if data['sparse'] else ''}",
             ),
         ]
         lines += [(_title(said, part), _program_line(part)) for part in said["programs"]]
         lines += [
             ("solver", f"{said['solver']}, scheme {said['scheme']}"),
             ("status", f"{said['status']}, point {said['point']}{', ' if said['message'] else ''}{said['message']}"),
-            ("objective", f"{said['objective']:.8g}"),
+            ("objective", "-" if said["objective"] is None else f"{said['objective']:.8g}"),
             ("certificate", _certificate_line(said["certificate"])),
-            ("iterations", f"{said['iterations']} in {len(said['history'])} steps"),
+            ("iterations", f"{said['iterations']} in {_count(len(said['history']), 'step')}"),
             ("seconds", ", ".join(f"{name} {value:.3g}" for name, value in seconds.items())),
             ("training", f"accuracy {said['train_accuracy']:.4g}"),
             ("versions", ", ".join(f"{name} {value}" for name, value in said["versions"].items())),
@@ -238,7 +239,19 @@ def _plain(value: object) -> object:
         return [_plain(one) for one in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, Options):
+        usual = vars(Options())
+        asked = {name: one for name, one in vars(value).items() if one != usual[name]}
+        return f"Options({', '.join(f'{name}={_asked(one)}' for name, one in asked.items())})"
     return repr(value)
+
+
+def _asked(value: object) -> str:
+    return repr(dict(value) if isinstance(value, Mapping) else value)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _title(said: Json, part: Json) -> str:

@@ -89,3 +89,22 @@ def test_an_own_file_is_a_model(run, own_models: Path, small_csv: Path) -> None:
     said = run("fit", small_csv, "--model", f"{own_models}:Ball", "--set", "radius=2", "--json").json("fit")
     assert said["programs"][0]["program"]["kind"] == "SOCP"
     assert said["status"] == "optimal"
+
+
+def test_an_objective_that_is_no_number_is_a_dash(run, tmp_path: Path) -> None:
+    file = tmp_path / "toy.csv"
+    file.write_text("bag,label,f0\na,1,1\nb,0,1\nc,1,2\nd,0,2\n")
+    outcome = run("fit", file, "-m", "mi-svm", "--set", "C=1e308")
+    assert outcome.code == 3
+    assert "objective   -\n" in outcome.out
+
+
+def test_a_file_that_cannot_be_written_is_told_before_the_fit(
+    run, small_csv: Path, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(milopt.models.MISVM, "fit", lambda *_: pytest.fail("it was fitted"))
+    for place in (tmp_path / "nowhere" / "model.milopt", tmp_path):
+        outcome = run("fit", small_csv, "-m", "mi-svm", "--save", place)
+        assert outcome.code == 2
+        assert "cannot be written" in outcome.sentence()
+    assert [one.name for one in tmp_path.iterdir()] == ["small.csv"]

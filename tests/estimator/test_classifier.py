@@ -13,7 +13,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.validation import check_is_fitted
 
 from milopt import RBF, BagClassifier, ConvexConcave, Linear, Options, Precomputed, Program, as_bags, bag_mean, solve
-from milopt.errors import BagsError, MiloptError, MiloptWarning, ParameterError
+from milopt.errors import BagsError, MiloptError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.models import MILES, MISVM, SetKernelSVM
 
 METHODS = ("predict", "decision_function", "instance_scores", "predict_instances")
@@ -264,6 +264,33 @@ def test_a_model_that_is_not_fitted_says_so_as_scikit_learn_does(method, data) -
 def test_hyper_parameters_that_are_none_are_told_at_fit(parameters, said, data) -> None:
     with pytest.raises(MiloptError, match=said):
         MISVM(**parameters).fit(data.bags, data.y)
+
+
+def test_a_kernel_is_a_kernel_or_a_function_in_every_model(data) -> None:
+    with pytest.raises(ParameterError, match="A kernel is RBF"):
+        MILES(kernel="rbf").fit(data.bags, data.y)
+    own = MILES(kernel=lambda a, b: a @ b.T).fit(data.bags, data.y)
+    linear = MILES(kernel=Linear()).fit(data.bags, data.y)
+    assert own.result_.objective == pytest.approx(linear.result_.objective)
+
+
+def test_labels_of_two_types_are_told(model, data) -> None:
+    with pytest.raises(BagsError, match="mix strings and numbers"):
+        model.fit(data.bags, np.array([1, "a"] * 18, dtype=object))
+
+
+def test_a_fit_without_a_point_is_uncertified(data) -> None:
+    class Bottomless(BagClassifier):
+        def declare(self, bags, y, weight):
+            program = Program("bottomless")
+            b = program.variable("b")
+            program.minimize(b)
+            program.score(lambda new: 0 * bag_mean(new.instances[:, 0]) + b)
+            return program
+
+    with pytest.raises(UncertifiedError, match="bottomless ended without a point") as refusal:
+        Bottomless().fit(data.bags, data.y)
+    assert refusal.value.exit_code == 3
 
 
 def test_one_class_only_is_told(model, data) -> None:

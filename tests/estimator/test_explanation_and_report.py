@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from milopt import RBF, as_bags
+from milopt import RBF, Options, as_bags
 from milopt.errors import BagsError
 from milopt.models import MISVM, SetKernelSVM
 
@@ -96,3 +96,14 @@ def test_a_report_shows_what_was_resolved_from_the_data(model, data) -> None:
     said = clone(model).set_params(kernel=RBF(), random_state=3).fit(data.bags, data.y).report().as_dict()
     assert said["parameters"]["kernel"] == "RBF()"
     assert said["resolved"] == {"kernel": f"RBF(s={1 / 3!r})"}
+
+
+def test_a_report_tells_of_the_options_that_were_asked_for(data) -> None:
+    text = str(
+        SetKernelSVM(solver="clarabel", options=Options(time_limit=60.0, extra={"max_iter": 90}))
+        .fit(data.bags, data.y)
+        .report()
+    )
+    assert "options=Options(time_limit=60.0, extra={'max_iter': 90})" in text
+    assert " in 1 step\n" in text
+    assert "random_state" not in text
