@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -93,6 +95,15 @@ class TestNames:
             name_of(Local)
         Local.__qualname__ = "Local"
         assert name_of(Local) == f"{__file__}:Local"
+
+    @pytest.mark.parametrize("file", ["<stdin>", "/nowhere/mine.py", "/etc/hostname", None])
+    def test_a_class_of_no_file_has_no_name(self, file: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+        module = ModuleType("from_nowhere")
+        module.__file__ = file
+        monkeypatch.setitem(sys.modules, "from_nowhere", module)
+        typed = type("Typed", (MISVM,), {"__module__": "from_nowhere"})
+        with pytest.raises(DeclarationError, match="Typed has no name: write it at the top of a file"):
+            name_of(typed)
 
     def test_the_origin_changes_with_the_file_and_not_with_its_place(self, own_file: Path, tmp_path: Path) -> None:
         first = origin_of(f"{own_file}:Mine")

@@ -9,11 +9,16 @@ from dataclasses import dataclass
 
 from milopt.data.data_set import DataSet
 from milopt.errors import ParameterError
+from milopt.estimator import BagClassifier
 from milopt.evaluation.data import all_labels, training_count
-from milopt.evaluation.protocol import Protocol, Split
+from milopt.evaluation.foresight import check_first
+from milopt.evaluation.protocol import Protocol, Split, check_seed
+from milopt.evaluation.selection import members
 from milopt.evaluation.task import Task
 from milopt.model_registry import (
-    get_model,
+    checked_model,
+    held_model,
+    hold,
     name_of,
     origin_of,
     parse_grid,
@@ -24,6 +29,7 @@ from milopt.model_registry import (
 )
 from milopt.model_registry.settings import check_field
 from milopt.solving import registry
+from milopt.solving.model_file import refuse_amid_import
 from milopt.solving.names import quoted
 
 STORE = "milopt-results"
@@ -76,7 +82,7 @@ class Plan:
     def _is_plain(self) -> bool:
         """Whether the command line, which has no empty grid, would choose from the same candidates."""
         fixed = {item.partition("=")[0] for item in self.settings}
-        return self.grid != () or all(fixed >= set(get_model(name).grid) for name in self.models)
+        return self.grid != () or all(fixed >= set(held_model(name).grid) for name in self.models)
 
     def _source(self, given: object) -> str | None:
         if isinstance(given, (str, os.PathLike)):
@@ -96,19 +102,25 @@ def make_plan(
     settings: Settings | None,
 ) -> Plan:
     """Every task of an evaluation; a mistake in any of them is told now."""
-    _check_seed(seed)
+    refuse_amid_import()
+    check_seed(seed)
     _check_solver(solver)
-    names = _names(models)
+    named = _named(models)
+    names = tuple(named)
     fixed, chosen = dict(settings or {}), None if grid is None else dict(grid)
     _check_apart(fixed, chosen or {})
     splits = protocol.splits(all_labels(data), seed, training_count(data))
     tasks: list[Task] = []
-    for name in names:
-        cls = get_model(name)
+    for name, given in named.items():
+        hold(name, given)
+        cls = held_model(name)
         # Read back once: what has no text, or does not fit a field, is told before any work.
-        settings_text = spelled_settings(_checked_settings(cls, fixed))
+        values = _checked_settings(cls, fixed)
+        settings_text = spelled_settings(values)
         own = {field: values for field, values in cls.grid.items() if field not in fixed}
-        grid_text = spelled_grid(_checked_grid(cls, own if chosen is None else chosen))
+        candidates = _checked_grid(cls, own if chosen is None else chosen)
+        grid_text = spelled_grid(candidates)
+        check_first(name, cls, {"solver": solver, **values}, members(candidates), data, splits)
         tasks += _tasks(data.digest, name, solver, settings_text, grid_text, protocol.division, seed, splits)
     return Plan(
         data=data,
@@ -162,14 +174,25 @@ def _versions(solver: str | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{one.name} {one.availability().version}" for one in found)
 
 
-def _names(models: str | type | Sequence[str | type]) -> tuple[str, ...]:
-    given: Sequence[str | type] = (
-        models.split(",") if isinstance(models, str) else [models] if isinstance(models, type) else models
-    )
-    names = tuple(one.strip() if isinstance(one, str) else name_of(one) for one in given)
-    if not names:
+def _named(models: str | type | Sequence[str | type]) -> dict[str, type[BagClassifier] | None]:
+    """The models by name, with the class where it was given."""
+    if isinstance(models, (type, BagClassifier)):
+        models = [models]
+    found: dict[str, type[BagClassifier] | None] = {}
+    for one in models.split(",") if isinstance(models, str) else models:
+        if isinstance(one, str):
+            found.setdefault(one.strip(), None)
+        elif isinstance(one, type):
+            name = name_of(one)
+            found[name] = checked_model(one, name)
+        else:
+            raise ParameterError(
+                f"{type(one).__name__}(...) is one model, and an evaluation makes many: give the class, and its "
+                "hyper-parameters as `settings`."
+            )
+    if not found:
         raise ParameterError('No model was named: give at least one, such as "mi-svm".')
-    return tuple(dict.fromkeys(names))
+    return found
 
 
 def _checked_settings(cls: type, settings: Settings) -> Settings:
@@ -192,11 +215,6 @@ def _check_apart(settings: Settings, grid: Grid) -> None:
             raise ParameterError(f"{quoted(name)} is both set and in the grid: give it once.")
     if "solver" in settings or "solver" in grid:
         raise ParameterError("The solver is neither a setting nor in a grid: give it as `solver`.")
-
-
-def _check_seed(seed: int) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ParameterError(f"seed must be an integer of at least 0, not {seed!r}.")
 
 
 def _check_solver(solver: str | tuple[str, ...]) -> None:

@@ -121,3 +121,9 @@ def parse_protocol(text: str | int) -> Protocol:
 def derived_seed(*numbers: int) -> int:
     """A seed that depends on all these numbers, the same on every machine."""
     return int(np.random.SeedSequence(numbers).generate_state(1)[0])
+
+
+def check_seed(seed: object) -> None:
+    """Say so if it is no seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise ParameterError(f"seed must be an integer of at least 0 and less than 2^32, not {seed!r}.")

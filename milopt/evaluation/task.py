@@ -21,7 +21,7 @@ from milopt.evaluation.one_thread import one_thread
 from milopt.evaluation.protocol import Labels, derived_seed
 from milopt.evaluation.record import Fit, Label, Record
 from milopt.evaluation.selection import made, members, select
-from milopt.model_registry import get_model, origin_of, parse_grid, parse_settings
+from milopt.model_registry import held_model, origin_of, parse_grid, parse_settings
 from milopt.model_registry.settings import fields_of
 
 
@@ -112,7 +112,7 @@ def run(task: Task, pool: Pool) -> Record:
 
 def _model(task: Task) -> type[BagClassifier]:
     """The class behind the task's name, which must be the code that the task was made for."""
-    model = get_model(task.model)
+    model = held_model(task.model)
     found, version = origin_of(task.model), milopt.__version__
     if found != task.origin or version != task.version:
         here, there = f"{found}, milopt {version}", f"{task.origin}, milopt {task.version}"

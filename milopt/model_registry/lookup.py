@@ -22,6 +22,8 @@ from milopt.solving.names import quoted
 
 _GIVEN: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 """The name by which a class of a person's own file was asked for."""
+_HELD: dict[str, type[BagClassifier]] = {}
+"""Classes that a person gave, by their name: in this process nothing needs to be imported for them."""
 
 
 def model_names() -> tuple[str, ...]:
@@ -31,15 +33,33 @@ def model_names() -> tuple[str, ...]:
 
 def get_model(name: str) -> type[BagClassifier]:
     """The model class of this name; `path/file.py:Class` is a class in a person's own file."""
-    found = registry.model(name)
+    found = checked_model(registry.model(name), name)
+    if _is_file(name):
+        _GIVEN[found] = name
+    return found
+
+
+def checked_model(found: type, name: str) -> type[BagClassifier]:
+    """The class of this name, which must be a whole model."""
     if not issubclass(found, BagClassifier):
         raise DeclarationError(f"{quoted(name)} is no model: its class must be derived from milopt.BagClassifier.")
     if inspect.isabstract(found):
         missing = sorted(found.__abstractmethods__)[0]
         raise DeclarationError(f"{quoted(name)} is no whole model: its class has no method {quoted(missing)}.")
-    if _is_file(name):
-        _GIVEN[found] = name
     return found
+
+
+def hold(name: str, cls: type[BagClassifier] | None) -> None:
+    """Let `held_model` give this class for the name; None for the one that is found by it."""
+    if cls is not None:
+        _HELD[portable_name(name)] = cls
+    else:
+        _HELD.pop(portable_name(name), None)
+
+
+def held_model(name: str) -> type[BagClassifier]:
+    """The class that a person gave for this name in this process, or the one that is found by it."""
+    return _HELD.get(portable_name(name)) or get_model(name)
 
 
 def name_of(cls: type) -> str:
@@ -51,7 +71,7 @@ def name_of(cls: type) -> str:
         return entry.name
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
-    if file is None or "." in cls.__qualname__:
+    if file is None or not _is_file(f"{file}:") or not Path(file).is_file() or "." in cls.__qualname__:
         raise DeclarationError(f"{cls.__name__} has no name: write it at the top of a file, or register it.")
     return f"{file}:{cls.__qualname__}"
 

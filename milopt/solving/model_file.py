@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 
 from milopt.errors import DeclarationError, UnknownNameError
 from milopt.solving.names import quoted, unknown
+
+_RUNNING: ContextVar[Path | None] = ContextVar("_RUNNING", default=None)
+"""The file that is being imported."""
+
+
+def refuse_amid_import() -> None:
+    """Say so where a file that is imported for its model sets to work itself: it would do so again and again."""
+    file = _RUNNING.get()
+    if file is not None:
+        raise ReentryError(
+            f'{file} sets to work while its model is imported: put the work under `if __name__ == "__main__":`.'
+        )
+
+
+class ReentryError(DeclarationError):
+    """A file that is imported for its model starts what imports it."""
 
 
 def load(path: str, name: str) -> type:
@@ -15,6 +32,7 @@ def load(path: str, name: str) -> type:
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UnknownNameError(f"There is no file {quoted(path)}: the model is written as path/file.py:Class.")
+    refuse_amid_import()
     module = _run(file)
     classes = [key for key, value in vars(module).items() if _defined_here(value, module)]
     if not name:
@@ -38,11 +56,16 @@ def _run(file: Path) -> ModuleType:
     module = module_from_spec(spec)
     # Dataclasses look their module up by name while they are being made.
     sys.modules[spec.name] = module
+    token = _RUNNING.set(file)
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
+        if isinstance(error, ReentryError):
+            raise
         raise DeclarationError(f"{file} cannot be imported{_line(error, file)}: {_sentence(error)}.") from error
+    finally:
+        _RUNNING.reset(token)
     return module
 
 

@@ -130,10 +130,8 @@ class TestSelection:
         assert "could not be fitted" not in str(found)
 
     def test_a_grid_of_which_none_can_be_fitted_fails_with_the_reason(self, toy: DataSet) -> None:
-        found = evaluate(toy, "set-kernel-svm", "2", grid={"C": (-1, -2)})
-        assert found.table[0].accuracy is None
-        assert len(found.failures) == 2
-        assert "No candidate of the grid could be fitted; the first one: C must be" in found.failures[0].reason
+        with pytest.raises(ParameterError, match="No candidate of the grid could be fitted; the first one: C must be"):
+            evaluate(toy, "set-kernel-svm", "2", grid={"C": (-1, -2)})
 
     def test_an_empty_grid_chooses_nothing(self, toy: DataSet) -> None:
         found = evaluate(toy, "mi-svm", "2", settings=FIXED, grid={})
@@ -176,6 +174,10 @@ class TestMistakes:
             ("mi-svm", {"settings": {"kernel": np.dot}}, "has no text"),
             ("mi-svm", {"seed": -1}, "seed must be an integer of at least 0"),
             ("mi-svm", {"n_jobs": 0}, "n_jobs must be"),
+            ("mi-svm", {"settings": {"C": -1}}, "C must be a positive number"),
+            ("mi-svm", {"settings": {"scale": "big"}}, "scale must be one of"),
+            ("miles", {"solver": "libsvm"}, "libsvm cannot take miles: it solves duals of the C-SVM"),
+            (SetKernelSVM(C=3.0), {}, r"SetKernelSVM\(...\) is one model, .* give the class"),
         ],
     )
     def test_they_are_told_before_any_task(self, toy: DataSet, models: object, keywords: dict, said: str) -> None:
@@ -210,11 +212,6 @@ class TestMistakes:
         assert f"(own_models.py, line {line})" in found.failures[0].reason
         assert found.table[1].accuracy is not None
 
-    def test_a_solver_that_cannot_take_the_program_fails_with_the_reason(self, toy: DataSet) -> None:
-        found = evaluate(toy, "miles", "2", solver="libsvm", settings={"lam": 0.1}, grid={})
-        assert len(found.failures) == 2
-        assert "libsvm" in found.failures[0].reason
-
 
 class TestTheRest:
     def test_progress_counts_up_to_the_total(self, toy: DataSet, own_file: Path) -> None:
@@ -227,6 +224,11 @@ class TestTheRest:
         by_class = evaluate(toy, [SetKernelSVM, "miles"], "2", settings={"scale": "zscore"}, grid={})
         by_name = evaluate(toy, "set-kernel-svm,miles", "2", settings={"scale": "zscore"}, grid={})
         assert numbers(by_class) == numbers(by_name)
+
+    def test_a_solver_is_asked_about_all_candidates_and_classes(self, toy: DataSet) -> None:
+        found = evaluate(toy_data(classes=3), "set-kernel-svm", "2", solver="libsvm", settings=FIXED, grid={})
+        assert not found.failures
+        assert not evaluate(toy, "miles", "2", solver=("libsvm", "highs"), grid={}).failures
 
     def test_the_solver_is_the_one_asked_for(self, toy: DataSet) -> None:
         found = evaluate(toy, "set-kernel-svm", "2", solver="highs", settings=FIXED, grid={})

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from milopt.data.data_set import DataSet
+from milopt.errors import DeclarationError
 from milopt.evaluation.evaluate import evaluate
 from milopt.evaluation.one_thread import one_thread
 
@@ -164,9 +165,10 @@ def test_ctrl_c_amid_a_fit_ends_the_run_and_not_the_fit(toy: DataSet, tmp_path: 
     (tmp_path / "own.py").write_text(
         "import pathlib, signal\nfrom milopt.models import SetKernelSVM\n\n\nclass Asked(SetKernelSVM):\n"
         "    def declare(self, bags, y, weight):\n"
-        "        mark = pathlib.Path(__file__).with_name('second')\n"
+        "        marks = pathlib.Path(__file__).with_name('marks')\n"
+        "        marks.open('a').write('.')\n"
         "        try:\n"
-        "            signal.raise_signal(signal.SIGINT) if mark.exists() else mark.touch()\n"
+        "            signal.raise_signal(signal.SIGINT) if len(marks.read_text()) > 2 else None\n"
         "        except KeyboardInterrupt:\n"
         "            pass  # as a solver does, which ends with the best point so far\n"
         "        return super().declare(bags, y, weight)\n"
@@ -194,11 +196,47 @@ def test_workers_leave_ctrl_c_to_the_run(script: Script) -> None:
 def test_a_worker_that_dies_fails_its_tasks_and_says_so(toy: DataSet, tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(
         "import os, signal\nfrom milopt.models import SetKernelSVM\n\n\nclass Dying(SetKernelSVM):\n"
-        "    def declare(self, bags, y, weight):\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"    def declare(self, bags, y, weight):\n        if os.getpid() != {os.getpid()}:\n"
+        "            os.kill(os.getpid(), signal.SIGKILL)\n        return super().declare(bags, y, weight)\n"
     )
     found = evaluate(toy, ["set-kernel-svm", f"{tmp_path}/dying.py:Dying"], "2", settings={"C": 1.0}, grid={}, n_jobs=2)
     assert {failure.model for failure in found.failures} >= {f"{tmp_path}/dying.py:Dying"}
     assert "a worker process died" in str(found)
+
+
+UNGUARDED = """
+import sys
+sys.path.insert(0, {here!r})
+from conftest import toy_data
+import milopt
+from milopt.models import SetKernelSVM
+
+print("begins", flush=True)
+
+
+class Mine(SetKernelSVM):
+    pass
+
+
+print(milopt.evaluate(toy_data(), Mine, "2", settings={{"C": 1.0}}, grid={{}}, n_jobs={jobs}))
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_script_without_a_guard_runs_once_or_says_what_to_do(tmp_path: Path, jobs: int) -> None:
+    script = tmp_path / "plain.py"
+    script.write_text(UNGUARDED.format(here=str(Path(__file__).parent), jobs=jobs))
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    told = f'{script} sets to work while its model is imported: put the work under `if __name__ == "__main__":`.'
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("The same table") + done.stdout.count("protocol 1x2") == 1
+    assert (told in done.stdout) == (jobs > 1)
+    if jobs == 1:
+        assert done.stdout.count("begins") == 1
+    with pytest.raises(DeclarationError) as caught:
+        evaluate(toy_data(), f"{script}:Mine", "2")
+    assert str(caught.value) == told
 
 
 def test_the_limit_of_one_thread_ends_with_the_last_one_inside() -> None:
