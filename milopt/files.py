@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkstemp
+from tempfile import TemporaryFile, mkstemp
 
 from milopt.errors import MiloptError
 
@@ -22,18 +23,34 @@ def write_whole(
     A link stays one: what it leads to is written. So does what is no file of the disk's, such as a pipe: it is written
     to as it stands. The file has the rights of any new one.
     """
-    try:
+    with _told(path, what, failure):
         if _is_stream(Path(path)):
             write(Path(path))
         else:
             _replaced(Path(os.path.realpath(path)), write)
-    except OSError as error:
-        raise failure(f"{what} cannot be written to {os.fspath(path)}: {error.strerror or error}.") from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """A text file, UTF-8."""
     write_whole(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+
+
+def check_place(path: str | os.PathLike[str], what: str = "The file", failure: type[MiloptError] = MiloptError) -> None:
+    """Say so now if a file could not be written there, as far as can be known before."""
+    with _told(path, what, failure):
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not _is_stream(Path(path)):
+            with TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
+                pass
+
+
+@contextmanager
+def _told(path: str | os.PathLike[str], what: str, failure: type[MiloptError]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise failure(f"{what} cannot be written to {os.fspath(path)}: {error.strerror or error}.") from error
 
 
 def _replaced(target: Path, write: Callable[[Path], object]) -> None:

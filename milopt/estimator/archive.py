@@ -6,11 +6,9 @@ Nothing is unpickled, and no member is larger than it says, since compressed one
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import io
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +19,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from milopt.errors import ModelFileError
+from milopt.files import check_place, write_whole
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -31,40 +30,14 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def written(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write beside the path, then put it in its place: nothing is ever there half-way."""
+    """Write the file: it is there whole or not at all."""
     content = packed(header, arrays)
-    beside: str | None = None
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            beside = file.name
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # As any new file would be: temporary ones are for their owner alone.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(beside, 0o666 & ~mask)
-        os.replace(beside, path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        if beside is not None and os.path.exists(beside):
-            os.unlink(beside)
+    write_whole(path, lambda beside: beside.write_bytes(content), "The model", ModelFileError)
 
 
 def check_writable(path: Path) -> None:
     """Say so now if a model could not be written there, before anybody waits for it."""
-    try:
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with tempfile.TemporaryFile(dir=path.parent, prefix=f".{path.name}."):
-            pass
-    except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> ModelFileError:
-    return ModelFileError(f"The model cannot be written to {path}: {error.strerror or error}.")
+    check_place(path, "The model", ModelFileError)
 
 
 def read(path: Path) -> tuple[bytes, Arrays]:

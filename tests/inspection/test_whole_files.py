@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from milopt.errors import MiloptError, ModelFileError
-from milopt.files import write_text, write_whole
+from milopt.estimator.archive import check_writable, read, written
+from milopt.files import check_place, write_text, write_whole
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these rights nor these files")
 
@@ -65,3 +66,23 @@ def test_what_goes_wrong_is_one_sentence_of_the_callers(tmp_path: Path) -> None:
     with pytest.raises(MiloptError, match="The file cannot be written to"):
         write_text(tmp_path, "a folder")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_is_checked_before_and_left_as_it_is(tmp_path: Path) -> None:
+    check_place(tmp_path / "model")
+    with pytest.raises(MiloptError, match=r"cannot be written to .*: No such file or directory"):
+        check_place(tmp_path / "no" / "model")
+    with pytest.raises(MiloptError, match=r"cannot be written to .*: Is a directory"):
+        check_place(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@unix
+def test_a_model_is_saved_through_a_link(tmp_path: Path) -> None:
+    written(tmp_path / "link", b"{}", {})
+    (tmp_path / "link").rename(tmp_path / "real")
+    (tmp_path / "link").symlink_to("real")
+    check_writable(tmp_path / "link")
+    written(tmp_path / "link", b"[]", {})
+    assert (tmp_path / "link").is_symlink()
+    assert read(tmp_path / "real")[0] == b"[]"
