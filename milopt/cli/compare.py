@@ -58,8 +58,8 @@ def compare(
     from milopt.model_registry import model_names
     from milopt.solving.options import Options
 
-    solver_names = checked_solvers(given.names_of(solvers) if solvers else default_solvers())
-    model_list = list(dict.fromkeys(given.names_of(models) if models else model_names()))
+    solver_names = checked_solvers(given.names_of(solvers) if solvers is not None else default_solvers())
+    model_list = list(dict.fromkeys(given.names_of(models) if models is not None else model_names()))
     values = _settings(model_list, settings or [])
     found = given.read_data(data, window, stride, znormalise, data_dir)
     order = [(model, solver) for model in model_list for solver in solver_names]
@@ -90,12 +90,15 @@ def compare(
 
 def _settings(models: list[str], items: list[str]) -> dict[str, object]:
     """Values by hyper-parameter, each read as the models that have it read it."""
+    from milopt.errors import ParameterError
     from milopt.model_registry import get_model, parse_settings
     from milopt.model_registry.settings import fields_of
 
     found: dict[str, object] = {}
     for cls in map(get_model, models):
         found |= parse_settings(cls, [item for item in items if item.partition("=")[0].strip() in fields_of(cls)])
+    if taken := sorted(set(found) & {"solver", "options", "random_state"}):
+        raise ParameterError(f'"{taken[0]}" is not set by --set: it has an option of its own.')
     for item in items:
         if item.partition("=")[0].strip() not in found:
             # No model has it: the first one says which names are near.
@@ -110,8 +113,6 @@ class Printed:
         self._order, self._layout, self._shown, self._quiet = order, layout, shown, quiet
         self._waiting: dict[tuple[str, str], Cell] = {}
         self._done: list[Cell] = []
-        if not quiet:
-            self._say(layout.header())
 
     def add(self, cell: Cell) -> None:
         """Take a finished cell, and print what can be."""
@@ -132,6 +133,9 @@ class Printed:
         self._done.append(cell)
         if self._quiet:
             return
+        if len(self._done) == 1:
+            # Not before: until a cell is there, the input may be found wanting.
+            self._say(self._layout.header())
         self._say(self._layout.row(cell))
         if all(model != cell.model for model, _ in self._order):
             cells = [one for one in self._done if one.model == cell.model]

@@ -49,6 +49,9 @@ class Cell:
     accuracies: tuple[float, ...] = ()
     """On the bags that each fold left out."""
 
+    killed: bool = False
+    """A process that worked for it did not live to tell."""
+
     @property
     def certified(self) -> bool:
         """Whether the point carries the certificate that its scheme promises."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from milopt.comparison.cell import Cell
 from milopt.comparison.comparison import Comparison
-from milopt.comparison.formulation import Formulation, ModelChoice, checked_solvers, default_solvers
+from milopt.comparison.formulation import Formulation, ModelChoice, checked_solvers, default_solvers, told_apart
 from milopt.comparison.part import Fitted, Part, Split
 from milopt.comparison.pool import finished
 from milopt.errors import ParameterError
+from milopt.estimator import BagClassifier
+from milopt.evaluation.data import as_data_set
 from milopt.evaluation.interrupt import Stopped, stoppable
+from milopt.evaluation.protocol import check_seed
+from milopt.solving.model_file import refuse_amid_import
 from milopt.solving.options import Options
 
 if TYPE_CHECKING:
@@ -24,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def compare(
-    data: str | DataSet,
-    models: Sequence[ModelChoice] | None = None,
-    solvers: Sequence[str] | None = None,
+    data: DataSet | str | os.PathLike[str] | tuple[object, object],
+    models: ModelChoice | Sequence[ModelChoice] | None = None,
+    solvers: str | Sequence[str] | None = None,
     *,
     folds: int = 5,
     seed: int = 0,
@@ -37,21 +42,27 @@ def compare(
 ) -> Comparison:
     """Fit every model with every solver to all bags, and once a fold; all models and installed solvers by default.
 
-    `settings` are hyper-parameters for those models that have them. `on_cell` gets each cell as soon as it is complete;
-    those that cannot be come first. The numbers do not depend on `n_jobs`, the number of processes. Ctrl-C ends it with
-    the cells that are complete.
+    `data` is a data set, its name or file, or a pair (bags, labels); several models or solvers may be one text with
+    commas. `settings` are hyper-parameters for those models that have them. `on_cell` gets each cell as soon as it is
+    complete; those that cannot be come first. The numbers do not depend on `n_jobs`, the number of processes. Ctrl-C
+    ends it with the cells that are complete.
     """
-    from milopt.data import load_data
     from milopt.model_registry import model_names
 
     began = perf_counter()
-    found = load_data(data) if isinstance(data, str) else data
+    refuse_amid_import()
+    check_seed(seed)
     jobs = at_least("n_jobs", n_jobs, 1)
-    named = checked_solvers(default_solvers() if solvers is None else solvers)
     fixed = settings or {}
-    formulations = [Formulation(model, found.bags, found.labels, fixed) for model in models or model_names()]
+    _check_settings(fixed)
+    named = checked_solvers(default_solvers() if solvers is None else _several(solvers))
+    found = as_data_set(data)
+    chosen_models = model_names() if models is None else _several(models)
+    formulations = told_apart([Formulation(model, found.bags, found.labels, fixed) for model in chosen_models])
     if lost := [name for name in fixed if not any(name in one.settings for one in formulations)]:
         raise ParameterError(f'None of the models has a hyper-parameter "{lost[0]}".')
+    if not formulations:
+        raise ParameterError("There is no model to compare: name at least one.")
     if not named:
         raise ParameterError("There is no solver to compare: name at least one.")
     cells = [_planned(formulation, solver) for formulation in formulations for solver in named]
@@ -93,6 +104,22 @@ def compare(
     )
 
 
+def _several(given: Any) -> Sequence[Any]:
+    """One or several, of which a text may name more than one."""
+    if isinstance(given, str):
+        return [name.strip() for name in given.split(",")]
+    return [given] if isinstance(given, (type, BagClassifier)) else cast(Sequence[Any], given)
+
+
+def _check_settings(settings: Mapping[str, object]) -> None:
+    own = {"solver": "solvers", "options": "options", "random_state": "seed"}
+    for name in settings:
+        if name in own:
+            raise ParameterError(
+                f'"{name}" is no hyper-parameter to set: it is the same for all, given as `{own[name]}`.'
+            )
+
+
 def _planned(formulation: Formulation, solver: str) -> Cell:
     reason = formulation.refusal(solver)
     return Cell(formulation.name, solver, formulation.sizes, bool(reason), reason)
@@ -106,6 +133,7 @@ def _complete(cell: Cell, parts: Sequence[Fitted]) -> Cell:
     filled = replace(
         cell,
         reason=failures[0] if failures else "",
+        killed=any(part.killed for part in parts),
         accuracies=() if failures else tuple(accuracy for _, accuracy in accuracies),
     )
     if optimum is None:

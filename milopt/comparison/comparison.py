@@ -34,9 +34,11 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """130 after Ctrl-C; 0 when every cell that can be has its certificate, 3 otherwise."""
+        """130 after Ctrl-C, 1 for a killed process; 0 when every cell that can be has its certificate, 3 otherwise."""
         if self.interrupted:
             return 130
+        if any(cell.killed for cell in self.cells):
+            return 1
         return 3 if any(cell.failed for cell in self.cells) else 0
 
     def as_dict(self) -> dict[str, object]:

@@ -11,7 +11,9 @@ from milopt.comparison.cell import Sizes
 from milopt.declaration.bags import Bags
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.errors import ParameterError
 from milopt.estimator import BagClassifier
+from milopt.evaluation.foresight import two_classes
 from milopt.inspection.kind import step_kind
 from milopt.inspection.lowered import lowered
 from milopt.solving import registry
@@ -37,7 +39,8 @@ class Formulation:
         self.settings = {field: value for field, value in settings.items() if field in one.get_params(deep=False)}
         one.set_params(**self.settings)
         self.name = model if isinstance(model, str) else name_of(type(one))
-        program = one.program(bags, _two_classes(labels))
+        self.fields = {field: _text(value) for field, value in one.get_params(deep=False).items()}
+        program = one.program(bags, two_classes(labels))
         self._case = case_of(program)
         self.sizes = _sizes(program)
 
@@ -49,6 +52,29 @@ class Formulation:
             return f"not installed: {installed.install or installed.reason}"
         asked = self._case.asked(found)
         return "" if asked.takes else asked.reason
+
+
+def told_apart(formulations: Sequence[Formulation]) -> list[Formulation]:
+    """The formulations without repetition; those of one name get the fields behind it in which they differ."""
+    found: list[Formulation] = []
+    for one in formulations:
+        if not any((other.name, other.fields) == (one.name, one.fields) for other in found):
+            found.append(one)
+    for name in dict.fromkeys(one.name for one in found):
+        alike = [one for one in found if one.name == name]
+        differ = [field for field in alike[0].fields if len({one.fields.get(field) for one in alike}) > 1]
+        for one in alike if len(alike) > 1 else []:
+            one.name = f"{name} ({', '.join(f'{field}={one.fields.get(field)}' for field in differ)})"
+    return found
+
+
+def _text(value: object) -> str:
+    from milopt.model_registry import spelled
+
+    try:
+        return spelled(value)
+    except ParameterError:
+        return repr(value)
 
 
 def _sizes(program: Program | SemiInfinite) -> Sizes:
@@ -81,11 +107,3 @@ def default_solvers() -> list[str]:
 def checked_solvers(names: Sequence[str]) -> list[str]:
     """The names, each one of a known solver, installed or not, none twice."""
     return list(dict.fromkeys(registry.get(name).name for name in names))
-
-
-def _two_classes(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Labels of the first program that a fit would solve: with several classes, the first against the rest."""
-    import numpy as np
-
-    classes = np.unique(labels)
-    return labels if classes.size <= 2 else np.where(labels == classes[0], 1, -1)

@@ -103,7 +103,8 @@ class Layout:
 
 def _short(model: str) -> str:
     """A registered name, or the class of a person's own file."""
-    return model.rpartition(":")[2]
+    name, opening, fields = model.partition(" (")
+    return name.rpartition(":")[2] + opening + fields
 
 
 def _proof(cell: Cell) -> str:

@@ -72,6 +72,8 @@ class Fitted:
     optimum: Optimum | None = None
     accuracy: float | None = None
     failure: str = ""
+    killed: bool = False
+    """Its process did not live to tell."""
 
 
 def fitted(part: Part, bags: Bags, labels: npt.NDArray[Any]) -> Fitted:

@@ -27,7 +27,7 @@ def as_data_set(data: object) -> DataSet:
         if labels.size != len(bags):
             raise BagsError(f"There are {labels.size} labels for {len(bags)} bags: give one a bag.")
         return DataSet("bags", bags, labels, tuple(map(str, range(len(bags)))))
-    raise ParameterError(f"An evaluation takes a data set, its name or file, or a pair (bags, labels), not {data!r}.")
+    raise ParameterError(f"The data are a data set, its name or file, or a pair (bags, labels), not {data!r}.")
 
 
 def training_count(data: DataSet) -> int | None:

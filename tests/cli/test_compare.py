@@ -38,6 +38,24 @@ def test_a_hyper_parameter_that_no_model_has_gets_near_names(run, small_csv: Pat
     assert '"lam"' in outcome.sentence()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--set", "solver=ecos"), '"solver" is not set by --set'),
+        (("--set", "random_state=3"), '"random_state" is not set by --set'),
+        (("--set", "options=none"), '"options" is not set by --set'),
+        (("--solvers", ""), "names nothing"),
+        (("--models", ""), "names nothing"),
+        (("--folds", 99), "99 folds"),
+        (("--models", "set-kernel-svm", "--set", "C=-1"), "C must be a positive number"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_no_table(run, small_csv: Path, arguments, words: str) -> None:
+    outcome = run("compare", small_csv, *arguments)
+    assert outcome.code == 2
+    assert words in outcome.sentence()
+
+
 def test_an_own_model_is_compared_in_processes(run, own_models: Path, small_csv: Path) -> None:
     outcome = run("compare", small_csv, "--models", f"{own_models}:Ball", "--solvers", "clarabel,highs", "--folds", 2)
     assert outcome.code == 0, outcome.out + outcome.err

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -124,6 +127,40 @@ def test_models_may_be_classes_and_instances(data: DataSet) -> None:
     assert [cell.reason for cell in found.cells] == [""] * 2
 
 
+def test_models_of_one_class_are_told_apart(data: DataSet) -> None:
+    models = [milopt.models.MILES(lam=0.1), milopt.models.MILES(lam=1.0), "miles", "set-kernel-svm"]
+    found = compare(data, models, ["highs", "clarabel"], folds=2, n_jobs=1)
+    names = ["miles (lam=0.1)"] * 2 + ["miles (lam=1.0)"] * 2 + ["set-kernel-svm"] * 2
+    assert [cell.model for cell in found.cells] == names
+    assert found.cells[0].objective != pytest.approx(found.cells[2].objective)
+    assert [one.agree for one in found.agreements] == [True] * 3
+    assert "miles (lam=1.0)" in str(found)
+
+
+def test_data_models_and_solvers_may_be_given_as_for_an_evaluation(data: DataSet, tmp_path: Path) -> None:
+    expected = compare(data, ["miles"], ["highs", "clarabel"], folds=2, n_jobs=1)
+    found = compare((list(data.bags), data.labels), "miles", " highs, clarabel", folds=2, n_jobs=1)
+    assert [cell.objective for cell in found.cells] == [cell.objective for cell in expected.cells]
+    rows = [f"{k},{data.labels[k]},{x},{y}" for k, bag in enumerate(data.bags) for x, y in bag]
+    (path := tmp_path / "small.csv").write_text("\n".join(["bag,label,x,y", *rows]))
+    assert compare(path, milopt.models.MILES, "highs", folds=2, n_jobs=1).cells[0].certified
+
+
+def test_a_killed_process_fails_its_cell_alone(data: DataSet, tmp_path: Path) -> None:
+    (tmp_path / "dying.py").write_text(
+        "import os, signal\nfrom milopt.models import SetKernelSVM\n\n\nclass Dying(SetKernelSVM):\n"
+        "    def declare(self, bags, y, weight):\n"
+        f"        if self.solver == 'highs' and os.getpid() != {os.getpid()}:\n"
+        "            os.kill(os.getpid(), signal.SIGKILL)\n        return super().declare(bags, y, weight)\n"
+    )
+    found = compare(data, ["miles", f"{tmp_path}/dying.py:Dying"], "highs,clarabel", folds=2, n_jobs=2)
+    assert len(found.cells) == 4
+    assert [bool(cell.reason) for cell in found.cells] == [False, False, True, False]
+    assert "its process was killed" in str(found)
+    assert [cell.certified for cell in found.cells] == [True, True, False, True]
+    assert found.exit_code == 1
+
+
 def test_a_cell_that_fails_leaves_the_others(data: DataSet, monkeypatch) -> None:
     from milopt.solvers.clarabel import Clarabel
 
@@ -168,11 +205,17 @@ def test_several_classes_are_one_cell(data: DataSet) -> None:
         ({"solvers": []}, ParameterError, "no solver"),
         ({"solvers": ["hihgs"]}, UnknownNameError, "highs"),
         ({"models": ["milse"]}, UnknownNameError, "miles"),
+        ({"models": []}, ParameterError, "no model"),
+        ({"seed": -1}, ParameterError, "seed must be an integer of at least 0"),
+        ({"settings": {"solver": "ecos"}}, ParameterError, '"solver" is no hyper-parameter to set.*`solvers`'),
+        ({"settings": {"random_state": 3}}, ParameterError, "`seed`"),
+        ({"settings": {"options": None}}, ParameterError, "`options`"),
+        ({"data": 3}, ParameterError, "pair"),
     ],
 )
 def test_mistakes_are_told_before_any_work(data: DataSet, arguments, error, words) -> None:
     with pytest.raises(error, match=words):
-        compare(data, **{"models": ["set-kernel-svm"], "solvers": ["highs"], "n_jobs": 1, **arguments})
+        compare(**{"data": data, "models": ["set-kernel-svm"], "solvers": ["highs"], "n_jobs": 1, **arguments})
 
 
 def cell(solver: str, objective: float | None, point: str = "certified", termination: str = "optimal") -> Cell:
