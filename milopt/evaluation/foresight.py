@@ -29,22 +29,21 @@ def check_first(
     splits: Sequence[Split],
 ) -> None:
     """Raise what every task would fail with; what some training parts alone do not like is left to their tasks."""
-    first: MiloptError | None = None
+    found: list[MiloptError] = []
     # All candidates on the first training part, then the first candidate on the others, until one goes well.
     for split, settings in [*((splits[0], one) for one in grid), *((split, grid[0]) for split in splits[1:])]:
         try:
             _declare(name, model, {**base, **settings}, data, split)
         except MiloptError as error:
-            first = first or error
+            found.append(error)
         except Exception:
             # A person's own model may raise anything: its tasks tell, with the line.
             return
         else:
             return
-    if first is not None and len(grid) > 1 and isinstance(first, ParameterError):
-        raise ParameterError(f"No candidate of the grid could be fitted; the first one: {first}") from first
-    if first is not None:
-        raise first
+    if len(set(map(str, found))) == 1:
+        raise found[0]
+    raise ParameterError(f"No candidate of the grid could be fitted; the first one: {found[0]}") from found[0]
 
 
 def two_classes(labels: Labels) -> Labels:
