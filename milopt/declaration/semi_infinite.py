@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,11 @@ from milopt.declaration.expression import Constraint, Expression
 from milopt.declaration.leaves import Function, Parameter, Points, Variable
 from milopt.declaration.program import Program
 from milopt.errors import DeclarationError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from milopt.inspection.views import Path
 
 Vector = npt.NDArray[np.float64]
 Row: TypeAlias = Callable[[Vector], Constraint]
@@ -145,6 +150,35 @@ class SemiInfinite:
         several = len(self.oracles) > 1
         names = [f"oracle{k}" if several and k else "oracle" for k in range(len(self.oracles))]
         return {"master": self.master, **{n: o.program for n, o in zip(names, self.oracles, strict=True)}}
+
+    # -- looking: both kinds of parts as text, the master as a file; `parts` has each of them ------------------------
+
+    def summary(self) -> str:
+        """The summaries of all parts."""
+        return "\n\n".join(f"[{name}]\n{part.summary()}" for name, part in self.parts.items())
+
+    def to_latex(self) -> str:
+        """The mathematics of all parts."""
+        return "\n".join(part.to_latex() for part in self.parts.values())
+
+    def to_lp(self, path: Path | None = None) -> str:
+        """The master with the rows that it has, as LP text, also written to `path` where one is given."""
+        return self.master.to_lp(path)
+
+    def to_mps(self, path: Path | None = None) -> str:
+        """The master with the rows that it has, as free MPS text, also written to `path` where one is given."""
+        return self.master.to_mps(path)
+
+    def to_cbf(self, path: Path | None = None) -> str:
+        """The master with the rows that it has, in Conic Benchmark Format, also written to `path` where given."""
+        return self.master.to_cbf(path)
+
+    def spy(self, target: Path | Axes) -> Axes:
+        """Draw where the master has its numbers, into a file or into a matplotlib Axes."""
+        return self.master.spy(target)
+
+    def __str__(self) -> str:
+        return self.summary()
 
     def __repr__(self) -> str:
         return f"SemiInfinite({self.master!r}, {self.family.name!r}, {len(self.oracles)} oracle(s))"

@@ -130,3 +130,16 @@ def test_declarations_are_checked() -> None:
         Oracle(other, oracle.prices, oracle.column)
     with pytest.raises(MiloptError, match="one comparison of scalars"):
         problem.master.family("vectors", lambda h: d >= 0)(np.zeros(3))
+
+
+def test_it_shows_its_parts_as_text_and_its_master_as_a_file(tmp_path) -> None:
+    problem = linear_problem()
+    solve(problem, "clarabel", ColumnGeneration(max_rounds=3))
+    assert "[master]" in problem.summary()
+    assert "[oracle]" in str(problem)
+    assert problem.to_latex().count(r"\begin{aligned}") == 2
+    for name, write in (("lp", problem.to_lp), ("mps", problem.to_mps), ("cbf", problem.to_cbf)):
+        text = write(tmp_path / f"master.{name}")
+        assert (tmp_path / f"master.{name}").read_text() == text
+    problem.spy(tmp_path / "master.png")
+    assert (tmp_path / "master.png").stat().st_size > 0
