@@ -141,11 +141,11 @@ INTERRUPTED = """
     from milopt.solving.options import Options
 
     rng = np.random.default_rng(0)
-    n = 700
+    n = 1400
     form = StandardForm(
-        "long", Quadratic(n), rng.uniform(size=n), 0.0, sp.csr_array(rng.uniform(size=(900, n))), -np.ones(900),
+        "long", Quadratic(n), rng.uniform(size=n), 0.0, sp.csr_array(rng.uniform(size=(1800, n))), -np.ones(1800),
         np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool), (ColumnBlock("x", 0, n),),
-        (RowBlock("r", Cone.NONNEGATIVE, 0, 900),),
+        (RowBlock("r", Cone.NONNEGATIVE, 0, 1800),),
     )
     engine = Clarabel().engine(form, Options())
     threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
