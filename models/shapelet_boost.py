@@ -24,7 +24,7 @@ from milopt.declaration.dictionary import dictionary
 from milopt.declaration.leaves import Points, Variable
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
 from milopt.declaration.similarity import signed_similarity, similarity
-from milopt.declaration.sliding import sliding, window_samples
+from milopt.declaration.sliding import sliding, window_length
 from milopt.errors import MiloptWarning
 
 
@@ -78,7 +78,7 @@ class ShapeletBoost(BagClassifier):
 
     def _patterns(self, length: float | None, bags: Bags) -> Patterns:
         """What shapelets of one length are made of."""
-        samples = None if length is None else window_samples(length, int(bags.sizes.min()))
+        samples = None if length is None else window_length(length, int(bags.sizes.min()))
         training = bags if samples is None else sliding(bags, samples)
         kernel = self.kernel.fitted(training.instances)
         seed = self.random_state if isinstance(self.random_state, int) else 0

@@ -52,7 +52,7 @@ class Coordinates(ABC):
         return False
 
     def forget(self) -> None:
-        """Make every instance unknown."""
+        """Make every instance unknown; asked only of coordinates that may be crowded, which say how."""
         raise NotImplementedError
 
 

@@ -164,7 +164,7 @@ def _want(demand: Vector, top: Vector, at_base: Vector, best: Index, known: Mask
             if demand[r] * (top[r] - at_base[r]) > max(floor, FRACTION * first):
                 wanted[count] = best[r]
                 count += 1
-            # Not for now: it would enter with a part of itself.
+            # What is not known has no coordinates in full, and must not enter with a part of them.
             best[r] = -1
     wanted[count] = -1
     return count > 0

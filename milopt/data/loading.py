@@ -11,9 +11,10 @@ from milopt.data.data_set import DataSet, as_label_array
 from milopt.data.embedded import verified
 from milopt.data.formats import READERS, SERIES, ending
 from milopt.data.messages import file_error, printable, spelled_path
-from milopt.data.series import window_length, windows
+from milopt.data.series import windows
 from milopt.data.text_file import regular
 from milopt.data.ts_file import LabelledSeries, read_ts
+from milopt.declaration.sliding import window_length
 from milopt.errors import DataError
 from milopt.solving.names import unknown
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from milopt.data.windows import Windows
 from milopt.declaration.arrays import Floats, frozen, numeric, spelled
 from milopt.declaration.bags import Bags
+from milopt.declaration.sliding import window_length
 from milopt.errors import BagsError, ParameterError
 
 Series = npt.ArrayLike | Sequence[npt.ArrayLike]
@@ -62,17 +63,6 @@ def windows(
         size = f"{called(shortest)}, which has {series[shortest].size}"
         raise ParameterError(f"A window of {samples} samples is longer than {size}: choose shorter windows.")
     return Windows(series, samples, int(stride), bool(znormalise))
-
-
-def window_length(length: object, shortest: int) -> int:
-    """ell in samples, from samples or a fraction of the shortest series."""
-    if isinstance(length, (int, float, np.integer, np.floating)) and not isinstance(length, bool):
-        if 0 < length < 1:
-            return max(2, round(float(length) * shortest))
-        if length >= 2 and float(length).is_integer():
-            return int(length)
-    wanted = "a whole number of samples, at least 2, or a fraction between 0 and 1"
-    raise ParameterError(f"The window length must be {wanted}, not {length!r}.")
 
 
 def as_series(X: object) -> tuple[Floats, ...]:

@@ -13,13 +13,13 @@ from milopt.declaration.bags import Bags
 from milopt.errors import BagsError, ParameterError
 
 
-def window_samples(length: float, shortest: int) -> int:
+def window_length(length: object, shortest: int) -> int:
     """ell from a number of samples, or from a fraction (strictly between 0 and 1) of the shortest bag."""
-    number = isinstance(length, (int, float, np.integer, np.floating)) and not isinstance(length, bool)
-    if number and 0 < length < 1:
-        return max(2, round(float(length) * shortest))
-    if number and length >= 2 and float(length).is_integer():
-        return int(length)
+    if isinstance(length, (int, float, np.integer, np.floating)) and not isinstance(length, bool):
+        if 0 < length < 1:
+            return max(2, round(float(length) * shortest))
+        if length >= 2 and float(length).is_integer():
+            return int(length)
     wanted = "a whole number of samples, at least 2, or a fraction between 0 and 1"
     raise ParameterError(f"The window length must be {wanted}, not {length!r}.")
 

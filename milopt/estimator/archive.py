@@ -55,6 +55,7 @@ def read(path: Path) -> tuple[bytes, Arrays]:
     if hashlib.sha256(content[:-_DIGITS]).hexdigest().encode() != content[-_DIGITS:]:
         raise ModelFileError(f"{path} is damaged: its checksum does not hold, so that it must not be trusted.")
     try:
+        # NotImplementedError is what zipfile says of a way of packing that it does not know.
         return _unpacked(content)
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
         raise ModelFileError(f"{path} does not hold what a saved model holds ({_first_line(error)}).") from error

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import ParameterError
 from milopt.outcome.result import Attempt, Result
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ExactPricing, ProgramPricing
+from milopt.schemes.solve import named_solver
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -31,7 +31,7 @@ def generate(problem: SemiInfinite, solver: object, scheme: object, options: Opt
     try:
         for oracle in problem.oracles:
             pricings.append(pricing(problem, oracle, parts.oracle, options))
-        result = scheme.run(problem, _named(parts.master, problem.master), pricings, options, clock)
+        result = scheme.run(problem, named_solver(parts.master, problem.master), pricings, options, clock)
     finally:
         for one in pricings:
             one.close()
@@ -53,19 +53,11 @@ def pricing(problem: SemiInfinite, oracle: Oracle, solver: str | Solver, options
     """The oracle at work: by the solver's own algorithm where it has one for such a program, else by solving it."""
     if oracle.scheme == "exact":
         return ExactPricing(
-            oracle, problem.bags, _named("highs" if solver == "auto" else solver, oracle.program), options
+            oracle, problem.bags, named_solver("highs" if solver == "auto" else solver, oracle.program), options
         )
     if solver == "auto":
         own = registry.get("native").pricing(oracle, problem.bags, options)
         if own is not None:
             return own
-    chosen = _named(solver, oracle.program)
+    chosen = named_solver(solver, oracle.program)
     return chosen.pricing(oracle, problem.bags, options) or ProgramPricing(oracle, problem.bags, chosen, options)
-
-
-def _named(solver: str | Solver, program: Program) -> Solver:
-    from milopt.schemes.solve import automatic
-
-    if isinstance(solver, Solver):
-        return solver
-    return automatic(program) if solver == "auto" else registry.require(solver)

@@ -65,7 +65,7 @@ def solve(
     for one in tries:
         began = perf_counter()
         try:
-            found = plan.run(program, _named(one, program), chosen)
+            found = plan.run(program, named_solver(one, program), chosen)
         except (UnsupportedError, ConvexityError, MissingSolverError) as error:
             failure = error
             name = one if isinstance(one, str) else one.name
@@ -127,7 +127,8 @@ def automatic(program: Program) -> Solver:
     raise UnsupportedError(f"No installed solver takes {program.name!r} ({reasons}).")
 
 
-def _named(solver: str | Solver, program: Program) -> Solver:
+def named_solver(solver: str | Solver, program: Program) -> Solver:
+    """A solver by its name, `auto` by what the program is."""
     if isinstance(solver, Solver):
         return solver
     return automatic(program) if solver == "auto" else registry.require(solver)
