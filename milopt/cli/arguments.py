@@ -108,7 +108,10 @@ SERIES = "Series, which become bags of windows"
 Window = Annotated[
     str,
     typer.Option(
-        "--window", metavar="LENGTH", help="Samples, or a fraction of the shortest series.", rich_help_panel=SERIES
+        "--window",
+        metavar="LENGTH",
+        help="Samples, a fraction of the shortest series, or none.",
+        rich_help_panel=SERIES,
     ),
 ]
 Stride = Annotated[
@@ -196,10 +199,14 @@ def names_of(text: str) -> list[str]:
     return found
 
 
-def _length(text: str) -> float | int:
+def _length(text: str) -> float | int | None:
     from milopt.errors import ParameterError
 
+    if text.strip().lower() == "none":
+        return None
     try:
         return int(text) if text.strip().isdigit() else float(text)
     except ValueError:
-        raise ParameterError(f'--window takes samples (20) or a fraction of the length (0.2), not "{text}".') from None
+        raise ParameterError(
+            f'--window takes samples (20), a fraction of the length (0.2), or none, not "{text}".'
+        ) from None

@@ -30,7 +30,7 @@ _Window = Annotated[
     typer.Option(
         "--window",
         metavar="LENGTH",
-        help="Samples, or a fraction of the shortest series; as the model was fitted by default.",
+        help="Samples, a fraction of the shortest series, or none; as the model was fitted by default.",
         rich_help_panel=given.SERIES,
     ),
 ]
@@ -100,10 +100,11 @@ def _read(
 
     window, stride, znormalise = asked
     kept = model.windows_in_
+    fitted = "0.2" if kept is None else "none" if kept.length == 1 else str(kept.length)
     usual = kept or Cut(0, 1, False)
     found = given.read_data(
         data,
-        window or (str(kept.length) if kept else "0.2"),
+        window or fitted,
         stride or usual.stride,
         usual.znormalise if znormalise is None else znormalise,
         data_dir,

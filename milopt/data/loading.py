@@ -22,7 +22,7 @@ from milopt.solving.names import unknown
 def load_data(
     source: str | os.PathLike[str],
     *,
-    window: float = 0.2,
+    window: float | None = 0.2,
     stride: int = 1,
     znormalise: bool = False,
     data_dir: str | os.PathLike[str] | None = None,
@@ -32,7 +32,8 @@ def load_data(
 
     Names are those of `milopt.data.known`: the sets that ship, then the files in `data_dir`, or else in the folder that
     MILOPT_DATA names. Series (`.ts`) become bags of windows: `window` is in samples, or a fraction of the shortest
-    training series; `stride` and `znormalise` are those of `from_series`. What is no series has no windows.
+    training series, or None for the samples themselves, in order; `stride` and `znormalise` are those of
+    `from_series`. What is no series has no windows.
     `labelled=False` also takes bags without a label, as they are to be predicted: their label is "".
     """
     given = os.fspath(source)
@@ -64,7 +65,7 @@ def _named(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
     raise unknown("data set", printable(name[:100]), [one.name for one in known(data_dir)])
 
 
-def _from_file(path: Path, cut: tuple[float, int, bool], labelled: bool) -> DataSet:
+def _from_file(path: Path, cut: tuple[float | None, int, bool], labelled: bool) -> DataSet:
     regular(path)
     try:
         return _read(path, cut, labelled)
@@ -72,7 +73,7 @@ def _from_file(path: Path, cut: tuple[float, int, bool], labelled: bool) -> Data
         raise file_error(path, "the data need more memory than there is; give a smaller file") from None
 
 
-def _read(path: Path, cut: tuple[float, int, bool], labelled: bool) -> DataSet:
+def _read(path: Path, cut: tuple[float | None, int, bool], labelled: bool) -> DataSet:
     end = ending(path.name)
     if end is None:
         known_endings = ", ".join((*READERS, *SERIES))
@@ -83,7 +84,7 @@ def _read(path: Path, cut: tuple[float, int, bool], labelled: bool) -> DataSet:
     window, stride, znormalise = cut
     training = read_ts(path, labelled)
     # The test part is cut as the training part is, or windows could not be compared.
-    length = window_length(window, min(one.size for one in training.series))
+    length = None if window is None else window_length(window, min(one.size for one in training.series))
     data = _windowed(training, name, length, stride, znormalise)
     other = partner(path)
     if other is None:
@@ -91,7 +92,7 @@ def _read(path: Path, cut: tuple[float, int, bool], labelled: bool) -> DataSet:
     return replace(data, test=_windowed(read_ts(other, labelled), f"{name} (test)", length, stride, znormalise))
 
 
-def _windowed(given: LabelledSeries, name: str, length: int, stride: int, znormalise: bool) -> DataSet:
+def _windowed(given: LabelledSeries, name: str, length: int | None, stride: int, znormalise: bool) -> DataSet:
     def called(i: int) -> str:
         return f"the series in {spelled_path(given.path)}, line {given.lines[i]}"
 

@@ -23,16 +23,17 @@ Series = npt.ArrayLike | Sequence[npt.ArrayLike]
 
 
 @overload
-def from_series(X: Series, length: float, stride: int = 1, znormalise: bool = False) -> Bags: ...
+def from_series(X: Series, length: float | None, stride: int = 1, znormalise: bool = False) -> Bags: ...
 @overload
 def from_series(X: Series, length: Sequence[float], stride: int = 1, znormalise: bool = False) -> tuple[Bags, ...]: ...
 def from_series(
-    X: Series, length: float | Sequence[float], stride: int = 1, znormalise: bool = False
+    X: Series, length: float | Sequence[float] | None, stride: int = 1, znormalise: bool = False
 ) -> Bags | tuple[Bags, ...]:
     """One bag a series, one instance a window; for several lengths, one set of bags a length.
 
-    `length` is a number of samples, or a fraction (strictly between 0 and 1) of the shortest series. `znormalise` gives
-    each window mean 0 and standard deviation 1. The windows stay views of the series until one array is needed:
+    `length` is a number of samples, or a fraction (strictly between 0 and 1) of the shortest series; None leaves the
+    samples as they are, one an instance, for models that cut windows themselves. `znormalise` gives each window mean 0
+    and standard deviation 1. The windows stay views of the series until one array is needed:
 
     >>> bags = from_series([[1.0, 2.0, 4.0, 8.0], [3.0, 2.0, 1.0]], length=2)
     >>> bags[1].tolist(), bags.sizes.tolist()
@@ -57,6 +58,10 @@ def windows(
     """Bags of windows of checked series; `called(i)` is how a message names series i."""
     if isinstance(stride, bool) or not isinstance(stride, (int, np.integer)) or stride < 1:
         raise ParameterError(f"stride must be a whole number of samples, at least 1, not {stride!r}.")
+    if length is None:
+        if stride != 1 or znormalise:
+            raise ParameterError("stride and znormalise are about windows: give a window length as well.")
+        return Windows(series, 1, 1, False)
     shortest = min(range(len(series)), key=lambda i: series[i].size)
     samples = window_length(length, series[shortest].size)
     if samples > series[shortest].size:

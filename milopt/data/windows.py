@@ -26,6 +26,8 @@ class Cut:
     znormalise: bool
 
     def __str__(self) -> str:
+        if self.length == 1:
+            return "series as they are"
         shape = "z-normalised" if self.znormalise else "not z-normalised"
         return f"windows of {self.length} samples, stride {self.stride}, {shape}"
 
@@ -84,6 +86,8 @@ class Windows(Bags):
         return Windows, (self._series, self._length, self._stride, self._znormalise)
 
     def __repr__(self) -> str:
+        if self._length == 1:
+            return f"Bags({len(self)} series, {self._offsets[-1]} samples)"
         return f"Bags({len(self)} series, {self._offsets[-1]} windows of {self._length} samples)"
 
 

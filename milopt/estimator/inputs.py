@@ -31,7 +31,14 @@ def training_bags(model: HasFeatures, given: object) -> Bags:
         del model.feature_names_in_
     bags = _read(model, given, fitting=True)
     model.n_features_in_ = bags.dimension
-    model.windows_in_ = bags.cut if isinstance(bags, Windows) else None
+    model.windows_in_ = cut = bags.cut if isinstance(bags, Windows) else None
+    # A model with a field of this name cuts windows itself.
+    window = getattr(model, "window", None)
+    if cut is not None and cut.length > 1 and window is not None:
+        raise BagsError(
+            f"These bags are {cut} already, and window={window!r} would cut windows of windows: leave it away, "
+            "or give the series as they are, by --window none or load_data(..., window=None)."
+        )
     return bags
 
 

@@ -132,3 +132,15 @@ def test_a_model_of_ones_own_file_is_given_again(run, own_models: Path, small_cs
     outcome = run("predict", model, small_csv)
     assert outcome.code == 2
     assert "milopt predict --model path/file.py:Ball" in outcome.sentence()
+
+
+def test_a_model_that_cuts_windows_itself_gets_series_as_they_are(run, tmp_path: Path) -> None:
+    file = tmp_path / "shapelets.milopt"
+    asked = ("fit", "ItalyPowerDemand", "-m", "shapelet-boost", "--set", "window=0.5", "--solver", "highs")
+    assert "windows of windows" in run(*asked, "--window", 6).sentence()
+    assert run(*asked, "--set", "nu=0.5", "--window", "none", "--save", file).code == 0
+    rows = list(csv.DictReader(io.StringIO(run("predict", file, "ItalyPowerDemand").out)))
+    series = milopt.load_data("ItalyPowerDemand", window=None).test.bags
+    expected = milopt.load_model(file).decision_function(series)
+    assert [float(row["score"]) for row in rows] == pytest.approx(expected.tolist())
+    assert "series as they are" in run("predict", file, "ItalyPowerDemand", "--window", 6).sentence()

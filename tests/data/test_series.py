@@ -160,3 +160,11 @@ def test_windows_that_do_not_fit_into_memory_say_so() -> None:
     assert bags[0].shape == (2_000_001, 2_000_000)
     with pytest.raises(BagsError, match=r"take 32000.0 GB, more than there is: choose shorter windows"):
         _ = bags.instances
+
+
+def test_without_a_length_the_samples_are_the_instances() -> None:
+    bags = from_series(RAGGED, None)
+    assert [bag.ravel().tolist() for bag in bags] == [one.tolist() for one in RAGGED]
+    assert (bags.dimension, bags.sizes.tolist()) == (1, [6, 3, 4])
+    with pytest.raises(ParameterError, match="give a window length as well"):
+        from_series(RAGGED, None, stride=2)
