@@ -47,6 +47,7 @@ class HiGHS(Solver):
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.INTEGER})
     package = "highspy"
     licence = "MIT"
+    starts_warm = True
 
     def refusal(self, form: StandardForm) -> str | None:
         """HiGHS takes integers and quadratics, but not together."""

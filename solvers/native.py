@@ -44,6 +44,7 @@ class Native(Solver):
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.NONCONVEX})
     package = "milopt"
     licence = "BSD-3-Clause"
+    starts_warm = True
     recognises_patterns = True
 
     def refusal(self, form: StandardForm) -> str | None:

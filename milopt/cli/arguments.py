@@ -84,7 +84,8 @@ Solver = Annotated[
         "--solver",
         "-s",
         metavar="NAME",
-        help="A solver (see `milopt solvers`); several, separated by commas, are tried in order.",
+        help="A solver (see `milopt solvers`); several, separated by commas, are tried in order; "
+        "master=NAME,oracle=NAME for the two parts of column generation.",
         autocompletion=complete_solver,
     ),
 ]
@@ -177,14 +178,17 @@ def estimator(
 def check_solvers(text: str) -> None:
     """Say so if a solver is unknown or not installed."""
     from milopt.solving import registry
+    from milopt.solving.solver_parts import solver_names
 
-    for name in names_of(text):
+    for name in solver_names(solver_choice(text)):
         if name != "auto":
             registry.require(name)
 
 
 def solver_choice(text: str) -> str | tuple[str, ...]:
-    """One solver, or several to try in order."""
+    """One solver, one for each part of a scheme, or several to try in order."""
+    if "=" in text:
+        return text
     names = tuple(names_of(text))
     return names[0] if len(names) == 1 else names
 

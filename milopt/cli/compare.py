@@ -69,7 +69,7 @@ def compare(
         result = compared(
             found,
             model_list,
-            solver_names,
+            None if solvers is None else solver_names,
             folds=folds,
             seed=seed,
             n_jobs=jobs,

@@ -12,7 +12,7 @@ class Sizes:
     """How large a formulation is on the data, whoever solves it."""
 
     kind: str
-    """LP, QP, SOCP, ...; `DC (QP)` where each convex step is a QP."""
+    """LP, QP, SOCP, ...; `DC (QP)` where each convex step is a QP, SILP where rows of an LP are generated."""
     rows: int | None
     """All epigraph rows included; None where counting them would cost much."""
     columns: int | None

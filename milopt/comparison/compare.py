@@ -65,7 +65,7 @@ def compare(
         raise ParameterError("There is no model to compare: name at least one.")
     if not named:
         raise ParameterError("There is no solver to compare: name at least one.")
-    cells = [_planned(formulation, solver) for formulation in formulations for solver in named]
+    cells = [_planned(formulation, solver, solvers is None) for formulation in formulations for solver in named]
     chosen = [formulation for formulation in formulations for _ in named]
     # The fit to all bags comes last: by then a solver's package is imported, and its seconds are those of the work.
     splits = [*_splits(found.labels, at_least("folds", folds, 2), seed), None]
@@ -120,8 +120,8 @@ def _check_settings(settings: Mapping[str, object]) -> None:
             )
 
 
-def _planned(formulation: Formulation, solver: str) -> Cell:
-    reason = formulation.refusal(solver)
+def _planned(formulation: Formulation, solver: str, unnamed: bool) -> Cell:
+    reason = formulation.refusal(solver) or (formulation.patience(solver) if unnamed else "")
     return Cell(formulation.name, solver, formulation.sizes, bool(reason), reason)
 
 

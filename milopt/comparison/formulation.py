@@ -42,6 +42,7 @@ class Formulation:
         self.fields = {field: _text(value) for field, value in one.get_params(deep=False).items()}
         program = one.program(bags, two_classes(labels))
         self._case = case_of(program)
+        self._grows = isinstance(program, SemiInfinite)
         self.sizes = _sizes(program)
 
     def refusal(self, solver: str) -> str:
@@ -52,6 +53,12 @@ class Formulation:
             return f"not installed: {installed.install or installed.reason}"
         asked = self._case.asked(found)
         return "" if asked.takes else asked.reason
+
+    def patience(self, solver: str) -> str:
+        """Why a solver that nobody named is not tried, in words; empty when it is."""
+        if not self._grows or registry.get(solver).starts_warm:
+            return ""
+        return f"not in the time of this table: hundreds of steps, each solved from the start; name {solver} to wait for it"
 
 
 def told_apart(formulations: Sequence[Formulation]) -> list[Formulation]:
@@ -81,7 +88,8 @@ def _sizes(program: Program | SemiInfinite) -> Sizes:
     """Of a semi-infinite program, the master's before it has any of its family's rows."""
     flat = program.master if isinstance(program, SemiInfinite) else program
     form = lowered(flat).form
-    word = f"DC ({step_kind(flat)})" if program.kind == "DC" else program.kind
+    step = step_kind(flat)
+    word = f"SI{step}" if flat is not program else f"DC ({step})" if program.kind == "DC" else step
     if form is None:
         return Sizes(word, None, None, None)
     return Sizes(word, form.rows.count, form.n, sum(space.count for space in form.spaces))

@@ -85,6 +85,8 @@ class Layout:
     def remarks(self, cells: Sequence[Cell]) -> list[str]:
         """What the signs in the table mean, where they occur."""
         said = []
+        if any(cell.sizes.kind == "SILP" for cell in cells):
+            said.append("SILP: a semi-infinite linear program, before any of its columns are generated")
         if any(cell.sizes.evaluations for cell in cells):
             said.append("a+b columns: a of variables, and at most b coordinates of functions")
         if any(cell.termination is not None and not cell.certified for cell in cells):

@@ -16,6 +16,7 @@ from milopt.evaluation.selection import made
 from milopt.model_registry.settings import fields_of
 from milopt.solving import registry
 from milopt.solving.explain import case_of
+from milopt.solving.solver_parts import solver_names
 
 Settings = Mapping[str, object]
 
@@ -58,7 +59,7 @@ def _declare(name: str, model: type[BagClassifier], settings: Settings, data: Da
         warnings.simplefilter("ignore", MiloptWarning)
         one = made(model, seeded, settings)
         program = one.program(data.bags[split.train], two_classes(data.labels[split.train]))
-        names = (one.solver,) if isinstance(one.solver, str) else one.solver
+        names = solver_names(one.solver)
         parts = isinstance(program, SemiInfinite) and len(names) > 1
         if "auto" in names or one.scheme is not None or parts:
             # Another scheme makes another program, and of several solvers each may take one part.

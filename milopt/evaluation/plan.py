@@ -31,6 +31,7 @@ from milopt.model_registry.settings import check_field
 from milopt.solving import registry
 from milopt.solving.model_file import refuse_amid_import
 from milopt.solving.names import quoted
+from milopt.solving.solver_parts import solver_names
 
 STORE = "milopt-results"
 """The folder in which the command line keeps finished tasks unless told otherwise."""
@@ -168,7 +169,7 @@ def _tasks(
 
 def _versions(solver: str | tuple[str, ...]) -> tuple[str, ...]:
     """The solvers that may run, with their versions: of all that are installed where the choice is left open."""
-    names = (solver,) if isinstance(solver, str) else solver
+    names = solver_names(solver)
     open_to = registry.plain_solvers() if "auto" in names else []
     found = [*(registry.get(name) for name in names if name != "auto"), *open_to]
     return tuple(f"{one.name} {one.availability().version}" for one in found)
@@ -218,6 +219,6 @@ def _check_apart(settings: Settings, grid: Grid) -> None:
 
 
 def _check_solver(solver: str | tuple[str, ...]) -> None:
-    for one in (solver,) if isinstance(solver, str) else solver:
+    for one in solver_names(solver):
         if one != "auto":
             registry.require(one)

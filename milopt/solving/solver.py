@@ -82,6 +82,8 @@ class Solver(ABC):
 
     whole_up_to: ClassVar[int] = 800
     """Epigraph rows up to which it gets all at once rather than lazily."""
+    starts_warm: ClassVar[bool] = False
+    """Solves a changed program from where the last one ended."""
     recognises_patterns: ClassVar[bool] = False
     """Takes programs by their pattern, which a few lazily chosen rows may hide: it is shown a faithful sample."""
 

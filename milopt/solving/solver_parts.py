@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from milopt.errors import ParameterError
 from milopt.solving.names import unknown
 from milopt.solving.solver import Solver
 
 PARTS = ("master", "oracle")
+
+Choice: TypeAlias = str | tuple[str, ...]
+"""One solver or a flag of parts, or several to try in order."""
 
 
 @dataclass(frozen=True)
@@ -41,3 +45,10 @@ class SolverParts:
                 raise unknown("part", part, list(PARTS))
             chosen[part] = name
         return cls(**chosen)
+
+
+def solver_names(choice: Choice) -> tuple[str, ...]:
+    """Every solver that a choice names."""
+    flags = (choice,) if isinstance(choice, str) else choice
+    parts = [(one.master, one.oracle) for one in map(SolverParts.of, flags)]
+    return tuple(dict.fromkeys(str(name) for pair in parts for name in pair))
