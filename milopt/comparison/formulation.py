@@ -58,7 +58,7 @@ class Formulation:
         """Why a solver that nobody named is not tried, in words; empty when it is."""
         if not self._grows or registry.get(solver).starts_warm:
             return ""
-        return f"not in the time of this table: hundreds of steps, each solved from the start; name {solver} to wait for it"
+        return f"not in this table's time: hundreds of steps, each solved from the start; name {solver} to wait for it"
 
 
 def told_apart(formulations: Sequence[Formulation]) -> list[Formulation]:
