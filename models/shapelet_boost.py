@@ -19,6 +19,7 @@ import numpy as np
 
 from milopt import RBF, BagClassifier, Bags, Kernel, Program, Signs, Weights, bag_max, norm1
 from milopt.declaration.arrays import Floats
+from milopt.declaration.ball import Ball
 from milopt.declaration.checks import one_of, positive, share
 from milopt.declaration.dictionary import dictionary
 from milopt.declaration.leaves import Points, Variable
@@ -74,7 +75,7 @@ class ShapeletBoost(BagClassifier):
         patterns = [self._patterns(length, bags) for length in lengths]
         signs = (1.0, -1.0) if self.two_sided else (1.0,)
         oracles = [self._oracle(some, y, d, sign) for some in patterns for sign in signs]
-        return SemiInfinite(master, edge, oracles, bags, {d: start}, {"balance": -1.0} if self.bias else {})
+        return SemiInfinite(master, edge, oracles, bags, {d: start}, {"balance": -1.0} if self.bias else {}, nu)
 
     def _patterns(self, length: float | None, bags: Bags) -> Patterns:
         """What shapelets of one length are made of."""
@@ -83,7 +84,8 @@ class ShapeletBoost(BagClassifier):
         kernel = self.kernel.fitted(training.instances)
         seed = self.random_state if isinstance(self.random_state, int) else 0
         Z = dictionary(training.instances, self.dictionary, self.atoms, kernel, seed)
-        return Patterns(samples, bags, training, kernel, Z, similarity(kernel, training, Z))
+        ball = Ball(kernel, training, self.radius, None if self.ball == "hilbert" else Z)
+        return Patterns(samples, bags, training, kernel, Z, similarity(kernel, training, Z), ball)
 
     def _oracle(self, some: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
         """Weak learning: the best shapelet h, or with sign -1 the best -h, at the weights d."""
@@ -100,6 +102,7 @@ class ShapeletBoost(BagClassifier):
                 {p: d},
                 column=lambda new: sign * radius * signed_similarity(kernel, some.cut(new), Z) @ atom,
                 instances=lambda x: sign * radius * signed(kernel(x, Z)) @ atom,
+                ball=some.ball,
             )
         whole = ball == "hilbert" and self.dictionary == "all"
         u = program.function("u", kernel, dictionary=None if whole else Z)
@@ -112,6 +115,7 @@ class ShapeletBoost(BagClassifier):
             instances=lambda x: sign * u(x),
             starts=lambda prices: some.starts(sign * y * prices[p]),
             scheme=one_of("oracle", self.oracle, ("ccp", "exact")),
+            ball=some.ball,
         )
 
 
@@ -127,6 +131,7 @@ class Patterns:
     atoms: Points
     similarities: Floats
     """M[i, z] = max_{x in B_i} K(x, z)."""
+    ball: Ball
 
     def cut(self, bags: Bags) -> Bags:
         """Bags as the shapelets see them: themselves, or their windows."""

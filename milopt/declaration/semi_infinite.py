@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.declaration.bags import Bags
+from milopt.declaration.ball import Ball
 from milopt.declaration.expression import Constraint, Expression
 from milopt.declaration.leaves import Function, Parameter, Points, Variable
 from milopt.declaration.program import Program
@@ -63,6 +64,8 @@ class Oracle:
     """Function values, one an instance, from whose maxima to start at some prices, best first; means without."""
     scheme: str = "ccp"
     """`ccp`, or `exact` for the global optimum with its bound, at each price."""
+    ball: Ball | None = None
+    """The class of functions whose bag maxima, or their negatives, are the columns, where such a class is searched."""
 
     def __post_init__(self) -> None:
         if self.scheme not in ("ccp", "exact"):
@@ -89,9 +92,10 @@ class SemiInfinite:
         bags: Bags,
         start: Mapping[Variable, npt.ArrayLike],
         offset: Mapping[str, float] | None = None,
+        nu: float | None = None,
     ) -> None:
         """`start`: prices before there is any row; `offset`: blocks of the master whose multiplier, times a factor,
-        shifts every score.
+        shifts every score; `nu`: for a soft margin, the share of bags that may fall short of it.
         """
         self.master = master
         self.family = family
@@ -99,6 +103,7 @@ class SemiInfinite:
         self.bags = bags
         self.start = {variable: np.asarray(values, dtype=float) for variable, values in start.items()}
         self.offset = dict(offset or {})
+        self.nu = nu
         if family.master is not master:
             raise DeclarationError(f"The family {family.name!r} belongs to another master.")
         if not self.oracles:

@@ -1,7 +1,8 @@
 """A fit in short, for people (`str`) and for machines (`as_dict`, plain JSON data).
 
 For more than two classes the totals are over all programs: objectives, seconds and iterations add up, the certificate
-is the worst in each residual, and the status is that of the program that ended worst; `programs` has each of them.
+is the worst in each residual, status and bounds are those of the program that ended worst and of the one that proves
+least; `programs` has each of them.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from milopt.declaration.arrays import Floats
+from milopt.declaration.labels import Signs
 from milopt.declaration.semi_infinite import SemiInfinite
-from milopt.errors import MiloptError
+from milopt.errors import ConvexityError, MiloptError
 from milopt.estimator.fitted import Fitted, Model
 from milopt.outcome.certificate import Certificate
+from milopt.outcome.generalisation import Bounds, generalisation
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.options import Options
@@ -41,6 +45,8 @@ class Report:
     """What there is to say about a fit; `str` for people."""
 
     content: Json
+    bounds: Bounds | None = None
+    """What the margins prove about new bags, of the program that proves least; None where nothing is proved."""
 
     def as_dict(self) -> Json:
         """Plain JSON data: model, solver, data, status, objective, certificate, seconds, iterations, history, ..."""
@@ -72,9 +78,15 @@ class Report:
             ("iterations", f"{said['iterations']} in {_count(len(said['history']), 'step')}"),
             ("seconds", ", ".join(f"{name} {value:.3g}" for name, value in seconds.items())),
             ("training", f"accuracy {said['train_accuracy']:.4g}"),
+            *self._bounds_line(),
             ("versions", ", ".join(f"{name} {value}" for name, value in said["versions"].items())),
         ]
         return "\n".join(f"{name:<12}{text}" for name, text in lines)
+
+    def _bounds_line(self) -> list[tuple[str, str]]:
+        if self.content["bounds"] is None:
+            return []
+        return [("bounds", self.content["bounds"]["reason"] if self.bounds is None else self.bounds.line())]
 
 
 def reported(cls: type, fitted: Fitted) -> Report:
@@ -88,6 +100,11 @@ def reported(cls: type, fitted: Fitted) -> Report:
     programs: list[Json] = [
         {"class": _plain(label)} | _part(result) for label, result in zip(classes.tolist(), results, strict=True)
     ]
+    each = scores.reshape(len(training.bags), -1).T
+    proved = [_proved(*one) for one in zip(results, each, training.signs(), strict=True)]
+    for part, one in zip(programs, proved, strict=True):
+        part["bounds"] = _told(one)
+    least = max(proved, key=lambda one: one.B_best if isinstance(one, Bounds) else math.inf)
     worst = min(results, key=lambda result: _FROM_BAD.index(result.termination))
     spent = {
         "declare": fitted.declare_seconds,
@@ -112,9 +129,11 @@ def reported(cls: type, fitted: Fitted) -> Report:
             "iterations": sum(result.iterations for result in results),
             "history": [step for part in programs for step in part["history"]],
             "train_accuracy": float(np.average(chosen == training.place)),
+            "bounds": _told(least),
             "programs": programs,
             "versions": dict(fitted.versions),
-        }
+        },
+        least if isinstance(least, Bounds) else None,
     )
 
 
@@ -193,6 +212,20 @@ def _size(result: Result) -> Json:
         "columns": None if form is None else int(form.n),
         "evaluations": None if form is None else sum(space.count for space in form.spaces),
     }
+
+
+def _proved(result: Result, scores: Floats, y: Signs) -> Bounds | str | None:
+    """Bounds, or in words why there are none; None for a program that declares no class to bound."""
+    try:
+        return generalisation(result, scores, y)
+    except ConvexityError as error:
+        return str(error)
+
+
+def _told(proved: Bounds | str | None) -> Json | None:
+    if proved is None:
+        return None
+    return proved.as_dict() if isinstance(proved, Bounds) else {"reason": proved}
 
 
 def _step(step: Step) -> Json:
