@@ -25,7 +25,7 @@ NEGLIGIBLE = 1e-10
 
 Leaving that out moves no maximum of a function in a ball of radius Lam by more than 1e-5 Lam R.
 """
-WORK = 1e9
+WORK = 1e8
 """N q^2, the multiplications that a dimension is looked for with."""
 
 

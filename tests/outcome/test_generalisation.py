@@ -108,6 +108,14 @@ def test_a_dimension_that_would_not_help_is_not_looked_for() -> None:
     assert counted.ln_count == pytest.approx(30 * log(5))
 
 
+def test_a_dimension_that_costs_too_much_is_not_looked_for_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    bags = random_bags(0, [5] * 30, 3)
+    monkeypatch.setattr("milopt.outcome.selections.WORK", 2.0**2 * 150)
+    counted = selections(Linear(), bags)
+    assert (counted.q, counted.ln_cover, counted.ln_count) == (None, None, counted.ln_product)
+    assert counted.reason == "q, the dimension of differences within bags, is above 2: finding it would cost much."
+
+
 @pytest.mark.parametrize(("m", "size", "dimension", "cover"), COUNTED)
 def test_rademacher_complexities_are_below_the_bound(m: int, size: int, dimension: int, cover: int) -> None:
     bags = random_bags(0, [size] * m, dimension)
