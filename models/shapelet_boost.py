@@ -49,12 +49,16 @@ class ShapeletBoost(BagClassifier):
     oracle: str = "ccp"
     """`ccp`, or `exact` for the globally best shapelet at each round, with the bound that it proves."""
 
-    fits_kernels: ClassVar[bool] = False
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "nu": (0.1, 0.3, 0.5),
         "kernel": (RBF("0.1/median"), RBF("0.5/median"), RBF("2/median")),
     }
     """Kernel widths about the median distance of instances."""
+
+    @property
+    def fits_kernels(self) -> bool:
+        """Not where windows are cut: the kernel compares these."""
+        return self.window is None
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> SemiInfinite:
         """The program of the module."""

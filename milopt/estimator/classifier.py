@@ -65,8 +65,10 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     __metadata_request__decision_function: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__score: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
 
-    fits_kernels: ClassVar[bool] = True
-    """Whether `declare` finds its kernels fitted to the instances; a model that makes other points fits them itself."""
+    @property
+    def fits_kernels(self) -> bool:
+        """Whether `declare` gets kernels fitted to the instances; a model that makes other points fits them itself."""
+        return True
 
     @abstractmethod
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program | SemiInfinite:

@@ -25,6 +25,7 @@ from milopt.outcome.generalisation import Bounds, generalisation
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.options import Options
+from milopt.solving.solver_parts import solver_names
 
 Json = dict[str, Any]
 
@@ -152,7 +153,8 @@ def versions(results: Sequence[Result]) -> dict[str, str]:
         "scipy": scipy.__version__,
         "scikit-learn": str(sklearn.__version__),
     }
-    for name in dict.fromkeys(result.solver for result in results):
+    shown = solver_names(tuple(result.solver for result in results))
+    for name in dict.fromkeys(one for names in shown for one in names.split("+")):
         try:
             known = registry.get(name).availability().version
         except MiloptError:
