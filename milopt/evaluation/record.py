@@ -48,6 +48,8 @@ class Candidate:
     correct: int | None
     """None where nothing was compared, or where a fit failed for the `reason`."""
     total: int
+    clarity: float | None
+    """How clearly it did so, from -1 to 1, by which ties are broken."""
     reason: str = ""
 
 

@@ -1,8 +1,13 @@
 """Hyper-parameters chosen inside a training part: the candidate that labels most held-out bags of inner folds right.
 
 Inner folds are stratified, 5 of them or as many as the smallest class has bags. Correct labels are counted over all of
-them, so that a tie is a tie; the first of those that tie is taken, which a grid has simplest first. A candidate whose
-fit fails is out, with the reason kept.
+them, so that a tie is a tie. Of those that tie, which on few bags are many, the one that tells them apart most clearly
+is taken: the mean over held-out bags of
+
+    clarity = clip(margin / r, -1, 1),   r = root mean square of the margins on the bags of the fit,
+
+where the margin of a bag is the score of its own class less the largest of the others; and the first of equals, which a
+grid has simplest first. A candidate whose fit fails is out, with the reason kept.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from itertools import product
 
 import numpy as np
 
-from milopt.declaration.arrays import Indices
+from milopt.declaration.arrays import Floats, Indices
 from milopt.declaration.bags import Bags
 from milopt.errors import MiloptError, ParameterError
 from milopt.estimator import BagClassifier
@@ -45,27 +50,48 @@ def select(
 ) -> Selection:
     """The best of a grid on these training bags; a grid of one needs no comparison."""
     if len(grid) == 1:
-        return Selection((Candidate(spelled_settings(grid[0]), None, 0),), (), 0)
+        return Selection((Candidate(spelled_settings(grid[0]), None, 0, None),), (), 0)
     folds = list(_inner_folds(labels, seed))
     candidates: list[Candidate] = []
     fits: list[Fit] = []
     for place, settings in enumerate(grid):
         correct: int | None = 0
-        reason = ""
+        clarity, reason = 0.0, ""
         for fold, (train, held) in enumerate(folds):
             try:
                 fitted = made(model, base, settings).fit(bags[train], labels[train])
                 right = int(np.sum(fitted.predict(bags[held]) == labels[held]))
+                clear = _clarity(fitted, bags, labels, train, held)
             except MiloptError as error:
                 correct, reason = None, str(error)
                 break
             fits.append(Fit.of(fitted.results_, place, fold))
-            correct = (correct or 0) + right
-        candidates.append(Candidate(spelled_settings(settings), correct, labels.size, reason))
-    counts = [-1 if one.correct is None else one.correct for one in candidates]
-    if max(counts) < 0:
+            correct, clarity = (correct or 0) + right, clarity + clear / labels.size
+        told = None if correct is None else clarity
+        candidates.append(Candidate(spelled_settings(settings), correct, labels.size, told, reason))
+    ranks = [(-1, 0.0) if one.correct is None else (one.correct, one.clarity or 0.0) for one in candidates]
+    best = max(ranks)
+    if best[0] < 0:
         raise ParameterError(f"No candidate of the grid could be fitted; the first one: {candidates[0].reason}")
-    return Selection(tuple(candidates), tuple(fits), counts.index(max(counts)))
+    return Selection(tuple(candidates), tuple(fits), ranks.index(best))
+
+
+def _clarity(fitted: BagClassifier, bags: Bags, labels: Labels, train: Indices, held: Indices) -> float:
+    """Summed over the held-out bags."""
+    usual = np.sqrt(np.mean(_margins(fitted, bags[train], labels[train]) ** 2))
+    margins = _margins(fitted, bags[held], labels[held])
+    return float(np.sum(np.clip(margins / usual, -1, 1))) if usual > 0 else 0.0
+
+
+def _margins(fitted: BagClassifier, bags: Bags, labels: Labels) -> Floats:
+    """Of each bag, the score of its own class less the largest of the others."""
+    scores, own = fitted.decision_function(bags), np.searchsorted(fitted.classes_, labels)
+    if scores.ndim == 1:
+        return np.asarray(np.where(own == 1, scores, -scores))
+    each = np.arange(own.size)
+    mine = scores[each, own]
+    scores[each, own] = -np.inf
+    return np.asarray(mine - scores.max(axis=1))
 
 
 def made(model: type[BagClassifier], *settings: Settings) -> BagClassifier:

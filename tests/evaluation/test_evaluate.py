@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from milopt import RBF
+from milopt import RBF, as_bags
 from milopt.data.data_set import DataSet
 from milopt.errors import MiloptError, ParameterError, UnknownNameError
 from milopt.evaluation.evaluate import evaluate
@@ -95,18 +95,28 @@ class TestTheTable:
 
 
 class TestSelection:
-    def test_the_chosen_candidate_is_the_first_of_the_best(self, toy: DataSet) -> None:
+    def test_the_chosen_candidate_is_the_clearest_of_the_best(self, toy: DataSet) -> None:
         found = evaluate(toy, "set-kernel-svm", "3", grid={"C": (0.01, 1, 100), "normalize": ("mean", "sum")})
         for record in found.records:
-            counts = [one.correct for one in record.candidates]
-            assert record.chosen == counts.index(max(counts))
-            assert len(counts) == 6
+            ranks = [(one.correct, one.clarity) for one in record.candidates]
+            assert record.chosen == ranks.index(max(ranks))
+            assert len(ranks) == 6
             assert len(record.fits) == 6 * 5 + 1
         assert found.records[0].candidates[1].settings == ("C=0.01", "normalize=sum")
 
     def test_a_grid_is_walked_with_its_last_name_fastest(self) -> None:
         assert members({"a": (1, 2), "b": (3, 4)})[:2] == [{"a": 1, "b": 3}, {"a": 1, "b": 4}]
         assert members({}) == [{}]
+
+    def test_of_candidates_that_label_all_alike_the_clearer_one_is_taken(self) -> None:
+        rng, labels = np.random.default_rng(0), np.arange(30) % 2
+        bags = as_bags([rng.normal(6 * label, 1, size=(3, 2)) for label in labels])
+        weak, strong = {"C": 1.0}, {"C": 100.0}
+        found = [select(SetKernelSVM, {}, grid, bags, labels, 0) for grid in ([weak, strong], [strong, weak])]
+        assert [one.candidates[0].correct for one in found] == [30, 30]
+        assert found[0].candidates[found[0].chosen] == found[1].candidates[found[1].chosen]
+        clarity = [one.clarity for one in found[0].candidates]
+        assert found[0].chosen == int(np.argmax(clarity))
 
     def test_inner_folds_are_fewer_where_a_class_is_small(self) -> None:
         bags = toy_data(count=12).bags
