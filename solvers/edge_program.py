@@ -26,7 +26,10 @@ class EdgeProgram:
     """The parts of such a program."""
 
     function: Function
+    given: Bags
+    """The bags of the master."""
     bags: Bags
+    """Those that the function meets: the given ones, or their windows."""
     radius: float
     prices: Parameter
     slope: sp.csr_array
@@ -72,7 +75,7 @@ def edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[FunctionNo
         return None
     sign = 1.0 if program.maximizes else -1.0
     return EdgeProgram(
-        evaluation.function, over, radius, prices, sp.csr_array(-slope), -offset, multiple, column.constant, sign
+        evaluation.function, bags, over, radius, prices, sp.csr_array(-slope), -offset, multiple, column.constant, sign
     )
 
 

@@ -186,5 +186,5 @@ class HilbertBallPricing(Pricing):
             from milopt.schemes.oracle_program import ProgramPricing
             from milopt.solving import registry
 
-            self._other = ProgramPricing(self._oracle, self._program.bags, registry.require("clarabel"), self._options)
+            self._other = ProgramPricing(self._oracle, self._program.given, registry.require("clarabel"), self._options)
         return self._other

@@ -124,5 +124,5 @@ class L1BallPricing(Pricing):
             from milopt.schemes.oracle_program import ProgramPricing
             from milopt.solving import registry
 
-            self._other = ProgramPricing(self._oracle, self._program.bags, registry.require("highs"), self._options)
+            self._other = ProgramPricing(self._oracle, self._program.given, registry.require("highs"), self._options)
         return self._other
