@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import Index, Space
 from milopt.compilation.quadratic import Matrix, Vector
-from milopt.declaration.kernels import RBF, Linear, Polynomial
 from milopt.declaration.leaves import Points
 from milopt.declaration.sparse import from_parts
 from milopt.errors import ConvexityError
@@ -33,13 +32,14 @@ class KernelSpace:
     @property
     def is_known_semidefinite(self) -> bool:
         """Whether the kernel is positive semidefinite by what it is."""
-        return isinstance(self.function.kernel, (RBF, Linear, Polynomial))
+        return self.function.kernel.is_semidefinite
 
     def indefinite(self, gram: Matrix) -> str:
         """The sentence for a kernel that is not positive semidefinite."""
         smallest = float(np.linalg.eigvalsh((gram + gram.T) / 2)[0])
         where = f"smallest eigenvalue {smallest:.4g} on the points used"
-        return f"The kernel of {self.function.name!r} is not positive semidefinite: {where}."
+        remedy = "take one that is, such as RBF or GlobalAlignment"
+        return f"The kernel of {self.function.name!r} is not positive semidefinite: {where}; {remedy}."
 
     def touch(self, index: Index) -> None:
         """Make sure that these points have their rows."""

@@ -5,12 +5,10 @@ A kernel may depend on the data (`RBF()` has s = 1/D): `kernel.fitted(instances)
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +16,15 @@ import scipy.sparse as sp
 
 from milopt.declaration.arrays import Floats, Points, numeric
 from milopt.declaration.gram import is_symmetric, minus_squared_distances, pieces, points, products, squared_norms
+from milopt.declaration.width import inverse_median, is_positive, over_median
 from milopt.errors import BagsError, ParameterError
-
-_MEDIAN_SAMPLE = 1000
 
 
 class Kernel(ABC):
-    """A positive semidefinite function K(x, z) of two instances."""
+    """A symmetric function K(x, z) of two instances."""
+
+    is_semidefinite: ClassVar[bool] = False
+    """Whether every Gram matrix is known to be positive semidefinite; where it is not known, solvers look."""
 
     def __call__(self, A: Any, B: Any) -> Floats:
         """The Gram matrix K(A, B), len(A) x len(B); exactly symmetric where B is A."""
@@ -62,10 +62,11 @@ class RBF(Kernel):
     different instances, drawn with a fixed seed (1/D where all coincide). "4/median" is four times that.
     """
 
+    is_semidefinite: ClassVar[bool] = True
     s: float | str | None = None
 
     def __post_init__(self) -> None:
-        if self.s is not None and _over_median(self.s) is None and not _positive(self.s):
+        if self.s is not None and over_median(self.s) is None and not is_positive(self.s):
             raise ParameterError(
                 f's of RBF must be a positive number, "median", "4/median" or None (for 1/D), not {self.s!r}.'
             )
@@ -82,11 +83,13 @@ class RBF(Kernel):
 
     def fitted(self, instances: Any) -> RBF:
         """The kernel with a number for s."""
-        if _positive(self.s):
+        if is_positive(self.s):
             return self
         rows = points(instances)
-        factor = _over_median(self.s)
-        return RBF(1 / rows.shape[1] if factor is None else factor * _inverse_median(rows))
+        factor = over_median(self.s)
+        if factor is None:
+            return RBF(1 / rows.shape[1])
+        return RBF(factor * inverse_median(rows, lambda some: -minus_squared_distances(some, some), most=1000))
 
     def latex(self) -> str:
         """K(x, z) in LaTeX."""
@@ -113,6 +116,8 @@ class RBF(Kernel):
 class Linear(Kernel):
     """The inner product <x, z>."""
 
+    is_semidefinite: ClassVar[bool] = True
+
     def latex(self) -> str:
         """K(x, z) in LaTeX."""
         return r"\langle x,z\rangle"
@@ -128,16 +133,17 @@ class Linear(Kernel):
 class Polynomial(Kernel):
     """(gamma <x, z> + coef0)^degree; positive semidefinite for coef0 >= 0."""
 
+    is_semidefinite: ClassVar[bool] = True
     degree: int = 3
     gamma: float = 1.0
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.degree, (int, np.integer)) and _positive(self.degree)):
+        if not (isinstance(self.degree, (int, np.integer)) and is_positive(self.degree)):
             raise ParameterError(f"degree of Polynomial must be an integer of at least 1, not {self.degree!r}.")
-        if not _positive(self.gamma):
+        if not is_positive(self.gamma):
             raise ParameterError(f"gamma of Polynomial must be a positive number, not {self.gamma!r}.")
-        if not (_positive(self.coef0) or self.coef0 == 0):
+        if not (is_positive(self.coef0) or self.coef0 == 0):
             raise ParameterError(f"coef0 of Polynomial must be a number of at least 0, not {self.coef0!r}.")
 
     def latex(self) -> str:
@@ -259,48 +265,8 @@ def as_kernel(kernel: object) -> Kernel:
     raise ParameterError(f"A kernel is RBF(), Linear(), Polynomial() or a function of two arrays, not {shown}{hint}.")
 
 
-def _inverse_median(rows: Points) -> float:
-    count = rows.shape[0]
-    if count > _MEDIAN_SAMPLE:
-        rows = rows[np.sort(np.random.default_rng(0).choice(count, _MEDIAN_SAMPLE, replace=False))]
-    rows = rows[_first_of_each(rows)]
-    distances = -minus_squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)]
-    median = float(np.median(distances)) if distances.size else 0.0
-    if median == 0 and distances.any():
-        median = float(np.median(distances[distances > 0]))
-    return 1 / median if median > 0 else 1 / rows.shape[1]
-
-
-def _first_of_each(rows: Points) -> npt.NDArray[np.intp]:
-    """One place for each different row: one that is repeated, or weighed instead, tells nothing new of distances."""
-    if isinstance(rows, sp.csr_array):
-        parts = [slice(start, stop) for start, stop in pairwise(rows.indptr)]
-        keys = [(rows.indices[part].tobytes(), rows.data[part].tobytes()) for part in parts]
-        return np.array(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()), dtype=np.intp)
-    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
-
-
-def _over_median(s: object) -> float | None:
-    """The factor of "factor/median", 1 for "median", None for what is neither."""
-    if s == "median":
-        return 1.0
-    if not isinstance(s, str) or not s.endswith("/median"):
-        return None
-    try:
-        factor = float(s.removesuffix("/median"))
-    except ValueError:
-        return None
-    return factor if _positive(factor) else None
-
-
-def _positive(value: object) -> bool:
-    # True and False are integers to Python.
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return number and 0 < float(cast(float, value)) < math.inf
-
-
 def _inverse_square(sigma: float) -> float:
-    if not _positive(sigma):
+    if not is_positive(sigma):
         raise ParameterError(f"sigma must be a positive number, not {sigma!r}.")
     inverse = 1 / float(sigma)
     return inverse * inverse
