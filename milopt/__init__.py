@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from milopt import models as models
     from milopt.data.loading import load_data as load_data
     from milopt.data.series import from_series as from_series
+    from milopt.declaration.alignment import DTW as DTW
+    from milopt.declaration.alignment import GlobalAlignment as GlobalAlignment
     from milopt.declaration.atoms import bag_max as bag_max
     from milopt.declaration.atoms import bag_mean as bag_mean
     from milopt.declaration.atoms import bag_sum as bag_sum
@@ -60,6 +62,8 @@ _HOME = {
     "Linear": "milopt.declaration.kernels",
     "Polynomial": "milopt.declaration.kernels",
     "Precomputed": "milopt.declaration.kernels",
+    "DTW": "milopt.declaration.alignment",
+    "GlobalAlignment": "milopt.declaration.alignment",
     "Program": "milopt.declaration.program",
     "bag_max": "milopt.declaration.atoms",
     "bag_sum": "milopt.declaration.atoms",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.declaration.arrays import Points
+from milopt.declaration.arrays import Indices, Points
 from milopt.declaration.checks import one_of
 from milopt.declaration.kernels import Kernel, Precomputed
 from milopt.errors import ParameterError
@@ -18,23 +18,26 @@ MOST = 20_000
 def dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel, seed: int) -> Points:
     """`kmeans` centroids, or a k-means++ `sample` of the instances, at most `atoms`; or `all` instances once each.
 
+    The sample is spread by the distances of the kernel, K(x, x) - 2 K(x, z) + K(z, z).
     Where there are no more different instances than atoms, these are the dictionary.
     """
     one_of("dictionary", choice, CHOICES)
     if not isinstance(atoms, (int, np.integer)) or isinstance(atoms, bool) or atoms < 1:
         raise ParameterError(f"atoms must be a whole number of at least 1, not {atoms!r}.")
     if choice == "kmeans" and isinstance(kernel, Precomputed):
-        raise ParameterError('A precomputed kernel has rows and no points between them: give dictionary="sample".')
+        raise ParameterError(
+            'A precomputed kernel has rows and no points between them: give dictionary="sample" or "all".'
+        )
     if choice == "all" or instances.shape[0] <= atoms:
         return distinct(instances)
     some = _some(instances, max(MOST, 10 * atoms), seed)
-    from sklearn.cluster import KMeans, kmeans_plusplus
-
     if choice == "sample":
-        return some[np.unique(kmeans_plusplus(some, atoms, random_state=seed)[1])]
+        return some[_spread(some, atoms, kernel, seed)]
     few = distinct(some)
     if few.shape[0] <= atoms:
         return few
+    from sklearn.cluster import KMeans
+
     centres = KMeans(atoms, n_init=1, max_iter=20, random_state=seed).fit(some).cluster_centers_
     return np.ascontiguousarray(centres, dtype=np.float64)
 
@@ -45,6 +48,23 @@ def distinct(instances: Points) -> Points:
         return instances
     _, first = np.unique(np.asarray(instances), axis=0, return_index=True)
     return instances if first.size == instances.shape[0] else instances[np.sort(first)]
+
+
+def _spread(instances: Points, atoms: int, kernel: Kernel, seed: int) -> Indices:
+    """Places drawn one after another, each with probability in proportion to the squared distance from those before."""
+    rng = np.random.default_rng(seed)
+    own = kernel.diagonal(instances)
+    nearest = np.ones(own.size)
+    places: list[int] = []
+    while len(places) < atoms and nearest.any():
+        new = int(rng.choice(own.size, p=nearest / nearest.sum()))
+        apart = own - 2 * kernel(instances, instances[[new]])[:, 0] + own[new]
+        # Of what a difference of like numbers leaves, that much is rounding; a similarity may even go below 0.
+        apart[apart <= 1e-12 * (np.abs(own) + abs(own[new]))] = 0
+        nearest = np.minimum(nearest, apart) if places else apart
+        places.append(new)
+        nearest[places] = 0
+    return np.sort(np.array(places, dtype=np.intp))
 
 
 def _some(instances: Points, most: int, seed: int) -> Points:

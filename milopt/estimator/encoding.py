@@ -19,6 +19,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.data.windows import Cut
+from milopt.declaration.alignment import DTW, GlobalAlignment
 from milopt.declaration.bags import Bags
 from milopt.declaration.kernels import RBF, Linear, Polynomial, Precomputed
 from milopt.errors import ModelFileError
@@ -37,7 +38,7 @@ from milopt.solving.options import Options
 _RECORDS: Mapping[str, type] = {
     known.__name__: known
     for known in (
-        *(RBF, Linear, Polynomial, Precomputed, Options),
+        *(RBF, Linear, Polynomial, Precomputed, DTW, GlobalAlignment, Options),
         *(Direct, ConvexConcave, Representatives, Exact, ColumnGeneration),
         *(Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members),
     )

@@ -85,9 +85,12 @@ def _is_text(cls: type, name: str) -> bool:
 
 def _kernel(name: str, value: object) -> Kernel:
     if isinstance(value, str):
-        raise unknown("kernel", value.partition("(")[0], list(KERNELS), f" (given as {name})")
+        called = value.partition("(")[0].strip()
+        if called.casefold() in KERNELS:
+            raise ParameterError(f"{name} is given in quotes, as text: write {name}={value} without them.")
+        raise unknown("kernel", called, list(KERNELS), f" (given as {name})")
     try:
         return as_kernel(value)
     except ParameterError:
-        examples = "rbf, rbf(s=0.1), rbf(s=median), linear or polynomial(degree=2)"
+        examples = "rbf, rbf(s=0.1), rbf(s=median), linear, polynomial(degree=2) or dtw(s=median)"
         raise ParameterError(f"{name} takes a kernel, such as {examples}, not {spelled(value)}.") from None
