@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from milopt import RBF, BagClassifier, Linear, Options, Polynomial
+from milopt import DTW, RBF, BagClassifier, GlobalAlignment, Linear, Options, Polynomial
 from milopt.declaration.kernels import CallableKernel
 from milopt.errors import DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.model_registry import (
@@ -193,6 +193,10 @@ KERNELS = (
     st.just(Linear())
     | st.builds(RBF, st.none() | st.sampled_from(["median", "4/median", "1e-3/median"]) | NUMBERS)
     | st.builds(Polynomial, st.integers(1, 9), NUMBERS, st.floats(0, 1e300))
+    | st.builds(
+        DTW, st.sampled_from(["median", "4/median"]) | NUMBERS, st.none() | st.integers(0, 9), st.integers(1, 3)
+    )
+    | st.builds(GlobalAlignment, NUMBERS, st.none() | st.integers(1, 9), st.integers(1, 3))
 )
 OPTIONS = st.builds(Options, time_limit=st.none() | NUMBERS, verbose=st.booleans(), threads=st.integers(1, 8))
 ONE = PLAIN | KERNELS | OPTIONS

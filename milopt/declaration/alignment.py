@@ -153,8 +153,6 @@ class GlobalAlignment(_Alignment):
         gram -= (left[:, None] + right) / 2
         # By Cauchy and Schwarz, but for rounding.
         np.minimum(gram, 0, out=gram)
-        if Z is X:
-            np.fill_diagonal(gram, 0)
         return np.exp(gram, out=gram)
 
 

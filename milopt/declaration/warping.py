@@ -18,10 +18,11 @@ from milopt.declaration.arrays import Floats
 Step: TypeAlias = Callable[[Floats, Floats, Floats, Floats, Floats, Floats], None]
 """V of an antidiagonal from its squared distances, i - j, the three neighbours of each cell; and where to put it."""
 
-_LEAST = 1e-280
-"""Sums of products below this have lost, or are about to lose, digits."""
 _RATIO = sqrt(2) - 1
 """2 r + r^2 = 1: with weights r^(i + j), no sum of products exceeds 1."""
+_LEAST = 1e-280
+"""What sums of products lose to the smallest number is nothing beside a sum of this."""
+_NEGLIGIBLE = 1e-60
 
 
 def warping_costs(X: Floats, Z: Floats, band: int) -> Floats:
@@ -38,22 +39,26 @@ def warping_costs(X: Floats, Z: Floats, band: int) -> Floats:
 def log_alignment_sums(X: Floats, Z: Floats, s: float, triangular: int | None) -> Floats:
     """log of the sum, over all alignments, of the product of k(i, j) on its cells, less 2 (ell - 1) log(1 + sqrt 2).
 
-    k = t / (2 - t) with t = w(i, j) exp(-s ||x_i - z_j||^2) and w = max(0, 1 - |i - j| / triangular), or 1. Plain sums
-    serve where none of them nears the smallest number, and sums of logarithms, many times slower, for the other pairs.
+    k = t / (2 - t) with t = w(i, j) exp(-s ||x_i - z_j||^2) and w = max(0, 1 - |i - j| / triangular), or 1. A sum that
+    is lost is -inf where it is negligible beside those of x and of z with themselves; else logarithms find it.
     """
-    band, steepness = (X.shape[0], 0.0) if triangular is None else (triangular - 1, 1 / triangular)
+    samples = X.shape[0]
+    band, steepness = (samples, 0.0) if triangular is None else (triangular - 1, 1 / triangular)
     with np.errstate(under="ignore", divide="ignore"):
-        sums, least = _plain_sums(X, Z, band, s, steepness)
+        sums = _plain_sums(X, Z, band, s, steepness)
         logarithms = np.log(sums)
-        lost = np.flatnonzero(least < _LEAST)
-        if lost.size:
+        # A series with itself has the alignment of all (i, i), where k is 1: at least this much is its sum.
+        if log(_LEAST) > log(_NEGLIGIBLE) + 2 * (samples - 1) * log(_RATIO):
+            lost = np.flatnonzero(sums < _LEAST)
             logarithms[lost] = _log_sums(X[..., lost], Z[..., lost], band, s, steepness)
     return logarithms
 
 
-def _plain_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> tuple[Floats, Floats]:
-    """The sums with weights r^(i + j), and the least that was met on the way to each."""
-    least = np.full(X.shape[2], np.inf)
+def _plain_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
+    """The sums with weights r^(i + j).
+
+    k and the weights are at most 1, so an alignment weighs no more than its beginning, or a cell where that vanishes.
+    """
 
     def step(gaps: Floats, shift: Floats, above: Floats, left: Floats, corner: Floats, out: Floats) -> None:
         gaps *= -s
@@ -65,10 +70,8 @@ def _plain_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> 
         out *= _RATIO
         out *= t
         out /= 2 - t
-        if out.size:
-            np.minimum(least, out.min(axis=0), out=least)
 
-    return _swept(X, Z, band, first=_RATIO**-2, none=0.0, step=step), least
+    return _swept(X, Z, band, first=_RATIO**-2, none=0.0, step=step)
 
 
 def _log_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
@@ -78,8 +81,6 @@ def _log_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Fl
     def step(gaps: Floats, shift: Floats, above: Floats, left: Floats, corner: Floats, out: Floats) -> None:
         corner = corner + step_down
         top = np.maximum(np.maximum(above, left), corner)
-        # Where no alignment passes, any finite number will do instead of -inf - -inf.
-        top[np.isneginf(top)] = 0
         np.log(np.exp(above - top) + np.exp(left - top) + np.exp(corner - top), out=out)
         out += top
         out += step_down
@@ -104,9 +105,8 @@ def _swept(X: Floats, Z: Floats, band: int, first: float, none: float, step: Ste
         _squared_distances(X[low:high], backwards[start + low : start + high], gaps[:size], part[:size])
         shift = 2 * np.arange(low, high, dtype=np.float64)[:, None] - k
         step(gaps[:size], shift, last[low:high], last[low + 1 : high + 1], before[low:high], now[low + 1 : high + 1])
-        # The next two antidiagonals look one row further on either side, where the place may hold older values.
+        # The next two antidiagonals look one row further on either side; above, the place may hold older values.
         now[low] = none
-        now[high + 1 : high + 2] = none
         now, last, before = before, now, last
     return np.array(last[samples])
 

@@ -18,7 +18,7 @@ import numpy as np
 from milopt.declaration.arrays import Floats
 from milopt.declaration.ball import Ball
 from milopt.declaration.dictionary import distinct
-from milopt.declaration.kernels import RBF, Linear, Polynomial
+from milopt.declaration.kernels import Linear
 from milopt.declaration.labels import Signs
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError
@@ -196,7 +196,7 @@ def bounds(
 
 def _require_semidefinite(ball: Ball) -> None:
     """A kernel without a space has no ball. Of many instances some are looked at, for some can disprove it."""
-    if isinstance(ball.kernel, (RBF, Linear, Polynomial)):
+    if ball.kernel.is_semidefinite:
         return
     rows = ball.bags.instances
     if rows.shape[0] > _LOOKED_AT:
