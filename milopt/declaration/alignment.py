@@ -111,7 +111,8 @@ class GlobalAlignment(_Alignment):
 
     k = t / (2 - t) with t = w(i, j) exp(-s ||x_i - z_j||^2) (Cuturi, 2011). `s` is a positive number, or "median" for
     1/median ||x - z||^2 over the pairs of at most 1000 different windows ("4/median" is four times that). `triangular`
-    is the T of w = max(0, 1 - |i - j| / T), which prefers small shifts and is faster; None is w = 1.
+    is the T of w = max(0, 1 - |i - j| / T), which prefers small shifts and is faster; None is w = 1. Values below
+    1e-60 may be given as 0.
     """
 
     is_semidefinite: ClassVar[bool] = True
