@@ -17,19 +17,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from milopt import RBF, BagClassifier, Bags, Kernel, Program, Signs, Weights, bag_max, norm1
+from milopt import RBF, Bags, Kernel, Program, Signs, Weights, bag_max, norm1
 from milopt.declaration.arrays import Floats
 from milopt.declaration.ball import Ball
 from milopt.declaration.checks import one_of, positive, share
 from milopt.declaration.dictionary import dictionary
 from milopt.declaration.leaves import Points, Variable
+from milopt.declaration.maximum import Combination, Maximum
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
 from milopt.declaration.similarity import signed_similarity, similarity
 from milopt.declaration.sliding import sliding, window_length
 from milopt.errors import MiloptWarning
+from milopt.estimator.ensemble_classifier import EnsembleClassifier
 
 
-class ShapeletBoost(BagClassifier):
+class ShapeletBoost(EnsembleClassifier):
     """Boosting over kernel shapelets: few weighted patterns, each a maximum over the instances of a bag."""
 
     nu: float = 0.3
@@ -98,7 +100,8 @@ class ShapeletBoost(BagClassifier):
         program = Program("weak learning")
         p = program.parameter("d", d.size, sign=+1)
         if ball == "one-hot":
-            atom = program.variable("atom", 2 * Z.shape[0], lower=0)
+            count = Z.shape[0]
+            atom = program.variable("atom", 2 * count, lower=0)
             program.maximize((sign * y * p) @ (radius * signed_similarity(kernel, some.training, Z) @ atom))
             program.subject_to(atom.sum() == 1, name="choice")
             return Oracle(
@@ -107,6 +110,7 @@ class ShapeletBoost(BagClassifier):
                 column=lambda new: sign * radius * signed_similarity(kernel, some.cut(new), Z) @ atom,
                 instances=lambda x: sign * radius * signed(kernel(x, Z)) @ atom,
                 ball=some.ball,
+                maximum=Maximum(sign, Combination(kernel, Z, radius * (atom[:count] - atom[count:])), some.samples),
             )
         whole = ball == "hilbert" and self.dictionary == "all"
         u = program.function("u", kernel, dictionary=None if whole else Z)
@@ -120,6 +124,7 @@ class ShapeletBoost(BagClassifier):
             starts=lambda prices: some.starts(sign * y * prices[p]),
             scheme=one_of("oracle", self.oracle, ("ccp", "exact")),
             ball=some.ball,
+            maximum=Maximum(sign, u, some.samples),
         )
 
 

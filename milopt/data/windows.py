@@ -59,6 +59,11 @@ class Windows(Bags):
         return Cut(self._length, self._stride, self._znormalise)
 
     @property
+    def series(self) -> tuple[Floats, ...]:
+        """What the windows were cut from, one a bag."""
+        return self._series
+
+    @property
     def dimension(self) -> int:
         """ell, the number of samples of a window."""
         return self._length

@@ -20,6 +20,7 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.ball import Ball
 from milopt.declaration.expression import Constraint, Expression
 from milopt.declaration.leaves import Function, Parameter, Points, Variable
+from milopt.declaration.maximum import Maximum
 from milopt.declaration.program import Program
 from milopt.errors import DeclarationError
 
@@ -66,6 +67,8 @@ class Oracle:
     """`ccp`, or `exact` for the global optimum with its bound, at each price."""
     ball: Ball | None = None
     """The class of functions whose bag maxima, or their negatives, are the columns, where such a class is searched."""
+    maximum: Maximum | None = None
+    """The column as a maximum over each bag, where it is one: what tables and pictures of the ensemble read."""
 
     def __post_init__(self) -> None:
         if self.scheme not in ("ccp", "exact"):

@@ -1,9 +1,21 @@
 """The estimators: every model is a scikit-learn classifier over bags. Importing this imports scikit-learn's base."""
 
 from milopt.estimator.classifier import BagClassifier
+from milopt.estimator.ensemble_classifier import EnsembleClassifier
 from milopt.estimator.explanation import Explanation
 from milopt.estimator.instance_transformer import InstanceTransformer
+from milopt.estimator.maximisers import MaximiserTable
+from milopt.estimator.patterns import PatternTable
 from milopt.estimator.report import Report
 from milopt.estimator.saving import load_model
 
-__all__ = ["BagClassifier", "Explanation", "InstanceTransformer", "Report", "load_model"]
+__all__ = [
+    "BagClassifier",
+    "EnsembleClassifier",
+    "Explanation",
+    "InstanceTransformer",
+    "MaximiserTable",
+    "PatternTable",
+    "Report",
+    "load_model",
+]

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import numpy.typing as npt
 
+from milopt.data.windows import Windows
 from milopt.declaration.arrays import Floats, Points
 from milopt.declaration.bags import Bags
 from milopt.declaration.kernels import Kernel, Precomputed, as_kernel
@@ -31,6 +32,7 @@ from milopt.estimator.fitted import Fitted, FittedAttributes
 from milopt.estimator.inputs import new_bags, training_bags, training_labels
 from milopt.estimator.report import Report, reported, versions
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
+from milopt.estimator.shown_bag import ShownBag, single
 from milopt.estimator.training_set import TrainingSet, training_set
 from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus
@@ -142,10 +144,9 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
             raise BagsError(f"There are {labels.size} labels for {predicted.size} bags: give one a bag.")
         return float(np.average(predicted == labels, weights=as_weights(sample_weight, labels.size)))
 
-    def explain(self, bag: Points) -> Explanation:
-        """Which instances of one bag, a 2-D array, carry its score."""
-        scaled = self._scaled([bag])
-        return explained(self._known(), scaled, self._labels(self._known().scores(scaled))[0])
+    def explain(self, bag: Points | Bags) -> Explanation:
+        """Which instances of one bag, a 2-D array or bags of which there is one, carry its score."""
+        return explained(self._known(), *self._shown(bag))
 
     def report(self) -> Report:
         """The fit in short: data, program, solver, status, certificate, seconds; `as_dict()` for machines."""
@@ -207,6 +208,14 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     def _scaled(self, given: object) -> Bags:
         return self._known().training.scaling(new_bags(self, given))
+
+    def _shown(self, bag: Points | Bags) -> tuple[ShownBag, object]:
+        """One bag to be looked at, and its predicted label."""
+        training = self._known().training
+        given = new_bags(self, single(bag))
+        scaled = training.scaling(given)
+        cut = given.cut if isinstance(given, Windows) else self.windows_in_
+        return ShownBag(given, scaled, cut), self._labels(self._known().scores(scaled))[0]
 
     def _labels(self, scores: Floats) -> npt.NDArray[Any]:
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)

@@ -6,7 +6,8 @@ The contribution of an instance is what the bag's score loses without it,
 
 which needs nothing but the scores, so that it means the same for every model; for a bag of one it is the whole score.
 It takes n bags of n - 1 instances: in a bag of more than 141 it is computed only for the instances whose own scores
-are farthest from the median, as many as 20 000 rows allow, and NaN for the others.
+are farthest from the median, as many as 20 000 rows allow, and NaN for the others. An ensemble of maxima tells it for
+all at once (`losses`); where it looks at windows of a series, these are the instances.
 """
 
 from __future__ import annotations
@@ -15,10 +16,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
+from milopt.declaration.arrays import Floats, Indices
 from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Points
+from milopt.estimator.choice import program_of
 from milopt.estimator.fitted import Fitted
+from milopt.estimator.losses import Losses, losses
+from milopt.estimator.maximisers import samples
+from milopt.estimator.shown_bag import ShownBag
+from milopt.outcome.columns import is_readable
 from milopt.outcome.result import FittedFunction, Result
 
 _ROWS = 20_000
@@ -39,16 +45,21 @@ class Explanation:
     contributions: Floats
     witness: int
     """The instance with the largest score; the first of those that tie."""
+    starts: Indices | None = None
+    """The first sample of each instance where these are windows of a series; so too the lengths."""
+    lengths: Indices | None = None
 
     def __str__(self) -> str:
         count = self.contributions.size
         first = f"Bag of {count} instance{'s' if count > 1 else ''}: {self.label} (score {self.score:.4g}; "
-        lines = [f"{first}positive speaks for {self.toward}).", "  instance       score  contribution"]
+        header = "  instance       score  contribution"
+        lines = [f"{first}positive speaks for {self.toward}).", header + ("" if self.starts is None else "  samples")]
         known = int(np.isfinite(self.contributions).sum())
         order = np.argsort(-np.abs(self.contributions), kind="stable")[:known]
         for j in order[:_SHOWN].tolist():
             mark = "*" if j == self.witness else " "
-            lines.append(f"  {j:8d}{mark} {self.instance_scores[j]:10.4g}  {self.contributions[j]:12.4g}")
+            numbers = f"  {j:8d}{mark} {self.instance_scores[j]:10.4g}  {self.contributions[j]:12.4g}"
+            lines.append(f"{numbers}  {samples(self.starts, self.lengths, range(j, j + 1))[0]}".rstrip())
         if known > _SHOWN:
             lines.append(f"  and {known - _SHOWN} more that contribute less.")
         if known < count:
@@ -62,22 +73,31 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explained(fitted: Fitted, bag: Bags, label: object) -> Explanation:
-    """The explanation of one bag, scaled already."""
-    classes = fitted.training.classes
-    column = 0 if classes.size == 2 else int(np.flatnonzero(classes == label)[0])
+def explained(fitted: Fitted, shown: ShownBag, label: object) -> Explanation:
+    """The explanation of one bag."""
+    classes, bag = fitted.training.classes, shown.scaled
+    column, toward = program_of(label if classes.size > 2 else None, classes)
     result = fitted.results[column]
-    scores = fitted.instance_scores(bag.instances)
-    scores = scores if scores.ndim == 1 else scores[:, column]
     total = float(result.score(bag)[0])
+    found = losses(result, shown, total) if is_readable(result) else _losses(fitted, column, shown, total)
     return Explanation(
         label=label,
-        toward=classes[1] if classes.size == 2 else classes[column],
+        toward=toward,
         score=total,
-        instance_scores=scores,
-        contributions=_contributions(result, bag, scores, total),
-        witness=int(np.argmax(scores)),
+        instance_scores=found.scores,
+        contributions=found.contributions,
+        witness=int(np.argmax(found.scores)),
+        starts=found.starts,
+        lengths=found.lengths,
     )
+
+
+def _losses(fitted: Fitted, column: int, shown: ShownBag, total: float) -> Losses:
+    """Of any model, by scoring the bag without each of its instances."""
+    scores = fitted.instance_scores(shown.scaled.instances)
+    scores = scores if scores.ndim == 1 else scores[:, column]
+    starts, lengths = shown.spans(np.arange(scores.size), None) or (None, None)
+    return Losses(scores, _contributions(fitted.results[column], shown.scaled, scores, total), starts, lengths)
 
 
 def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> Floats:

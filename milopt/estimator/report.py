@@ -20,6 +20,7 @@ from milopt.declaration.labels import Signs
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError, MiloptError
 from milopt.estimator.fitted import Fitted, Model
+from milopt.estimator.sparsity import sparsity, sparsity_line
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.generalisation import Bounds, generalisation
 from milopt.outcome.result import Result, Step
@@ -80,6 +81,7 @@ class Report:
             ("seconds", ", ".join(f"{name} {value:.3g}" for name, value in seconds.items())),
             ("training", f"accuracy {said['train_accuracy']:.4g}"),
             *self._bounds_line(),
+            *([("sparsity", sparsity_line(said["sparsity"]))] if said["sparsity"] else []),
             ("versions", ", ".join(f"{name} {value}" for name, value in said["versions"].items())),
         ]
         return "\n".join(f"{name:<12}{text}" for name, text in lines)
@@ -131,6 +133,7 @@ def reported(cls: type, fitted: Fitted) -> Report:
             "history": [step for part in programs for step in part["history"]],
             "train_accuracy": float(np.average(chosen == training.place)),
             "bounds": _told(least),
+            "sparsity": sparsity(results),
             "programs": programs,
             "versions": dict(fitted.versions),
         },

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.declaration.arrays import Floats, read_only, read_only_sparse
+from milopt.declaration.arrays import Floats, Points, read_only, read_only_sparse
 from milopt.declaration.bags import Bags
 from milopt.declaration.checks import one_of
 from milopt.errors import BagsError
@@ -45,6 +45,14 @@ class Scaling:
             return Bags(read_only_sparse(sp.csr_array(parts, shape=rows.shape)), bags.offsets)
         moved = rows - self.shift if self.shift is not None else rows
         return Bags(read_only(moved / self.divisor), bags.offsets)
+
+    def undone(self, points: Points) -> Floats:
+        """Scaled points in the units they had, dense; a window has the features of all its samples, one after one."""
+        rows = np.asarray(points.toarray() if isinstance(points, sp.csr_array) else points, dtype=np.float64)
+        if self.divisor is None:
+            return rows
+        samples = rows.reshape(-1, self.divisor.size) * self.divisor
+        return np.reshape(samples if self.shift is None else samples + self.shift, rows.shape)
 
 
 def fitted_scaling(kind: str, bags: Bags) -> Scaling:

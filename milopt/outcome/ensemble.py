@@ -17,7 +17,8 @@ from milopt.compilation.quadratic import Matrix, Vector
 from milopt.declaration.bags import Bags
 from milopt.declaration.blocks import kernel_times
 from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import BagMax, Evaluation, Points, Variable
+from milopt.declaration.leaves import BagMax, Evaluation, Function, Points, Variable
+from milopt.declaration.maximum import Combination
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError
 
@@ -46,18 +47,19 @@ class Members:
             total += coefficient.value() @ self._leaf(leaf)
         return total
 
+    def expansion(self, u: Function | Combination) -> tuple[Points, Matrix]:
+        """The points of u and its coefficients, a column for each member."""
+        if u.dictionary is not None:
+            return u.dictionary, self.evaluated(u.coefficients)
+        return self.points[u.name], self.coefficients[u.name]
+
     def _leaf(self, leaf: Leaf) -> Matrix:
         if isinstance(leaf, Variable):
             return self.values[leaf.name]
         if isinstance(leaf, BagMax):
             return leaf.over.max(self.evaluated(leaf.inner))
         if isinstance(leaf, Evaluation):
-            function = leaf.function
-            if function.dictionary is not None:
-                coefficients = self.values[function.coefficients.name]
-                return kernel_times(function.kernel, leaf.points, function.dictionary, coefficients)
-            known = self.points[function.name]
-            return kernel_times(function.kernel, leaf.points, known, self.coefficients[function.name])
+            return kernel_times(leaf.function.kernel, leaf.points, *self.expansion(leaf.function))
         raise DeclarationError(f"A column may hold an oracle's functions, maxima and variables, not {leaf.describe()}.")
 
 
@@ -97,6 +99,8 @@ class Ensemble:
         for oracle, one in zip(problem.oracles, self.members, strict=True):
             if oracle.instances is None:
                 raise DeclarationError(f"{problem.name!r} declares no score of instances.")
+            if oracle.maximum is not None and oracle.maximum.samples is not None:
+                raise DeclarationError(f"{problem.name!r} scores windows, not single samples: see explain(bag).")
             if one.count:
                 total += one.evaluated(oracle.instances(points)) @ one.weights
         return total

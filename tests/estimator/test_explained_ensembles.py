@@ -1,0 +1,79 @@
+"""What a bag loses without an instance, or a series without a window, against scoring what is left."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milopt import load_data
+from milopt.models import ShapeletBoost
+from tests.estimator.shapelets import BALLS, Case, case
+
+
+def score_of(given: Case, seen: dict[int | None, np.ndarray], column: int = 0) -> float:
+    """From the windows of each length that are there, whatever series they come from; none of a length adds nothing."""
+    label = None if len(given.model.results_) == 1 else column
+    table, total = given.model.patterns(label=label), given.model.results_[column].ensemble.offset
+    for t in np.unique(table.columns):
+        rows = np.flatnonzero(table.columns == t)
+        x = seen[None if given.model.window is None else int(table.lengths[rows[0]])]
+        if len(x):
+            Z = np.array([given.scaled_pattern(table.patterns[k]) for k in rows])
+            sign = table.signs[rows[0]]
+            total += sign * (given.model.kernel(x, Z) @ (sign * table.weights[rows])).max()
+    return total
+
+
+@pytest.mark.parametrize("ball", BALLS)
+@pytest.mark.parametrize("form", ["bags", "windows"])
+def test_contributions_are_what_leaving_one_out_loses(form: str, ball: str) -> None:
+    given = case(form, ball)
+    for bag in list(given.bags)[:8]:
+        said = given.model.explain(bag)
+        assert said.score == pytest.approx(given.model.decision_function([bag])[0])
+        np.testing.assert_allclose(said.instance_scores, given.model.instance_scores([bag])[0], atol=1e-9)
+        if len(bag) == 1:
+            assert said.contributions.tolist() == [said.score]
+            continue
+        for j in range(len(bag)):
+            rest = given.model.decision_function([np.delete(bag, j, axis=0)])[0]
+            assert said.contributions[j] == pytest.approx(said.score - rest, abs=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_instances_of_a_series_are_its_windows_of_every_length(classes: int) -> None:
+    given = case("series", classes=classes)
+    bag = given.bags[1]
+    said = given.model.explain(bag)
+    column = 0 if classes == 2 else int(said.label)
+    lengths = list(dict.fromkeys(said.lengths.tolist()))
+    seen: dict[int | None, np.ndarray] = {length: given.seen(bag, length) for length in lengths}
+    assert said.contributions.size == sum(len(bag) - length + 1 for length in lengths)
+    whole = score_of(given, seen, column)
+    assert said.score == pytest.approx(whole, abs=1e-7)
+    for j, (start, length) in enumerate(zip(said.starts, said.lengths, strict=True)):
+        rest = score_of(given, seen | {length: np.delete(seen[length], start, axis=0)}, column)
+        assert said.contributions[j] == pytest.approx(whole - rest, abs=1e-7)
+    assert f"{said.starts[said.witness]}-" in str(said) or "more that contribute less" in str(said)
+
+
+def test_a_series_as_short_as_a_window_loses_all_that_this_length_adds() -> None:
+    given = case("series")
+    bag = given.bags[1][:6]
+    said = given.model.explain(bag)
+    seen: dict[int | None, np.ndarray] = {length: given.seen(bag, length) for length in (4, 6)}
+    assert said.lengths.tolist() == [4, 4, 4, 6]
+    lost = score_of(given, seen) - score_of(given, seen | {6: np.zeros((0, 6))})
+    assert said.contributions[-1] == pytest.approx(lost, abs=1e-7)
+
+
+def test_real_bags_are_explained() -> None:
+    data = load_data("musk1")
+    model = ShapeletBoost(random_state=0, atoms=60).fit(data.bags, data.labels)
+    number = int(np.argmax(data.bags.sizes))
+    bag = data.bags[number]
+    said = model.explain(bag)
+    for j in range(0, len(bag), 5):
+        rest = model.decision_function([np.delete(bag, j, axis=0)])[0]
+        assert said.contributions[j] == pytest.approx(said.score - rest, abs=1e-9)
+    assert set(np.flatnonzero(said.contributions)) <= set(model.maximisers(bag).instances.tolist())
