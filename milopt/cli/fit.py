@@ -14,6 +14,7 @@ from milopt.cli.progress import progress
 
 if TYPE_CHECKING:
     from milopt.data.data_set import DataSet
+    from milopt.estimator.classifier import BagClassifier
     from milopt.outcome.result import Result
 
 
@@ -36,6 +37,9 @@ def fit(
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the fitted model, for `milopt predict`.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the objective and its bounds, step by step, to a picture.")
+    ] = None,
     seed: given.Seed = 0,
     window: given.Window = "0.2",
     stride: given.Stride = 1,
@@ -47,10 +51,15 @@ def fit(
     import numpy as np
 
     from milopt.estimator.archive import check_writable
+    from milopt.files import check_place
+    from milopt.inspection.sparsity import check_picture
     from milopt.solving.options import Options
 
     if save is not None:
         check_writable(save)
+    if plot is not None:
+        check_picture(plot)
+        check_place(plot, "The picture")
     asked = Options(time_limit=time_limit, tolerance=tolerance, threads=threads)
     options = None if asked == Options() else asked
     estimator = given.estimator(model, settings, solver=solver, scheme=scheme, options=options, seed=seed)
@@ -62,6 +71,8 @@ def fit(
         vars(estimator)["feature_names_in_"] = np.array(found.features, dtype=object)
     if save is not None:
         estimator.save(save)
+    if plot is not None:
+        _draw(estimator, plot)
     report = estimator.report()
     test = None if found.test is None else float(estimator.score(found.test.bags, found.test.labels))
     if as_json:
@@ -73,6 +84,17 @@ def fit(
             typer.echo(f"accuracy on the test part, {len(found.test.bags)} bags: {test:.4f}")
     if code := _exit_code(estimator.results_):
         raise typer.Exit(code)
+
+
+def _draw(estimator: BagClassifier, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from milopt.display.convergence import ConvergenceDisplay
+    from milopt.files import write_whole
+
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    ConvergenceDisplay.from_estimator(estimator, ax=figure.add_subplot())
+    write_whole(path, lambda beside: figure.savefig(beside, dpi=150))
 
 
 def described(data: DataSet) -> dict[str, object]:

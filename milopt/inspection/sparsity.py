@@ -49,7 +49,7 @@ def check_picture(path: str | PathLike[str]) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
-        raise MiloptError("The sparsity picture needs matplotlib; run: pip install 'milopt[plot]'") from missing
+        raise MiloptError("A picture needs matplotlib; run: pip install 'milopt[plot]'") from missing
     # PGF is drawn by a LaTeX that may not be there.
     known = sorted(Figure().canvas.get_supported_filetypes().keys() - {"pgf"})
     if Path(path).suffix.lower().removeprefix(".") not in known:

@@ -90,6 +90,8 @@ class Step:
     """Since the scheme began."""
     changed: int = 0
     """How many witnesses differ from the step before."""
+    reached: float | None = None
+    """The best value that oracles found before this step, which proves nothing: a row so violated was missing."""
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,8 @@ class Generation:
     reached: float = np.inf
     best: dict[Variable, Vector] = field(default_factory=dict)
     """The smallest value that an oracle found, and the prices there."""
+    last: float | None = None
+    """The value that the oracles found last."""
     history: list[Step] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     count: int = 0
@@ -156,6 +158,7 @@ class Generation:
         known = [bound for bound in bounds if bound is not None]
         if len(known) == len(bounds):
             self.upper = min(max(known), np.inf if self.upper is None else self.upper)
+        self.last = reached if np.isfinite(reached) else None
         if reached < self.reached:
             self.reached, self.best = reached, dict(prices)
         return found
@@ -177,8 +180,8 @@ class Generation:
             return outcome.termination, f"{outcome.message}{kept}"
         self.solved = outcome
         self._weigh()
-        step = Step(outcome.objective, self.upper, outcome.certificate, self.clock.elapsed(), len(self.rows))
-        self.history.append(step)
+        proof, seconds = outcome.certificate, self.clock.elapsed()
+        self.history.append(Step(outcome.objective, self.upper, proof, seconds, len(self.rows), self.last))
         if self.clock.is_over():
             return self._cut()
         return self._stalled()

@@ -108,3 +108,16 @@ def test_a_file_that_cannot_be_written_is_told_before_the_fit(
         assert outcome.code == 2
         assert "cannot be written" in outcome.sentence()
     assert [one.name for one in tmp_path.iterdir()] == ["small.csv"]
+
+
+def test_a_picture_of_the_steps_goes_to_a_file(run, small_csv: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "steps.png"
+    assert run("fit", small_csv, "-m", "mi-svm", "--plot", picture).code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    for wrong, said in (
+        (tmp_path / "steps.doc", "no ending that a picture can have"),
+        (tmp_path / "no" / "s.png", "no"),
+    ):
+        outcome = run("fit", small_csv, "-m", "mi-svm", "--plot", wrong)
+        assert outcome.code == 2
+        assert said in outcome.sentence()

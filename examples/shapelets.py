@@ -1,0 +1,37 @@
+"""Which parts of a series decide, and what does the model look for? Tables for people and machines, and three pictures.
+
+python examples/shapelets.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from milopt import load_data
+from milopt.display import ConvergenceDisplay, MaximisersDisplay, PatternsDisplay
+from milopt.models import ShapeletBoost
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
+data = load_data("gunpoint", window=30)
+assert data.test is not None
+model = ShapeletBoost(random_state=0).fit(data.bags, data.labels)
+print(f"GunPoint: accuracy on the official test part {model.score(data.test.bags, data.test.labels):.3f}")
+print(f"sparsity: {model.report().as_dict()['sparsity']}")
+
+# A slice of bags knows the series that its windows were cut from.
+series = data.test.bags[2:3]
+maximisers, patterns = model.maximisers(series), model.patterns(series)
+print(f"\n{maximisers}\n\n{patterns}\n\n{model.explain(series)}")
+added = maximisers.contributions.sum() + maximisers.bias
+assert abs(added - model.decision_function(series)[0]) < 1e-12
+
+pictures = {
+    "maximisers": MaximisersDisplay.from_estimator(model, series).figure_,
+    "patterns": PatternsDisplay.from_estimator(model, series).figure_,
+    "convergence": ConvergenceDisplay.from_estimator(model).figure_,
+}
+for name, figure in pictures.items():
+    figure.savefig(folder / f"{name}.png", dpi=120)
+print(f"\n{', '.join(f'{name}.png' for name in pictures)} are in {folder}")

@@ -1,0 +1,10 @@
+"""Pictures of fits, in scikit-learn's way: `XDisplay.from_estimator(model, ...)` draws, `.plot(ax=...)` draws again.
+
+matplotlib is imported when something is drawn, not before.
+"""
+
+from milopt.display.convergence import ConvergenceDisplay
+from milopt.display.maximisers import MaximisersDisplay
+from milopt.display.patterns import PatternsDisplay
+
+__all__ = ["ConvergenceDisplay", "MaximisersDisplay", "PatternsDisplay"]

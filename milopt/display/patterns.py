@@ -1,0 +1,150 @@
+"""What a model looks for: the patterns of its final hypothesis, over a series or one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+
+from milopt.declaration.bags import Bags
+from milopt.declaration.leaves import Points
+from milopt.display.canvas import COOL, GREY, NOTE, SMALL, WARM, axes_for, folded, note, tidy
+from milopt.display.maximisers import series_of
+from milopt.errors import MiloptError
+from milopt.estimator.patterns import PatternTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+    from milopt.estimator.ensemble_classifier import EnsembleClassifier
+
+ACROSS = 4
+"""Patterns side by side."""
+
+
+@dataclass(eq=False)
+class PatternsDisplay:
+    """Patterns with their weights omega = sign w a in g: warm for omega > 0, cool for omega < 0.
+
+    With a series each pattern lies where the series is most like it. Without one each has axes of its own, with its
+    nearest training instance in grey: a centroid is a mean, and that is one that has occurred. A negative omega is to
+    be read with care: in a column of sign + it is a negative coefficient, under which the column asks how like the
+    pattern the window least like it is; in a column of sign - likeness itself counts against.
+    """
+
+    table: PatternTable
+    feature: int = 0
+    """Which feature of a sample is drawn."""
+    most: int = 12
+    """How many patterns, of the largest |omega|, are drawn."""
+    ax_: Axes = field(init=False, repr=False)
+    axes_: list[Axes] = field(init=False, repr=False)
+    """Those that patterns are drawn on: one with a series, otherwise one a pattern."""
+    figure_: Figure = field(init=False, repr=False)
+    lines_: list[Any] = field(init=False, repr=False)
+    """One a pattern, the largest |omega| first."""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: EnsembleClassifier,
+        bag: Points | Bags | None = None,
+        *,
+        label: object = None,
+        feature: int = 0,
+        most: int = 12,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the patterns of a model, over the series of one bag where one is given."""
+        return cls(model.patterns(bag, label), feature, most).plot(ax)
+
+    @property
+    def drawn(self) -> int:
+        """How many patterns are drawn."""
+        return min(len(self.table), self.most)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw into the given Axes, or into a new figure; small multiples share the place of the Axes."""
+        if not self.drawn:
+            raise MiloptError("The model has no patterns to draw: no column has a weight.")
+        if self.table.series is None:
+            return self._each(ax)
+        return self._over_series(ax)
+
+    def _over_series(self, ax: Axes | None) -> Self:
+        table = self.table
+        series = series_of(table.series, self.feature)
+        assert table.starts is not None
+        axes = axes_for(ax, 7.6, 4.0)
+        axes.plot(series, color=GREY, linewidth=1)
+        self.lines_ = []
+        for k in range(self.drawn):
+            where = int(table.starts[k]) + np.arange(self._values(k).size)
+            self.lines_ += axes.plot(where, self._values(k), **self._style(k), zorder=10 - k / 100)
+        axes.set_xlabel("sample")
+        axes.set_ylabel("value")
+        axes.set_title(self._title(), fontsize=9)
+        axes.margins(x=0.01)
+        note(axes, NOTE)
+        self._finish(axes, [axes])
+        return self
+
+    def _each(self, ax: Axes | None) -> Self:
+        across = min(ACROSS, self.drawn)
+        down = -(-self.drawn // across)
+        whole = axes_for(ax, max(2.1 * across, 6.0), 1.5 * down + 0.9)
+        whole.set_axis_off()
+        place = whole.get_subplotspec()
+        if place is None:
+            raise MiloptError("Small multiples share the place of Axes in a grid, such as those of plt.subplots().")
+        # The title and the caution have rows of their own, so that they stay within the place of the Axes.
+        grid = place.subgridspec(down + 2, across, height_ratios=[0.12, *[1.0] * down, 0.25])
+        _written(whole, grid[0, :], self._title(), fontsize=9, x=0.5, ha="center")
+        _written(whole, grid[-1, :], folded(whole, NOTE), fontsize=SMALL, color="0.35", x=0.0, ha="left")
+        made: list[Axes] = []
+        self.lines_ = []
+        for k in range(self.drawn):
+            axes = whole.figure.add_subplot(grid[1 + k // across, k % across], sharey=made[0] if made else None)
+            axes.plot(self._taken(self.table.neighbours[k]), color="0.7", linewidth=1)
+            self.lines_ += axes.plot(self._values(k), **self._style(k))
+            sign = "+" if self.table.signs[k] > 0 else "−"
+            weight = f"{self.table.weights[k]:+.2g}".replace("-", "−")
+            axes.set_title(f"ω {weight}, column {self.table.columns[k]} ({sign})", fontsize=8)
+            axes.tick_params(labelsize=SMALL, labelleft=k % across == 0)
+            if k + across >= self.drawn:
+                axes.set_xlabel("feature" if self.table.lengths is None else "sample", fontsize=8)
+            made.append(axes)
+        self._finish(whole, made)
+        return self
+
+    def _values(self, k: int) -> Any:
+        return self._taken(self.table.patterns[k])
+
+    def _taken(self, pattern: Any) -> Any:
+        """The drawn feature of a window; of any other instance, all features."""
+        return pattern if self.table.lengths is None else pattern.reshape(-1, self.table.features)[:, self.feature]
+
+    def _style(self, k: int) -> dict[str, Any]:
+        weights = np.abs(self.table.weights)
+        part = float(weights[k] / weights[0])
+        return {"color": WARM if self.table.weights[k] > 0 else COOL, "linewidth": 1 + 2 * part}
+
+    def _title(self) -> str:
+        count = len(self.table)
+        some = f"The {self.drawn} heaviest of {count} patterns" if self.drawn < count else f"All {count} patterns"
+        return f"{some} (wide: large |ω|): orange ω > 0 for {self.table.toward}, blue ω < 0 against"
+
+    def _finish(self, axes: Axes, drawn: list[Axes]) -> None:
+        for one in drawn:
+            tidy(one)
+        self.ax_, self.axes_, self.figure_ = axes, drawn, cast("Figure", axes.figure)
+
+
+def _written(whole: Axes, place: SubplotSpec, text: str, *, x: float, **style: Any) -> None:
+    """Text in a cell of the grid."""
+    axes = whole.figure.add_subplot(place)
+    axes.set_axis_off()
+    axes.text(x, 0.5, text, va="center", transform=axes.transAxes, **style)

@@ -1,0 +1,185 @@
+"""Pictures: what is drawn is what the tables and the history say."""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from milopt import from_series, load_data
+from milopt.display import ConvergenceDisplay, MaximisersDisplay, PatternsDisplay
+from milopt.display.canvas import COOL, NOTE, WARM
+from milopt.errors import BagsError, MiloptError, ParameterError
+from milopt.models import MISVM, ShapeletBoost
+from tests.estimator.shapelets import case
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    import matplotlib.pyplot as plt
+
+    with mpl.rc_context({"backend": "agg"}):
+        yield
+    plt.close("all")
+
+
+def axes(**figure: object):
+    return Figure(layout="constrained", **figure).add_subplot()
+
+
+def texts(ax) -> str:
+    return " ".join(" ".join(text.get_text().split()) for text in ax.texts)
+
+
+@pytest.mark.parametrize("form", ["windows", "series", "two channels"])
+def test_maximising_windows_lie_on_the_series_in_the_colour_of_their_contribution(form: str) -> None:
+    given = case(form)
+    bag = given.bags[1]
+    shown = MaximisersDisplay.from_estimator(given.model, bag, most=5)
+    table = given.model.maximisers(bag)
+    assert shown.figure_ is shown.ax_.figure
+    np.testing.assert_array_equal(shown.ax_.lines[0].get_ydata(), table.series[:, 0])
+    assert len(shown.windows_) == len(shown.bars_) == min(5, len(table))
+    largest = np.abs(table.contributions).max()
+    assert shown.colorbar_.norm.vmin == -largest
+    assert shown.colorbar_.norm.vmax == largest
+    for k, (line, bar) in enumerate(zip(shown.windows_, shown.bars_, strict=True)):
+        start, length = table.starts[k], table.lengths[k]
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(start, start + length))
+        np.testing.assert_array_equal(line.get_ydata(), table.series[start : start + length, 0])
+        assert (bar.get_x(), bar.get_width()) == (start, length - 1)
+        # Every bar has a place of its own, below the series.
+        assert bar.get_y() + bar.get_height() < table.series[:, 0].min()
+        colour = shown.colorbar_.cmap(shown.colorbar_.norm(table.contributions[k]))
+        assert to_hex(line.get_color()) == to_hex(bar.get_facecolor()) == to_hex(colour)
+        # Warm is red more than blue, cool the other way round.
+        assert np.sign(colour[0] - colour[2]) == np.sign(table.contributions[k]) or abs(table.contributions[k]) < 0.05
+    assert len({bar.get_y() for bar in shown.bars_}) == len(shown.bars_)
+    assert to_hex(shown.colorbar_.cmap(1.0)) == to_hex(WARM)
+    assert to_hex(shown.colorbar_.cmap(0.0)) == to_hex(COOL)
+    assert NOTE in texts(shown.ax_)
+    if form == "two channels":
+        other = MaximisersDisplay.from_estimator(given.model, bag, feature=1, ax=axes())
+        np.testing.assert_array_equal(other.ax_.lines[0].get_ydata(), bag[:, 1])
+        with pytest.raises(BagsError, match="has 2 feature"):
+            MaximisersDisplay.from_estimator(given.model, bag, feature=2, ax=axes())
+
+
+@pytest.mark.parametrize("form", ["windows", "series", "two channels"])
+def test_patterns_lie_where_the_series_is_most_like_them_in_the_colour_of_their_sign(form: str) -> None:
+    given = case(form)
+    bag = given.bags[1]
+    ax = axes()
+    shown = PatternsDisplay.from_estimator(given.model, bag, most=6, ax=ax)
+    table = given.model.patterns(bag)
+    assert shown.ax_ is ax
+    assert shown.axes_ == [ax]
+    channels = 2 if form == "two channels" else 1
+    for k, line in enumerate(shown.lines_):
+        values = table.patterns[k].reshape(-1, channels)[:, 0]
+        np.testing.assert_array_equal(line.get_ydata(), values)
+        np.testing.assert_array_equal(line.get_xdata(), table.starts[k] + np.arange(values.size))
+        assert line.get_color() == (WARM if table.weights[k] > 0 else COOL)
+    widths = [line.get_linewidth() for line in shown.lines_]
+    assert widths == sorted(widths, reverse=True)
+    assert NOTE in texts(ax)
+
+
+@pytest.mark.parametrize("form", ["bags", "series"])
+def test_without_a_series_each_pattern_has_axes_of_its_own_beside_its_neighbour(form: str) -> None:
+    given = case(form)
+    shown = PatternsDisplay.from_estimator(given.model, most=4, ax=axes(figsize=(8, 6)))
+    table = given.model.patterns()
+    assert len(shown.axes_) == len(shown.lines_) == 4
+    for k, ax in enumerate(shown.axes_):
+        neighbour, pattern = ax.lines
+        np.testing.assert_array_equal(neighbour.get_ydata(), table.neighbours[k])
+        np.testing.assert_array_equal(pattern.get_ydata(), table.patterns[k])
+        assert f"column {table.columns[k]}" in ax.get_title()
+    everything = " ".join(texts(ax) for ax in shown.figure_.axes)
+    assert NOTE in everything
+    assert f"The 4 heaviest of {len(table)} patterns" in everything
+
+
+def test_no_text_leaves_the_picture_or_covers_another() -> None:
+    given = case("series")
+    for shown in (
+        MaximisersDisplay.from_estimator(given.model, given.bags[1]),
+        PatternsDisplay.from_estimator(given.model, given.bags[1]),
+        PatternsDisplay.from_estimator(given.model),
+        ConvergenceDisplay.from_estimator(given.model),
+    ):
+        figure = shown.figure_
+        figure.canvas.draw()
+        page = figure.bbox
+        written = [t for ax in figure.axes for t in (*ax.texts, ax.title, ax.xaxis.label) if t.get_text() and ax.axison]
+        written += [t for ax in figure.axes if not ax.axison for t in ax.texts]
+        boxes = [text.get_window_extent() for text in written]
+        for k, box in enumerate(boxes):
+            assert box.x0 >= page.x0
+            assert box.y0 >= page.y0
+            assert box.x1 <= page.x1
+            assert box.y1 <= page.y1
+            assert not any(box.overlaps(other) for other in boxes[k + 1 :])
+
+
+def test_convergence_is_the_history_of_the_master_with_both_bounds(golden_bags) -> None:
+    bags, y = golden_bags
+    model = ShapeletBoost(oracle="exact", dictionary="all", nu=0.5, bias=False, two_sided=False, solver="highs")
+    model.fit(bags, y)
+    result = model.result_
+    shown = ConvergenceDisplay.from_estimator(model, ax=axes())
+    drawn = {line.get_label(): line.get_ydata() for line in shown.ax_.lines}
+    np.testing.assert_array_equal(drawn["master (lower bound)"], [step.objective for step in result.history])
+    upper = drawn["upper bound, proved"]
+    assert upper[-1] == result.bound
+    assert (np.diff(upper) <= 0).all()
+    assert (upper >= drawn["master (lower bound)"] - 1e-9).all()
+    # A row joined because an oracle found it violated by the master before.
+    edges = drawn["best edge found (no bound)"]
+    assert (edges[1:] >= drawn["master (lower bound)"][:-1]).all()
+    (gap,) = ConvergenceDisplay.from_result(result, scale="log", ax=axes()).ax_.lines
+    expected = upper - drawn["master (lower bound)"]
+    large = expected > 1e-12
+    np.testing.assert_allclose(gap.get_ydata()[large], expected[large])
+
+
+def test_convergence_without_a_proof_and_of_other_schemes(golden_bags) -> None:
+    bags, y = golden_bags
+    model = ShapeletBoost(dictionary="all", nu=0.5, solver="highs").fit(bags, y)
+    labels = [line.get_label() for line in ConvergenceDisplay.from_estimator(model, ax=axes()).ax_.lines]
+    assert labels == ["master (lower bound)", "best edge found (no bound)"]
+    (gap,) = ConvergenceDisplay.from_estimator(model, scale="log", ax=axes()).ax_.lines
+    assert gap.get_label() == "best edge − value"
+    steps = [step.objective for step in model.result_.history]
+    descent = MISVM().fit(bags, y)
+    (line,) = ConvergenceDisplay.from_estimator(descent, ax=axes()).ax_.lines
+    np.testing.assert_array_equal(line.get_ydata(), [step.objective for step in descent.result_.history])
+    assert len(steps) > 1
+    ConvergenceDisplay.from_estimator(descent, scale="log", ax=axes())
+    several = case("bags", classes=3).model
+    labels = [line.get_label() for line in ConvergenceDisplay.from_estimator(several, ax=axes()).ax_.lines]
+    assert [label for label in labels if "master" in label] == [f"class {k}: master (lower bound)" for k in range(3)]
+    with pytest.raises(ParameterError, match="scale must be one of"):
+        ConvergenceDisplay.from_estimator(model, scale="cubic", ax=axes())
+
+
+def test_what_cannot_be_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = case("bags")
+    with pytest.raises(BagsError, match="no series that can be drawn"):
+        MaximisersDisplay.from_estimator(given.model, given.bags[0])
+    data = load_data("gunpoint", window=30)
+    shapes = from_series(data.bags.series, length=30, stride=10, znormalise=True)
+    model = ShapeletBoost(atoms=10, random_state=0).fit(shapes, data.labels)
+    with pytest.raises(BagsError, match=r"bags\[i:i \+ 1\]"):
+        MaximisersDisplay.from_estimator(model, shapes[0])
+    assert MaximisersDisplay.from_estimator(model, shapes[:1], ax=axes()).windows_
+    with pytest.raises(MiloptError, match="in a grid"):
+        PatternsDisplay.from_estimator(given.model, ax=Figure().add_axes((0, 0, 1, 1)))
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MiloptError, match=r"pip install 'milopt\[plot\]'"):
+        PatternsDisplay.from_estimator(given.model)
