@@ -17,11 +17,6 @@ WARM, COOL = "#D55E00", "#0072B2"
 GREY = "0.55"
 SMALL = 7
 """Points of the smallest text."""
-NOTE = (
-    "Caution: a negative coefficient under a maximum does not say that some window or instance resembles its pattern. "
-    "−K(z, ·) is largest at what is least like z; only in a column of sign − does likeness to z itself count against."
-)
-"""Why negative contributions are to be read with care; see `milopt.estimator.maximisers`."""
 
 
 def axes_for(ax: Axes | None, width: float, height: float) -> Axes:

@@ -10,9 +10,9 @@ import numpy as np
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Points
-from milopt.display.canvas import GREY, NOTE, axes_for, diverging, note, tidy
+from milopt.display.canvas import GREY, SMALL, axes_for, diverging, note, tidy
 from milopt.errors import BagsError
-from milopt.estimator.maximisers import MaximiserTable
+from milopt.estimator.maximisers import CAUTION, MaximiserTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,10 +29,10 @@ LANE = 0.055
 class MaximisersDisplay:
     """A series in grey, its maximising windows in colour: warm where they speak for the label, cool where against.
 
-    The bars below are the same windows, the largest |c_t| on top, so that none hides another. A negative contribution
-    is to be read with care: h_u is not closed under negation, for h_{-u}(B) = -min_x <u, Phi(x)> and not -h_u(B). Under
-    u = -Phi(z) it says that even the window least like z is like z, not that some window resembles z; only a column of
-    sign -1 says that.
+    The bars below are the same windows, the largest |c_t| on top, so that none hides another; beside each stands the
+    sign of its column. A negative contribution is to be read with care: maxima are not closed under negation, for
+    h_{-u}(B) = -min_x <u, Phi(x)> and not -h_u(B). Under u = -Phi(z) it says that even the window least like z is like
+    z, not that some window resembles z; only a column of sign - says that.
     """
 
     table: MaximiserTable
@@ -87,6 +87,15 @@ class MaximisersDisplay:
                 over, series[over], color=colour, linewidth=2.6, zorder=10 - k / 100, solid_capstyle="round"
             )
             self.bars_ += axes.barh(top, length - 1, height=0.7 * lane, left=start, color=colour)
+            signed = "+" if table.signs[k] > 0 else "−"
+            axes.annotate(
+                signed,
+                (start + length - 1, top),
+                (2, 0),
+                textcoords="offset points",
+                fontsize=SMALL,
+                va="center_baseline",
+            )
         self.colorbar_ = axes.figure.colorbar(scale, ax=axes, label=f"contribution, for {table.toward}", pad=0.02)
         self.colorbar_.outline.set_visible(False)
         hidden = len(table) - len(self.bars_)
@@ -98,7 +107,7 @@ class MaximisersDisplay:
         # Below the series there are bars, which have no values.
         axes.set_yticks([tick for tick in axes.get_yticks() if low - lane <= tick <= high + lane])
         tidy(axes)
-        note(axes, NOTE)
+        note(axes, f"{CAUTION} The sign of its column stands beside each bar.")
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 

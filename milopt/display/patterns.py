@@ -9,9 +9,10 @@ import numpy as np
 
 from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Points
-from milopt.display.canvas import COOL, GREY, NOTE, SMALL, WARM, axes_for, folded, note, tidy
+from milopt.display.canvas import COOL, GREY, SMALL, WARM, axes_for, folded, note, tidy
 from milopt.display.maximisers import series_of
 from milopt.errors import MiloptError
+from milopt.estimator.maximisers import CAUTION
 from milopt.estimator.patterns import PatternTable
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class PatternsDisplay:
         axes.set_ylabel("value")
         axes.set_title(self._title(), fontsize=9)
         axes.margins(x=0.01)
-        note(axes, NOTE)
+        note(axes, CAUTION)
         self._finish(axes, [axes])
         return self
 
@@ -103,7 +104,7 @@ class PatternsDisplay:
         # The title and the caution have rows of their own, so that they stay within the place of the Axes.
         grid = place.subgridspec(down + 2, across, height_ratios=[0.12, *[1.0] * down, 0.25])
         _written(whole, grid[0, :], self._title(), fontsize=9, x=0.5, ha="center")
-        _written(whole, grid[-1, :], folded(whole, NOTE), fontsize=SMALL, color="0.35", x=0.0, ha="left")
+        _written(whole, grid[-1, :], folded(whole, CAUTION), fontsize=SMALL, color="0.35", x=0.0, ha="left")
         made: list[Axes] = []
         self.lines_ = []
         for k in range(self.drawn):

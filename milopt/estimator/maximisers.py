@@ -19,9 +19,10 @@ from milopt.outcome.result import Result
 _SHOWN = 10
 
 CAUTION = (
-    "A negative coefficient under a maximum does not say that some instance resembles its pattern: -K(z, .) is largest "
-    "at the instance least like z. Only in a column of sign - does likeness to z itself count against."
+    "Caution: a negative coefficient under a maximum does not say that some instance resembles its pattern. "
+    "-K(z, .) is largest at what is least like z; only in a column of sign - does likeness to z itself count against."
 )
+"""Why negative contributions are to be read with care, beside every table and picture that has one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,8 @@ class MaximiserTable:
             rest = float(self.contributions[_SHOWN:].sum())
             lines.append(f"  and {len(self) - _SHOWN} more, {rest:.4g} together.")
         lines.append(f"  The contributions and the bias of {self.bias:.4g} add up to the score.")
+        if ((self.signs > 0) & (self.contributions < 0)).any():
+            lines.append(f"  {CAUTION}")
         return "\n".join(lines)
 
 

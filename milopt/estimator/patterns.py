@@ -17,7 +17,7 @@ from milopt.data.windows import Cut
 from milopt.declaration.arrays import Floats, Indices
 from milopt.declaration.kernels import Kernel, Precomputed
 from milopt.declaration.leaves import Points
-from milopt.estimator.maximisers import plain, samples, sign
+from milopt.estimator.maximisers import CAUTION, plain, samples, sign
 from milopt.estimator.shown_bag import ShownBag
 from milopt.estimator.training_set import TrainingSet
 from milopt.inspection.table import Table
@@ -106,7 +106,8 @@ class PatternTable:
         title = f"{len(self)} patterns (positive speaks for {self.toward})."
         text = str(Table(title, header, tuple(rows), frozenset(header) - {"nearest in training", "samples"}))
         more = f"\n  and {len(self) - _SHOWN} more of smaller weight." if len(self) > _SHOWN else ""
-        return text + more
+        caution = f"\n  {CAUTION}" if (self.coefficients < 0).any() else ""
+        return text + more + caution
 
 
 def patterns(

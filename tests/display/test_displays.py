@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 
 from milopt import from_series, load_data
 from milopt.display import ConvergenceDisplay, MaximisersDisplay, PatternsDisplay
-from milopt.display.canvas import COOL, NOTE, WARM
+from milopt.display.canvas import COOL, WARM
 from milopt.errors import BagsError, MiloptError, ParameterError
+from milopt.estimator.maximisers import CAUTION
 from milopt.models import MISVM, ShapeletBoost
 from tests.estimator.shapelets import case
 
@@ -61,7 +62,7 @@ def test_maximising_windows_lie_on_the_series_in_the_colour_of_their_contributio
     assert len({bar.get_y() for bar in shown.bars_}) == len(shown.bars_)
     assert to_hex(shown.colorbar_.cmap(1.0)) == to_hex(WARM)
     assert to_hex(shown.colorbar_.cmap(0.0)) == to_hex(COOL)
-    assert NOTE in texts(shown.ax_)
+    assert CAUTION in texts(shown.ax_)
     if form == "two channels":
         other = MaximisersDisplay.from_estimator(given.model, bag, feature=1, ax=axes())
         np.testing.assert_array_equal(other.ax_.lines[0].get_ydata(), bag[:, 1])
@@ -86,7 +87,7 @@ def test_patterns_lie_where_the_series_is_most_like_them_in_the_colour_of_their_
         assert line.get_color() == (WARM if table.weights[k] > 0 else COOL)
     widths = [line.get_linewidth() for line in shown.lines_]
     assert widths == sorted(widths, reverse=True)
-    assert NOTE in texts(ax)
+    assert CAUTION in texts(ax)
 
 
 @pytest.mark.parametrize("form", ["bags", "series"])
@@ -101,7 +102,7 @@ def test_without_a_series_each_pattern_has_axes_of_its_own_beside_its_neighbour(
         np.testing.assert_array_equal(pattern.get_ydata(), table.patterns[k])
         assert f"column {table.columns[k]}" in ax.get_title()
     everything = " ".join(texts(ax) for ax in shown.figure_.axes)
-    assert NOTE in everything
+    assert CAUTION in everything
     assert f"The 4 heaviest of {len(table)} patterns" in everything
 
 

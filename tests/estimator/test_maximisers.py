@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from milopt import Precomputed, as_bags, from_series
 from milopt.errors import BagsError, DeclarationError, ParameterError
+from milopt.estimator.maximisers import CAUTION
 from milopt.models import ShapeletBoost
 from tests.estimator.shapelets import BALLS, FORMS, case, rebuilt_score
 
@@ -31,10 +32,11 @@ def test_contributions_and_bias_add_up_to_the_score(form: str, ball: str) -> Non
             assert {1.0, -1.0} >= set(table.signs)
 
 
+@pytest.mark.parametrize("dictionary", ["kmeans", "all"])
 @pytest.mark.parametrize("ball", BALLS)
 @pytest.mark.parametrize("form", FORMS)
-def test_the_patterns_in_their_own_units_give_every_score_back(form: str, ball: str) -> None:
-    given = case(form, ball)
+def test_the_patterns_in_their_own_units_give_every_score_back(form: str, ball: str, dictionary: str) -> None:
+    given = case(form, ball, dictionary=dictionary)
     table, bias = given.model.patterns(), given.model.result_.ensemble.offset
     for bag in given.bags:
         assert rebuilt_score(given, table, bag, bias) == pytest.approx(
@@ -125,6 +127,7 @@ def test_tables_are_json_and_text(form: str) -> None:
     assert f"bias of {maximisers.bias:.4g} add up" in str(maximisers)
     assert f"{len(patterns)} patterns" in str(patterns)
     assert ("samples" in str(maximisers)) == ("samples" in str(patterns)) == (form != "bags")
+    assert (CAUTION in str(patterns)) == bool((patterns.coefficients < 0).any())
     again = pickle.loads(pickle.dumps(given.model)).maximisers(given.bags[1])
     assert str(again) == str(maximisers)
 
