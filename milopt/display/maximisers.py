@@ -66,8 +66,6 @@ class MaximisersDisplay:
         """Draw into the given Axes, or into a new figure."""
         table = self.table
         series = series_of(table.series, self.feature)
-        assert table.starts is not None
-        assert table.lengths is not None
         axes = axes_for(ax, 7.6, 4.2)
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import Normalize
@@ -79,23 +77,7 @@ class MaximisersDisplay:
         lane = LANE * ((high - low) or 1.0)
         self.windows_, self.bars_ = [], []
         for k in range(min(len(table), self.most)):
-            start, length = int(table.starts[k]), int(table.lengths[k])
-            colour = scale.to_rgba(table.contributions[k])
-            over = np.arange(start, start + length)
-            top = low - (k + 1.5) * lane
-            self.windows_ += axes.plot(
-                over, series[over], color=colour, linewidth=2.6, zorder=10 - k / 100, solid_capstyle="round"
-            )
-            self.bars_ += axes.barh(top, length - 1, height=0.7 * lane, left=start, color=colour)
-            signed = "+" if table.signs[k] > 0 else "−"
-            axes.annotate(
-                signed,
-                (start + length - 1, top),
-                (2, 0),
-                textcoords="offset points",
-                fontsize=SMALL,
-                va="center_baseline",
-            )
+            self._window(axes, series, k, scale.to_rgba(table.contributions[k]), low - (k + 1.5) * lane, lane)
         self.colorbar_ = axes.figure.colorbar(scale, ax=axes, label=f"contribution, for {table.toward}", pad=0.02)
         self.colorbar_.outline.set_visible(False)
         hidden = len(table) - len(self.bars_)
@@ -110,6 +92,20 @@ class MaximisersDisplay:
         note(axes, f"{CAUTION} The sign of its column stands beside each bar.")
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
+
+    def _window(self, axes: Axes, series: Floats, k: int, colour: Any, height: float, lane: float) -> None:
+        """The window of row k over the series, and its bar with the sign of its column at this height."""
+        table = self.table
+        assert table.starts is not None
+        assert table.lengths is not None
+        start, last = int(table.starts[k]), int(table.starts[k] + table.lengths[k]) - 1
+        over = np.arange(start, last + 1)
+        line: dict[str, Any] = {"linewidth": 2.6, "solid_capstyle": "round", "zorder": 10 - k / 100}
+        self.windows_ += axes.plot(over, series[over], color=colour, **line)
+        self.bars_ += axes.barh(height, last - start, height=0.7 * lane, left=start, color=colour)
+        sign = "+" if table.signs[k] > 0 else "−"
+        text: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "va": "center_baseline"}
+        axes.annotate(sign, (last, height), (2, 0), **text)
 
 
 def series_of(series: Floats | None, feature: int) -> Floats:
