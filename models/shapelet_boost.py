@@ -27,7 +27,7 @@ from milopt.declaration.maximum import Combination, Maximum
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
 from milopt.declaration.similarity import signed_similarity, similarity
 from milopt.declaration.sliding import sliding, window_length
-from milopt.errors import MiloptWarning
+from milopt.errors import MiloptWarning, ParameterError
 from milopt.estimator.ensemble_classifier import EnsembleClassifier
 
 
@@ -78,6 +78,8 @@ class ShapeletBoost(EnsembleClassifier):
             start = weight / np.where(y > 0, 2 * weight[y > 0].sum(), 2 * weight[y < 0].sum())
         edge = master.family("edge", lambda h: (y * h) @ d <= gamma)
         lengths = self.window if isinstance(self.window, Sequence) else (self.window,)
+        if not lengths:
+            raise ParameterError("window must have at least one length, or be None for bags as they are.")
         patterns = [self._patterns(length, bags) for length in lengths]
         signs = (1.0, -1.0) if self.two_sided else (1.0,)
         oracles = [self._oracle(some, y, d, sign) for some in patterns for sign in signs]
@@ -152,6 +154,24 @@ class Patterns:
         """K(z, .) at all training instances, from the atom z of the best edge on."""
         for z in np.argsort(-(weights @ self.similarities), kind="stable"):
             yield self.kernel(self.training.instances, self.atoms[[z]])[:, 0]
+
+
+def primal_master(columns: Floats, y: Signs, weight: Weights, nu: float, bias: bool) -> Program:
+    """The master's dual over some columns H[i, t] = h_t(B_i): the largest soft margin of a mixture of them.
+
+    max  rho - weight'xi / (nu sum_j weight_j)   s.t.  y_i ((H w)_i + b) >= rho - xi_i,  1'w = 1,  w, xi >= 0
+    """
+    program = Program("soft margin, primal")
+    w = program.variable("w", columns.shape[1], lower=0)
+    xi = program.variable("xi", y.size, lower=0)
+    rho = program.variable("rho")
+    score = columns @ w
+    if bias:
+        score = score + program.variable("b")
+    program.maximize(rho - (weight / (share("nu", nu) * weight.sum())) @ xi)
+    program.subject_to(y * score >= rho - xi, name="margin")
+    program.subject_to(w.sum() == 1, name="mixture")
+    return program
 
 
 def balanceable(nu: float, y: Signs, weight: Weights) -> float:

@@ -146,7 +146,7 @@ class Linear:
     def dictionary_rows(self, function: Function) -> Rows:
         """B a with B'B = K_ZZ, so that ||B a|| = ||f||."""
         kernel = self._dictionary_kernel(function, function.dictionary)
-        root = symmetric_root(kernel, f"the kernel of {function.name} on its dictionary")
+        root = symmetric_root(kernel, f"The kernel of {function.name!r} on its dictionary")
         return self._coefficient_rows(function).left(sp.csr_array(root))
 
     def _coefficient_rows(self, function: Function) -> Rows:

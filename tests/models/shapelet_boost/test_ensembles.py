@@ -1,0 +1,101 @@
+"""What an ensemble of shapelets says: of bags, of instances, and of itself when it is saved."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from milopt import Linear, load_model, solve
+from milopt.declaration.similarity import similarity
+from milopt.errors import ParameterError
+from milopt.models.shapelet_boost import ShapeletBoost, primal_master
+from milopt.schemes.column_generation import ColumnGeneration
+from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, random_bags
+
+BALLS = ("l1", "hilbert", "one-hot")
+
+
+@given(st.integers(0, 50), st.sampled_from([K, Linear()]))
+@settings(max_examples=6, deadline=None)
+def test_the_one_norm_ball_lies_in_the_hilbert_ball_and_so_does_its_value(seed: int, kernel) -> None:
+    """Of radius 1 / max_z sqrt(K(z, z)) and of radius 1."""
+    bags, y = random_bags(seed, 6)
+    radius = 1 / float(np.sqrt(kernel.diagonal(bags.instances).max()))
+    options = PLAIN | {"kernel": kernel, "nu": 0.4}
+    inner = boosted(ShapeletBoost(oracle="exact", radius=radius, **options), bags, y).objective
+    outer = solve(ShapeletBoost(ball="hilbert", **options).program(bags, y), "native", TIGHT)
+    # The larger ball's weak learner is local, and may have missed a column: by no more than the tolerance here.
+    assert inner <= outer.objective + 1e-4
+
+
+def test_positive_patterns_alone_say_yes_to_every_bag() -> None:
+    """With a non-negative kernel, no bias and no negative patterns every score is positive."""
+    bags, y = random_bags(0)
+    M = similarity(K, bags, bags.instances)
+    for nu in (0.1, 0.3, 0.5):
+        best = solve(primal_master(M, y, np.ones(12), nu, bias=False), "highs")
+        assert best.objective < 0
+        assert (M @ best.values["w"] > 0).all()
+
+
+@given(st.integers(0, 50), st.sampled_from(BALLS), st.booleans(), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_contributions_add_up_to_the_score(seed: int, ball: str, bias: bool, two_sided: bool) -> None:
+    bags, y = random_bags(seed)
+    model = ShapeletBoost(nu=0.3, ball=ball, **PLAIN | {"bias": bias, "two_sided": two_sided})
+    result = solve(model.program(bags, y), "native", ColumnGeneration(max_rounds=15))
+    new, _ = random_bags(seed + 1)
+    for some in (bags, new):
+        contributions = result.ensemble.columns(result.program, some) * result.ensemble.weights
+        assert contributions.shape == (len(some), result.ensemble.count)
+        np.testing.assert_allclose(contributions.sum(axis=1) + result.ensemble.offset, result.score(some), atol=1e-12)
+    # Over the training bags these are the columns of the master.
+    np.testing.assert_allclose(
+        (y * result.values["d"]) @ result.ensemble.columns(result.program, bags), result.objective, atol=1e-6
+    )
+
+
+@given(st.integers(0, 50), st.sampled_from(["l1", "hilbert"]), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_a_bag_scores_no_less_than_any_of_its_instances(seed: int, ball: str, bias: bool) -> None:
+    """g(B) >= max_x f(x) for columns that are maxima; equal for bags of one, and ensembles of one."""
+    bags, y = random_bags(seed)
+    for rounds in (1, 15):
+        program = ShapeletBoost(nu=0.3, ball=ball, **PLAIN | {"bias": bias}).program(bags, y)
+        result = solve(program, "native", ColumnGeneration(max_rounds=rounds))
+        g, f = result.score(bags), bags.max(result.instance_scores(bags.instances))
+        assert (g >= f - 1e-9).all()
+        alone = (bags.sizes == 1) | (result.ensemble.count == 1)
+        np.testing.assert_allclose(g[alone], f[alone], atol=1e-9)
+
+
+@pytest.mark.parametrize("ball", BALLS)
+def test_a_fitted_ensemble_travels(ball: str, golden_bags, tmp_path) -> None:
+    bags, y = golden_bags
+    model = ShapeletBoost(ball=ball, solver="native", kernel=K).fit(bags, y)
+    model.save(tmp_path / "model")
+    for other in (load_model(tmp_path / "model", ShapeletBoost), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_allclose(other.decision_function(bags), model.decision_function(bags), atol=1e-12)
+        assert str(other.report()) == str(model.report())
+
+
+def test_windows_of_several_lengths_share_one_master() -> None:
+    rng, y = np.random.default_rng(0), np.arange(24) % 2
+    series = [rng.normal(0, 0.2, size=(40, 1)) for _ in y]
+    for one, label in zip(series, y, strict=True):
+        one[10 : 10 + 8, 0] += 2 * label * np.hanning(8)
+    model = ShapeletBoost(window=(6, 0.3), solver="native", scale="none").fit(series[:16], y[:16])
+    assert model.score(series[16:], y[16:]) == 1.0
+    assert len(model.result_.program.oracles) == 4
+    with pytest.raises(ParameterError, match="longer than bag 0, which has 5"):
+        model.predict([one[:5] for one in series[:2]])
+
+
+def test_smoothed_prices_reach_the_same_optimum(golden_bags) -> None:
+    program = ShapeletBoost(nu=0.5, **PLAIN).program(*golden_bags)
+    result = solve(program, "highs", ColumnGeneration(tolerance=1e-6, smoothing=0.5, idle=0))
+    assert result.objective == pytest.approx(0.233112, abs=1e-5)

@@ -1,0 +1,221 @@
+"""The master of boosted shapelets over given columns, and its primal: a linear program and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from milopt import Program, as_bags, solve
+from milopt.errors import ParameterError
+from milopt.models.shapelet_boost import ShapeletBoost, primal_master
+from milopt.outcome.result import Result
+from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, master_over, random_bags
+
+
+@dataclass(frozen=True)
+class Master:
+    """Columns, labels, weights and settings of a master."""
+
+    H: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    nu: float
+    bias: bool
+
+    def solved(self, solver: str = "highs") -> Result:
+        """The master as the model declares it: prices d, and the multipliers w, rho and b."""
+        return solve(master_over(self.H, self.y, self.weight, self.nu, self.bias), solver).require_certified()
+
+    def primal(self) -> Program:
+        return primal_master(self.H, self.y, self.weight, self.nu, self.bias)
+
+    @property
+    def value(self) -> float:
+        return self.solved().objective
+
+
+@st.composite
+def masters(draw, may_have_bias: bool = True) -> Master:
+    """Random columns; labels of both signs, as many of each; weights equal or not; hard margins too."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    m, count = 2 * draw(st.integers(2, 6)), draw(st.integers(1, 8))
+    y = np.where(np.arange(m) % 2, 1.0, -1.0)
+    weight = rng.uniform(0.9, 1.1, size=m) if draw(st.booleans()) else np.ones(m)
+    H = rng.normal(size=(m, count)) + 0.5 * y[:, None]
+    return Master(H, y, weight, draw(st.sampled_from([0.01, 0.2, 0.5, 0.8])), may_have_bias and draw(st.booleans()))
+
+
+def mixture(master: Master, result: Result) -> tuple[np.ndarray, float, float]:
+    """(w, rho, b): the multipliers of the master's rows."""
+    w = np.array([float(result.duals[f"edge[{t}]"].item()) for t in range(master.H.shape[1])])
+    b = -float(result.duals["balance"].item()) if master.bias else 0.0
+    return w, float(result.duals["simplex"].item()), b
+
+
+@given(masters(), st.sampled_from(["highs", "native", "clarabel"]))
+@settings(max_examples=40, deadline=None)
+def test_primal_and_dual_have_one_optimum_and_its_multipliers_are_a_mixture(master: Master, solver: str) -> None:
+    result = master.solved(solver)
+    primal = solve(master.primal(), solver).require_certified()
+    assert primal.objective == pytest.approx(result.objective, abs=1e-7 if solver != "clarabel" else 1e-6)
+    w, rho, b = mixture(master, result)
+    assert (w >= -1e-7).all()
+    assert w.sum() == pytest.approx(1, abs=1e-6)
+    # The multipliers of either are a solution of the other.
+    xi = np.maximum(0, rho - master.y * (master.H @ w + b))
+    cap = master.weight / (master.nu * master.weight.sum())
+    assert rho - cap @ xi == pytest.approx(result.objective, abs=2e-6)
+    d = primal.duals["margin"]
+    assert d.sum() == pytest.approx(1, abs=1e-6)
+    assert (d <= cap + 1e-6).all()
+    assert ((master.y * d) @ master.H).max() == pytest.approx(primal.objective, abs=2e-6)
+
+
+@given(masters())
+@settings(max_examples=40, deadline=None)
+def test_complementary_slackness_in_all_three_forms(master: Master) -> None:
+    result = master.solved()
+    w, rho, b = mixture(master, result)
+    d, gamma = result.values["d"], result.objective
+    margins, cap = master.y * (master.H @ w + b), master.weight / (master.nu * master.weight.sum())
+    xi = np.maximum(0, rho - margins)
+    np.testing.assert_allclose(w * (gamma - (master.y * d) @ master.H), 0, atol=1e-8)
+    np.testing.assert_allclose(d * (rho - xi - margins), 0, atol=1e-8)
+    np.testing.assert_allclose(xi * (cap - d), 0, atol=1e-8)
+    # A basic solution weighs no more columns than there are rows of bags.
+    assert (w > 1e-9).sum() <= master.y.size
+
+
+@given(masters())
+@settings(max_examples=40, deadline=None)
+def test_at_most_nu_of_the_weight_lies_within_the_margin_and_at_least_nu_has_a_price(master: Master) -> None:
+    result = master.solved()
+    w, rho, b = mixture(master, result)
+    allowed = master.nu * master.weight.sum()
+    within = master.y * (master.H @ w + b) < rho - 1e-8
+    assert master.weight[within].sum() <= allowed + 1e-8
+    assert master.weight[result.values["d"] > 1e-10].sum() >= allowed - 1e-8
+
+
+@given(masters())
+@settings(max_examples=20, deadline=None)
+def test_the_value_never_falls_as_columns_join(master: Master) -> None:
+    values = [
+        Master(master.H[:, :t], master.y, master.weight, master.nu, master.bias).value
+        for t in range(1, master.H.shape[1] + 1)
+    ]
+    assert (np.diff(values) >= -1e-9).all()
+    nothing = np.zeros((master.y.size, 1))
+    assert Master(np.hstack([master.H, nothing]), master.y, master.weight, master.nu, master.bias).value >= -1e-9
+
+
+@given(st.integers(0, 50), st.booleans())
+@settings(max_examples=8, deadline=None)
+def test_with_an_exact_oracle_the_value_rises_to_its_bound_and_is_no_less_than_zero(seed: int, bias: bool) -> None:
+    bags, y = random_bags(seed, 8)
+    result = boosted(ShapeletBoost(nu=0.5, oracle="exact", **PLAIN | {"bias": bias}), bags, y)
+    values = [step.objective for step in result.history]
+    assert (np.diff(values) >= -1e-9).all()
+    assert result.objective >= -1e-9
+    assert result.bound == pytest.approx(result.objective, rel=2e-6, abs=1e-9)
+
+
+@given(masters(), st.sampled_from([1e-3, 2.0, 50.0]))
+@settings(max_examples=20, deadline=None)
+def test_scaled_columns_scale_the_value_and_keep_the_solution(master: Master, c: float) -> None:
+    once = master.solved()
+    scaled = Master(c * master.H, master.y, master.weight, master.nu, master.bias)
+    assert scaled.value == pytest.approx(c * once.objective, abs=1e-8 * max(1, c))
+    d = once.values["d"]
+    assert ((master.y * d) @ scaled.H).max() == pytest.approx(c * once.objective, abs=1e-8 * max(1, c))
+
+
+@given(masters())
+@settings(max_examples=20, deadline=None)
+def test_a_bag_of_weight_two_is_two_bags(master: Master) -> None:
+    twice = Master(np.vstack([master.H] * 2), np.tile(master.y, 2), np.tile(master.weight, 2), master.nu, master.bias)
+    assert twice.value == pytest.approx(master.value, abs=1e-8)
+    first = np.arange(master.y.size) < 2
+    double = Master(master.H, master.y, np.where(first, 2.0, 1.0), master.nu, master.bias)
+    repeated = Master(
+        np.vstack([master.H, master.H[first]]),
+        np.concatenate([master.y, master.y[first]]),
+        np.ones(master.y.size + 2),
+        master.nu,
+        master.bias,
+    )
+    assert double.value == pytest.approx(repeated.value, abs=1e-8)
+
+
+@given(masters(), st.randoms(use_true_random=False))
+@settings(max_examples=10, deadline=None)
+def test_the_order_of_bags_does_not_matter(master: Master, random) -> None:
+    order = random.sample(range(master.y.size), master.y.size)
+    other = Master(master.H[order], master.y[order], master.weight[order], master.nu, master.bias)
+    assert other.value == pytest.approx(master.value, abs=1e-8)
+
+
+@given(masters(may_have_bias=False))
+@settings(max_examples=20, deadline=None)
+def test_where_nu_is_one_the_value_is_the_best_mean_edge(master: Master) -> None:
+    result = Master(master.H, master.y, master.weight, 1.0, False).solved()
+    shares = master.weight / master.weight.sum()
+    assert result.objective == pytest.approx(((shares * master.y) @ master.H).max(), abs=1e-9)
+    np.testing.assert_allclose(result.values["d"], shares, atol=1e-9)
+
+
+@given(st.integers(0, 50))
+@settings(max_examples=5, deadline=None)
+def test_where_nu_is_one_the_best_shapelet_at_equal_prices_is_the_whole_ensemble(seed: int) -> None:
+    bags, y = random_bags(seed, 8)
+    problem = ShapeletBoost(nu=1.0, oracle="exact", **PLAIN).program(bags, y)
+    first = solve(problem.oracles[0].program, "highs", "exact")
+    assert solve(problem, "highs", TIGHT).objective == pytest.approx(first.objective, rel=2e-6)
+
+
+def one_norm_svm(master: Master, C: float) -> Program:
+    """min 1'v + C'xi  s.t.  y_i ((H v)_i + b) >= 1 - xi_i,  v, xi >= 0."""
+    program = Program("1-norm SVM")
+    v = program.variable("v", master.H.shape[1], lower=0)
+    xi = program.variable("xi", master.y.size, lower=0)
+    score = master.H @ v + (program.variable("b") if master.bias else 0.0)
+    program.minimize(v.sum() + (C * master.weight) @ xi)
+    program.subject_to(master.y * score >= 1 - xi, name="margin")
+    return program
+
+
+@given(masters())
+@settings(max_examples=40, deadline=None)
+def test_it_is_a_one_norm_svm_of_value_one_over_gamma(master: Master) -> None:
+    result = master.solved()
+    gamma = result.objective
+    assume(gamma > 1e-3)
+    C = 1 / (gamma * master.nu * master.weight.sum())
+    svm = solve(one_norm_svm(master, C), "highs").require_certified()
+    assert svm.objective == pytest.approx(1 / gamma, rel=1e-7)
+    w, rho, b = mixture(master, result)
+    xi = np.maximum(0, 1 - master.y * (master.H @ w + b) / rho)
+    assert rho > 0
+    assert w.sum() / rho + C * master.weight @ xi == pytest.approx(1 / gamma, rel=1e-6)
+
+
+def test_the_primal_is_declared_for_a_share_of_the_bags() -> None:
+    with pytest.raises(ParameterError, match="nu must lie above 0"):
+        primal_master(np.ones((2, 1)), np.array([1.0, -1.0]), np.ones(2), 0.0, bias=False)
+
+
+def test_masters_of_the_model_have_its_primal_too(golden_bags) -> None:
+    """Over the columns that a fit has found, with a bias and both signs."""
+    bags, y = golden_bags
+    weight = np.array([1.0, 2.0, 1.0, 1.0, 2.0, 1.0])
+    problem = ShapeletBoost(nu=0.6, kernel=K, scale="none").program(bags, y, weight)
+    result = solve(problem, "highs", TIGHT)
+    H = result.ensemble.columns(problem, as_bags(list(bags)))
+    assert solve(primal_master(H, y, weight, 0.6, bias=True), "highs").objective == pytest.approx(
+        result.objective, abs=1e-8
+    )
+    assert result.ensemble.weights.sum() == pytest.approx(1, abs=1e-8)

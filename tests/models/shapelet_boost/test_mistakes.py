@@ -1,0 +1,203 @@
+"""What boosted shapelets say of bad input, and what they keep when they are stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from milopt import solve
+from milopt.declaration.kernels import CallableKernel
+from milopt.errors import BagsError, ConvexityError, MiloptError, MiloptWarning
+from milopt.models.shapelet_boost import ShapeletBoost
+from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.column_generation import ColumnGeneration
+from tests.models.shapelet_boost.cases import PLAIN, K, random_bags
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"nu": 0.0}, "nu must lie above 0"),
+        ({"nu": -0.1}, "nu must lie above 0"),
+        ({"nu": 1.5}, "nu must lie above 0"),
+        ({"nu": float("nan")}, "nu must lie above 0"),
+        ({"ball": "l2"}, "ball must be one of"),
+        ({"radius": -1.0}, "radius must be a positive number"),
+        ({"dictionary": "some"}, "dictionary must be one of"),
+        ({"atoms": 0}, "atoms must be a whole number"),
+        ({"window": 9}, "A window of 9 samples is longer than bag 0, which has 2"),
+        ({"window": (2, 0.5)}, "A window of 2 samples is longer than bag 4, which has 1"),
+        ({"window": 0}, "window length must be"),
+        ({"window": ()}, "window must have at least one length"),
+        ({"oracle": "fast"}, "oracle must be one of"),
+        ({"solver": "master=highs,orakel=native"}, "oracle"),
+        ({"scheme": "ccp"}, "semi-infinite"),
+        ({"ball": "hilbert", "solver": "highs"}, "highs"),
+    ],
+)
+def test_bad_input_gets_one_sentence(golden_bags, wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(MiloptError, match=said):
+        ShapeletBoost(**wrong).fit(*golden_bags)
+
+
+def test_one_class_only_is_told(golden_bags) -> None:
+    bags, _ = golden_bags
+    with pytest.raises(BagsError, match="All 6 bags are of one class, 1: at least two classes are needed"):
+        ShapeletBoost().fit(bags, np.ones(6, dtype=int))
+
+
+def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """||x - z||^2 is no positive semidefinite kernel."""
+    return np.asarray(((a[:, None] - b) ** 2).sum(axis=2))
+
+
+@pytest.mark.parametrize("solver", ["auto", "native", "clarabel", "ecos", "master=highs,oracle=clarabel"])
+@pytest.mark.parametrize("dictionary", ["all", "kmeans", "sample"])
+def test_an_indefinite_kernel_has_no_hilbert_ball(golden_bags, dictionary: str, solver: str) -> None:
+    model = ShapeletBoost(
+        ball="hilbert", dictionary=dictionary, kernel=CallableKernel(squared_distances), solver=solver
+    )
+    with pytest.raises(ConvexityError, match=r"kernel of 'u' .*is not positive semidefinite: smallest eigenvalue -\d"):
+        model.fit(*golden_bags)
+
+
+@pytest.mark.parametrize(
+    ("ball", "solver"),
+    [("l1", "auto"), ("l1", "highs"), ("hilbert", "auto"), ("hilbert", "clarabel"), ("one-hot", "highs")],
+)
+@pytest.mark.parametrize("bias", [True, False])
+def test_identical_bags_in_both_classes_are_told(ball: str, solver: str, bias: bool) -> None:
+    bag = np.array([[0.0, 0.0], [1.0, 1.0]])
+    with pytest.warns(MiloptWarning, match="Degenerate: at the start no column tells the classes apart"):
+        model = ShapeletBoost(kernel=K, ball=ball, solver=solver, bias=bias).fit([bag] * 4, [0, 1, 0, 1])
+    np.testing.assert_array_equal(model.decision_function([bag]), 0)
+    assert (model.result_.termination, model.result_.point) == (Termination.STALLED, PointStatus.NONE)
+
+
+def test_an_unbalanced_sample_limits_nu_with_a_bias() -> None:
+    bags, _ = random_bags(0, 10)
+    with pytest.warns(MiloptWarning, match=r"0\.4 is taken instead of 0\.5"):
+        model = ShapeletBoost(nu=0.5, solver="highs").fit(bags, [1, 1] + [0] * 8)
+    assert model.result_.point is PointStatus.CERTIFIED
+
+
+# -- stopped before the end --------------------------------------------------------------------------------------------
+
+
+def kept(result) -> bool:
+    """Whether there is an ensemble, of the last master that was solved."""
+    values = [step.objective for step in result.history]
+    return result.ensemble.count > 0 and result.objective == pytest.approx(values[-1]) and values[-1] == max(values)
+
+
+def test_a_value_that_no_longer_rises_is_told_and_the_best_ensemble_kept(golden_bags) -> None:
+    program = ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags)
+    result = solve(program, "highs", ColumnGeneration(tolerance=3e-3, patience=1))
+    assert result.termination is Termination.STALLED
+    assert result.message == "The value has not risen in 1 rounds; the best ensemble is kept."
+    assert len(result.history) < 9
+    assert kept(result)
+    patient = solve(program, "highs", ColumnGeneration(tolerance=3e-3))
+    assert patient.termination is Termination.STATIONARY
+
+
+def test_a_limit_on_rounds_keeps_the_best_ensemble(golden_bags) -> None:
+    program = ShapeletBoost(**PLAIN).program(*golden_bags)
+    result = solve(program, "highs", ColumnGeneration(max_rounds=2))
+    assert result.termination is Termination.LIMIT
+    assert len(result.history) == 2
+    assert kept(result)
+
+
+@pytest.mark.parametrize("solver", ["native", "highs", "clarabel"])
+def test_a_time_limit_keeps_the_best_ensemble(solver: str) -> None:
+    bags, y = random_bags(0, 40)
+    program = ShapeletBoost(nu=0.1, kernel=K, two_sided=False).program(bags, y)
+    solve(program, solver, ColumnGeneration(max_rounds=1))  # compiled from here on
+    with pytest.MonkeyPatch.context() as patch:
+        # Time passes by the round, not by the clock of a busy machine.
+        patch.setattr("milopt.solving.clock.Clock.is_over", lambda clock: len(program.master.constraints) >= 2 + 4)
+        result = solve(program, solver, ColumnGeneration(tolerance=1e-6), time_limit=1000.0)
+    assert result.termination is Termination.LIMIT
+    assert result.message.endswith("; the best ensemble is kept.")
+    assert len(result.history) == 4
+    assert kept(result)
+    assert result.point is PointStatus.FEASIBLE
+
+
+def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatch) -> None:
+    from milopt.schemes import generation
+
+    rounds = generation.Generation._round
+    count = iter(range(100))
+
+    def interrupted(self):
+        if next(count) == 3:
+            raise KeyboardInterrupt
+        return rounds(self)
+
+    monkeypatch.setattr(generation.Generation, "_round", interrupted)
+    result = solve(ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags), "highs")
+    assert result.termination is Termination.LIMIT
+    assert result.message == "Interrupted; the best ensemble is kept."
+    assert len(result.history) == 3
+    assert kept(result)
+
+
+INTERRUPTED = """
+import json, signal, warnings
+import milopt
+from milopt.models.shapelet_boost import ShapeletBoost
+from milopt.schemes import generation
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+warnings.simplefilter("ignore")
+data = milopt.load_data("musk1")
+solved = generation.Generation._solve
+
+def told(self):
+    ended = solved(self)
+    if len(self.history) == 2:
+        print("two rounds", flush=True)
+    return ended
+
+generation.Generation._solve = told
+model = ShapeletBoost(nu=0.1, ball="hilbert", solver="SOLVER").fit(data.bags, data.labels)
+result = model.result_
+print(json.dumps({"ended": str(result.termination), "said": result.message, "members": result.ensemble.count,
+                  "rounds": len(result.history), "accuracy": model.score(data.bags, data.labels)}))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process of its own")
+@pytest.mark.parametrize("solver", ["native", "clarabel"])
+def test_ctrl_c_in_a_fit_keeps_the_best_ensemble(solver: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED.replace("SOLVER", solver)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "two rounds\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    assert process.returncode == 0, err
+    found = json.loads(out.splitlines()[-1])
+    assert found["ended"] == "limit"
+    assert found["said"] == "Interrupted; the best ensemble is kept."
+    assert found["rounds"] >= 2
+    assert found["members"] > 0
+    assert found["accuracy"] > 0.5
