@@ -1,0 +1,109 @@
+"""One optimum whoever solves it: the programs of boosted shapelets on Musk1 and GunPoint, by every way to solve them.
+
+For both balls, columns are generated natively for 15 rounds. Then, at the prices of the last master,
+
+    master   the linear program over these columns
+    oracle   the convex step of the weak learner, at the witnesses of the column that native pricing found there
+
+are solved anew by each solver. `apart` is the relative distance to the first solver's optimum, the three residuals are
+those of the certificate, and `point` is what the result says of itself. Native pricing has no step of its own to show:
+its row is the edge of its column, which is the step's optimum where its descent has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from timing import single_thread, table, timed
+
+from milopt import get, load_data, solve
+from milopt.compilation.analysis import witnessed
+from milopt.compilation.selection import one_hot_selection
+from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.models import ShapeletBoost
+from milopt.outcome.certificate import Certificate
+from milopt.schemes.column_generation import ColumnGeneration
+from milopt.schemes.generate import pricing
+from milopt.solving.clock import Clock
+from milopt.solving.options import Options
+from milopt.solving.pricing import Priced
+from milopt.solving.session import Session
+
+ROUNDS = 15
+MASTERS = ("highs", "native", "clarabel", "ecos", "cvxpy:SCS")
+STEPS = {"l1": ("highs", "clarabel", "ecos", "cvxpy:SCS"), "hilbert": ("clarabel", "ecos", "cvxpy:SCS")}
+LIMIT = 100.0
+"""Seconds a solver has for one program: what it has then is shown for what it is."""
+
+
+def generated(name: str, ball: str) -> SemiInfinite:
+    """The program on a data set after some rounds, its oracles at the master's prices."""
+    data = load_data(name)
+    problem = ShapeletBoost(ball=ball, random_state=0).program(data.bags, data.labels)
+    assert isinstance(problem, SemiInfinite)
+    result = solve(problem, "native", ColumnGeneration(max_rounds=ROUNDS, idle=0))
+    for oracle in problem.oracles:
+        for parameter, variable in oracle.prices.items():
+            parameter.value = np.clip(result.values[variable.name], variable.lower, variable.upper)
+    return problem
+
+
+def native_column(problem: SemiInfinite) -> Priced:
+    """What native pricing finds at the prices that the first oracle has."""
+    oracle = problem.oracles[0]
+    live = pricing(problem, oracle, "native", Options())
+    prices = {parameter: np.asarray(parameter.value) for parameter in oracle.prices}
+    return live.price(prices, 1, Clock(None)).columns[0]
+
+
+def step(problem: SemiInfinite, column: Priced, solver: str) -> tuple[float, Certificate | None, str]:
+    """(edge, certificate, status) of the convex step at the witnesses of a column."""
+    program = problem.oracles[0].program
+    (atom,) = witnessed(program)
+    u = program.functions["u"]
+    points, coefficients = column.functions.get("u", (u.dictionary, column.values.get("u.coefficients")))
+    values = u.kernel(atom.over.instances, points) @ coefficients
+    witnesses = {atom: one_hot_selection(atom, atom.over.argmax(values))}
+    with Session(program, get(solver), Options(time_limit=LIMIT), witnesses=witnesses) as session:
+        outcome = session.solve()
+    return -outcome.objective, outcome.certificate, str(outcome.status)
+
+
+def results() -> Iterator[tuple[object, ...]]:
+    """A row for each program and solver."""
+    for name in ("musk1", "gunpoint"):
+        for ball in ("l1", "hilbert"):
+            problem = generated(name, ball)
+            first = np.nan
+            for solver in MASTERS:
+                seconds, found = timed(solve, problem.master, solver, time_limit=LIMIT)
+                first = found.objective if np.isnan(first) else first
+                yield line(
+                    f"{name}, {ball}, master", solver, found.objective, first, found.certificate, found.point, seconds
+                )
+            seconds, column = timed(native_column, problem)
+            case = f"{name}, {ball}, oracle"
+            yield line(case, "native", column.value, column.value, column.certificate, "certified", seconds)
+            for solver in STEPS[ball]:
+                seconds, (edge, certificate, status) = timed(step, problem, column, solver)
+                yield line(case, solver, edge, column.value, certificate, status, seconds)
+
+
+def line(
+    case: str, solver: str, value: float, first: float, proof: Certificate | None, point: object, seconds: float
+) -> tuple[object, ...]:
+    """One row of the table."""
+    residuals = ("-",) * 3 if proof is None else (proof.primal, proof.dual, proof.gap)
+    return case, solver, f"{value:.9f}", abs(value - first) / abs(first), *residuals, str(point), seconds
+
+
+def main() -> None:
+    """Print the table; seconds are processor time, the compilation of native code included."""
+    single_thread()
+    heads = "program", "solver", "optimum", "apart", "primal", "dual", "gap", "point", "seconds"
+    table(heads, results(), first=26, least=13)
+
+
+if __name__ == "__main__":
+    main()
