@@ -13,7 +13,7 @@ from milopt.cli.output import print_json
 from milopt.cli.progress import progress
 
 if TYPE_CHECKING:
-    from milopt.compilation.compile_program import FormName
+    from milopt.compilation.compile_program import FormName, WitnessChoice
     from milopt.declaration.program import Program
 
 
@@ -70,7 +70,7 @@ def inspect(
 ) -> None:
     """Show the program that a model becomes: a summary, LP, MPS, CBF, LaTeX, or where it has its numbers.
 
-    A program that needs witnesses is written as its first convex step, at the mean of each bag.
+    A program that needs witnesses is written as its first convex step: where an oracle starts, or at each bag's mean.
     """
     from milopt.cli.parts import chosen_part
     from milopt.errors import ParameterError
@@ -84,8 +84,8 @@ def inspect(
     estimator = given.estimator(model, settings, seed=seed)
     found = given.read_data(data, window, stride, znormalise, data_dir)
     with progress(f"declaring {model} on {found.name}"):
-        name, program = chosen_part(estimator, model, found, part, iteration)
-        text = written(program, view, form.value, output)
+        name, program, witnesses = chosen_part(estimator, model, found, part, iteration)
+        text = written(program, view, form.value, output, witnesses)
     if as_json:
         from milopt.inspection.summary import summarise
 
@@ -115,13 +115,15 @@ def inspect(
         typer.echo(text)
 
 
-def written(program: Program, view: Format, form: FormName, output: Path | None) -> str:
+def written(
+    program: Program, view: Format, form: FormName, output: Path | None, witnesses: WitnessChoice = None
+) -> str:
     """The text of a program, also in the file where one is given; of a picture, the file alone."""
     from milopt.files import write_text
 
     if view is Format.spy:
         assert output is not None
-        program.spy(output, form=form)
+        program.spy(output, form=form, witnesses=witnesses)
         return ""
     if view is Format.summary:
         text = program.summary()
@@ -131,4 +133,4 @@ def written(program: Program, view: Format, form: FormName, output: Path | None)
     if view is Format.latex:
         return program.to_latex(output)
     write = {Format.lp: program.to_lp, Format.mps: program.to_mps, Format.cbf: program.to_cbf}[view]
-    return write(output, form=form)
+    return write(output, form=form, witnesses=witnesses)

@@ -10,6 +10,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from milopt.compilation.compile_program import WitnessChoice
     from milopt.data.data_set import DataSet
     from milopt.declaration.program import Program
     from milopt.declaration.semi_infinite import SemiInfinite
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 def chosen_part(
     estimator: BagClassifier, model: str, data: DataSet, part: str | None, iteration: int | None
-) -> tuple[str, Program]:
-    """The part that was asked for, or the only sensible one, under its full name."""
+) -> tuple[str, Program, WitnessChoice]:
+    """The part that was asked for, or the only sensible one: its full name, itself, and where its witnesses start."""
     from milopt.declaration.semi_infinite import SemiInfinite
     from milopt.errors import ParameterError
 
@@ -35,9 +36,8 @@ def chosen_part(
     if name not in parts:
         there = ", ".join(f'"{one}"' if label is None else f'"{label}:{one}"' for one in parts)
         raise ParameterError(f'{model} has no part "{part}": it has {there}.')
-    if label is None:
-        return name, parts[name]
-    return (f"{label}:{name}" if len(parts) > 1 else label), parts[name]
+    full = name if label is None else f"{label}:{name}" if len(parts) > 1 else label
+    return full, parts[name], started(declared, parts[name])
 
 
 def chosen_class(model: str, data: DataSet, part: str | None) -> tuple[str | None, str | None]:
@@ -81,6 +81,18 @@ def programs(declared: Program | SemiInfinite) -> dict[str, Program]:
     from milopt.declaration.semi_infinite import SemiInfinite
 
     return declared.parts if isinstance(declared, SemiInfinite) else {"program": declared}
+
+
+def started(declared: Program | SemiInfinite, program: Program) -> WitnessChoice:
+    """The witnesses of an oracle's first step at the prices that it has; None where nothing says: bag means."""
+    from milopt.compilation.analysis import witnessed
+    from milopt.declaration.semi_infinite import SemiInfinite
+
+    for oracle in declared.oracles if isinstance(declared, SemiInfinite) else ():
+        if oracle.program is program and oracle.starts is not None:
+            values = next(iter(oracle.starts({price: price.current() for price in oracle.prices})))
+            return {atom: atom.over.argmax(values) for atom in witnessed(program)}
+    return None
 
 
 def generated(declared: SemiInfinite, rounds: int) -> None:

@@ -90,6 +90,8 @@ class StandardForm:
     rows: tuple[RowBlock, ...]
     maximize: bool = False
     """The program was declared as a maximisation; this form is the minimisation of its negative."""
+    notes: tuple[str, ...] = ()
+    """What a person who opens its file should know."""
 
     @property
     def n(self) -> int:

@@ -12,6 +12,7 @@ def preamble(form: StandardForm, mark: str) -> list[str]:
     lines = [f"{mark} {name}: {form.n} columns, {form.m} rows"]
     if form.maximize:
         lines.append(f"{mark} declared as a maximisation: this file minimises the negative of its objective")
+    lines += [f"{mark} {one_line(note) if note.strip() == note else note}" for note in form.notes]
     return lines
 
 

@@ -57,9 +57,13 @@ class Views:
 
     def to_standard_form(self, form: FormName = "coordinates", witnesses: WitnessChoice = None) -> StandardForm:
         """The flat program that a solver would get."""
-        from milopt.compilation.compile_program import compile_program
+        from dataclasses import replace
 
-        return compile_program(self._program, form, witnesses).form
+        from milopt.compilation.compile_program import compile_program
+        from milopt.inspection.witness_notes import witness_notes
+
+        flat = compile_program(self._program, form, witnesses).form
+        return replace(flat, notes=witness_notes(self._program, witnesses))
 
     def to_lp(
         self, path: Path | None = None, *, form: FormName = "coordinates", witnesses: WitnessChoice = None

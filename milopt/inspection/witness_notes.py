@@ -1,0 +1,38 @@
+"""What a file must say of a DC program: that it holds one convex step, and at which witnesses."""
+
+from __future__ import annotations
+
+from milopt.compilation.analysis import OBJECTIVE, sides
+from milopt.compilation.compile_program import WitnessChoice, chosen_witnesses
+from milopt.compilation.evaluation_form import Index
+from milopt.compilation.selection import Witness
+from milopt.declaration.leaves import BagMax
+from milopt.declaration.program import Program
+
+LINE = 100
+"""Characters that a list of witnesses aims for."""
+
+
+def witness_notes(program: Program, witnesses: WitnessChoice) -> tuple[str, ...]:
+    """Lines for a person, none for a convex program."""
+    chosen, lines = chosen_witnesses(program, witnesses), list[str]()
+    for side in sides(program):
+        if side.witness.size:
+            place = "the objective" if side.where == OBJECTIVE else f"{side.where!r}"
+            what = f"{side.witness.size} of the {side.atom.size} maxima of {side.atom.describe()} in {place}"
+            lines.append(f"one convex step of a DC program: {what}, on their concave side,")
+            lines += _places(side.atom, side.witness, chosen.get(side.atom))
+    return tuple(lines)
+
+
+def _places(atom: BagMax, bags: Index, witness: Witness | None) -> list[str]:
+    if witness is None:
+        return ["are taken at the mean of each bag"]
+    instances = witness.indices[witness.indptr[bags]] - atom.over.offsets[bags]  # type: ignore[union-attr]
+    lines = ["are taken at a witness each, counted from 0 (bag:instance):"]
+    for pair in (f" {bag}:{instance}" for bag, instance in zip(bags.tolist(), instances.tolist(), strict=True)):
+        if lines[1:] and len(lines[-1]) + len(pair) <= LINE:
+            lines[-1] += pair
+        else:
+            lines.append(f" {pair}")
+    return lines

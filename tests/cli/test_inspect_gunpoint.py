@@ -1,0 +1,110 @@
+"""GunPoint's master and oracles as files: names that a person can read, and the optimum that other readers find."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import highspy
+import numpy as np
+import pytest
+
+import milopt
+from milopt.compilation.selection import one_hot_selection
+from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.models.shapelet_boost import ShapeletBoost
+from milopt.schemes.column_generation import ColumnGeneration
+from milopt.solving.session import Session
+from tests.inspection.test_cbf import read_cbf
+
+BOOST = f"{Path(__file__).parents[2] / 'models' / 'shapelet_boost.py'}:ShapeletBoost"
+SHOWN = ("inspect", "gunpoint", "--model", BOOST, "--window", "0.4", "--stride", "5")
+
+
+@cache
+def declared(ball: str) -> SemiInfinite:
+    data = milopt.load_data("gunpoint", window=0.4, stride=5)
+    problem = ShapeletBoost(ball=ball, random_state=0).program(data.bags, data.labels)
+    assert isinstance(problem, SemiInfinite)
+    return problem
+
+
+@cache
+def first_step(ball: str, solver: str) -> tuple[float, np.ndarray]:
+    """(the optimum of the oracle's first convex step at the master's start, its witnesses)."""
+    oracle = declared(ball).oracles[0]
+    (price,), (atom,) = oracle.prices, oracle.program.bag_maxima()
+    price.value = declared(ball).start[oracle.prices[price]]
+    first = atom.over.argmax(next(iter(oracle.starts({price: price.value}))))
+    witnesses = {atom: one_hot_selection(atom, first)}
+    with Session(oracle.program, milopt.get(solver), witnesses=witnesses) as session:
+        outcome = session.solve()
+    assert outcome.certificate.holds(1e-6)
+    return outcome.objective, first - atom.over.offsets[:-1]
+
+
+def read(file: Path) -> tuple[float, list[str], list[str]]:
+    """What HiGHS alone makes of a file: the optimum, the names of the columns, and of the rows."""
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    assert highs.readModel(str(file)) == highspy.HighsStatus.kOk
+    highs.run()
+    assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return highs.getInfo().objective_function_value, list(highs.getLp().col_names_), list(highs.getLp().row_names_)
+
+
+def kinds(names: list[str]) -> set[str]:
+    return {re.sub(r"\([\d,]*\)$", "", name) for name in names}
+
+
+@pytest.mark.parametrize("format", ["lp", "mps"])
+def test_the_oracle_is_its_first_convex_step(run, tmp_path: Path, format: str) -> None:
+    file = tmp_path / f"oracle.{format}"
+    assert run(*SHOWN, "--part", "oracle", "--format", format, "-o", file).code == 0
+    value, columns, rows = read(file)
+    assert value == pytest.approx(first_step("l1", "clarabel")[0], rel=1e-6)
+    assert kinds(columns) == {"u.coefficients", "max0", "norm1_0", "norm1_0.plus", "norm1_0.minus"}
+    assert {"ball", "max0.epigraph"} <= kinds(rows)
+
+
+@pytest.mark.parametrize(("ball", "format"), [("l1", "lp"), ("l1", "mps"), ("hilbert", "cbf")])
+def test_the_file_says_that_it_is_one_step_and_at_which_witnesses(run, ball: str, format: str) -> None:
+    text = run(*SHOWN, "--set", f"ball={ball}", "--part", "oracle", "--format", format).out
+    mark = {"lp": "\\", "mps": "*", "cbf": "#"}[format]
+    comments = [line for line in text.splitlines() if line.startswith(mark)]
+    assert (
+        f"{mark} one convex step of a DC program: 26 of the 50 maxima of bag_max(u(950 points)) in the objective,"
+        in (comments[2])
+    )
+    places = dict(tuple(map(int, pair)) for line in comments[3:] for pair in re.findall(r" (\d+):(\d+)", line))
+    witnesses = first_step(ball, "clarabel")[1]
+    assert len(places) == 26
+    assert all(witnesses[bag] == instance for bag, instance in places.items())
+
+
+@pytest.mark.parametrize("format", ["lp", "mps"])
+def test_the_master_after_five_rounds(run, tmp_path: Path, format: str) -> None:
+    file = tmp_path / f"master.{format}"
+    assert run(*SHOWN, "--part", "master", "--iteration", 5, "--format", format, "-o", file).code == 0
+    value, columns, rows = read(file)
+    result = milopt.solve(declared("l1"), scheme=ColumnGeneration(max_rounds=5))
+    assert value == pytest.approx(result.objective, rel=1e-9)
+    assert set(columns) == {"gamma", *(f"d({i})" for i in range(50))}
+    assert rows[:2] == ["simplex(0)", "balance(0)"]
+    assert rows[2:] == [f"edge({t})(0)" for t in range(len(rows) - 2)]
+    assert len(rows) == len(declared("l1").master.constraints)
+
+
+def test_the_oracle_over_the_hilbert_ball_is_a_cone_program(run) -> None:
+    text = run(*SHOWN, "--set", "ball=hilbert", "--part", "oracle", "--format", "cbf").out
+    for name in ("u.coefficients", "max0", "max0.epigraph", "ball"):
+        assert re.search(rf"^# (columns|rows) \d+\.\.\d+: {re.escape(name)}$", text, re.MULTILINE), name
+    assert read_cbf(text).solve(solver="CLARABEL") == pytest.approx(first_step("hilbert", "ecos")[0], rel=1e-6)
+
+
+def test_the_summary_says_what_a_step_is_and_how_large(run) -> None:
+    shown = run(*SHOWN, "--set", "ball=hilbert", "--part", "oracle", "--format", "summary").out
+    assert shown.startswith("weak learning: DC (each convex step is of kind SOCP), maximise bag_max(u(950 points))")
+    assert "24 bags convex side (epigraph 456 rows), 26 bags need a witness" in shown
+    assert re.search(r"ball +1 +101 +second-order cone +norm\(u\)", shown)

@@ -1,0 +1,118 @@
+"""Boosted shapelets from the command line: what is wrong is one sentence, and what was found is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+FIT = ("fit", "gunpoint", "-m", "shapelet-boost", "--window", "0.4", "--stride", "5")
+
+BENT = '''
+"""Shapelets with a kernel that has no Hilbert space."""
+
+from milopt.declaration.kernels import CallableKernel
+from milopt.models import ShapeletBoost
+
+
+def squared_distances(a, b):
+    return ((a[:, None] - b) ** 2).sum(axis=2)
+
+
+class Bent(ShapeletBoost):
+    """Its kernel is ||x - z||^2."""
+
+    kernel: CallableKernel = CallableKernel(squared_distances)
+    ball: str = "hilbert"
+'''
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--window", "200"], "A window of 200 samples is longer than the series in"),
+        (["--set", "nu=0"], "nu must lie above 0 and at most at 1, not 0.0."),
+        (["--set", "nu=1.5"], "nu must lie above 0 and at most at 1, not 1.5."),
+        (["--set", "ball=l2"], "ball must be one of"),
+        (["--set", "ball=hilbert", "--solver", "highs"], "second-order cones"),
+        (["--scheme", "exact"], "semi-infinite: its scheme is column-generation"),
+    ],
+)
+def test_bad_input_gets_one_sentence(run, wrong: list[str], said: str) -> None:
+    outcome = run(*FIT, *wrong)
+    assert outcome.code == 2
+    assert said in outcome.sentence()
+
+
+@pytest.mark.parametrize("dictionary", ["all", "kmeans"])
+def test_an_indefinite_kernel_has_no_hilbert_ball(run, tmp_path: Path, small_csv: Path, dictionary: str) -> None:
+    (tmp_path / "bent.py").write_text(BENT)
+    outcome = run("fit", small_csv, "-m", f"{tmp_path / 'bent.py'}:Bent", "--set", f"dictionary={dictionary}")
+    assert outcome.code == 2
+    assert "The kernel of 'u' is not positive semidefinite: smallest eigenvalue -" in outcome.sentence()
+
+
+def test_one_class_only(run, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("bag,label,f0\na,1,0.5\nb,1,0.7\n")
+    outcome = run("fit", tmp_path / "one.csv", "-m", "shapelet-boost")
+    assert outcome.code == 2
+    assert "of one class" in outcome.sentence()
+
+
+def test_identical_bags_in_both_classes_are_degenerate(run, tmp_path: Path) -> None:
+    lines = ["bag,label,f0", *(f"{bag},{k % 2},{value}" for k, bag in enumerate("abcd") for value in (0.5, 0.7))]
+    (tmp_path / "same.csv").write_text("\n".join(lines) + "\n")
+    outcome = run("fit", tmp_path / "same.csv", "-m", "shapelet-boost", "--json")
+    said = outcome.json("fit")
+    assert outcome.code == 3
+    assert (said["status"], said["point"]) == ("stalled", "none")
+    assert "Degenerate: at the start no column tells the classes apart" in json.dumps(said)
+
+
+def test_a_time_limit_keeps_the_best_ensemble(run, tmp_path: Path, monkeypatch) -> None:
+    rounds = iter(range(1000))
+    # Time passes with the questions, not by the clock of a busy machine: there are some in every round.
+    monkeypatch.setattr("milopt.solving.clock.Clock.is_over", lambda clock: next(rounds) > 12)
+    outcome = run(*FIT, "--solver", "native", "--time-limit", "1000", "--save", tmp_path / "model", "--json")
+    said = outcome.json("fit")
+    assert outcome.code == 3
+    assert (said["status"], said["point"]) == ("limit", "feasible")
+    monkeypatch.undo()
+    assert run("predict", tmp_path / "model", "gunpoint", "--window", "0.4", "--stride", "5").code == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process of its own")
+def test_ctrl_c_keeps_the_best_ensemble(start, tmp_path: Path) -> None:
+    """After so much work that there are rounds; by Clarabel there are many more to come."""
+    options = ("--set", "ball=hilbert", "--set", "nu=0.05", "--solver", "master=highs,oracle=clarabel")
+    process = start("fit", "musk1", "-m", "shapelet-boost", *options, "--save", tmp_path / "model", "--json")
+    try:
+        _work_for(process.pid, 6.0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    assert "Traceback" not in err
+    assert process.returncode == 130, err
+    said = json.loads(out)
+    assert (said["status"], said["point"]) == ("limit", "feasible")
+    assert "Interrupted; the best ensemble is kept." in err + out
+    assert (tmp_path / "model").exists()
+
+
+def _work_for(pid: int, seconds: float) -> None:
+    """Until a process has used so many seconds of a processor, which on a busy machine is later than by the clock."""
+    stat, began = Path(f"/proc/{pid}/stat"), monotonic()
+
+    def used() -> float:
+        fields = stat.read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    while (used() if stat.exists() else monotonic() - began) < seconds:
+        sleep(0.05)
