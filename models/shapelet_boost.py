@@ -6,6 +6,11 @@ with H = { B -> max_{x in B} <u, Phi(x)> : u in U } and U a ball: ||a||_1 <= rad
 dictionary (`l1`: the oracle's step is an LP), ||u|| <= radius (`hilbert`: an SOCP), or the signed single patterns
 +-radius Phi(z) (`one-hot`: a search). The multipliers of the rows weigh the shapelets: g(B) = sum_t w_t h_t(B) + b. A
 free bias b adds y'd = 0 to the master; the two-sided class has -h beside every h.
+
+y'd = 0 needs nu <= 2 p, p the smaller class's share of the weight, and nu is lowered to that. There the smaller class
+has half of d whatever it weighs, all of it may lie within the margin rho, and b may move towards the heavier class as
+far as one likes: rho grows by as much, and every such b is optimal. Where class weights say what the classes are worth,
+b moves until rho is nu / 2 p times as large.
 """
 
 from __future__ import annotations
@@ -64,7 +69,7 @@ class ShapeletBoost(EnsembleClassifier):
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> SemiInfinite:
         """The program of the module."""
-        nu = share("nu", self.nu)
+        nu, asked = share("nu", self.nu), self.nu
         if self.bias:
             nu = balanceable(nu, y, weight)
         master = Program("soft margin")
@@ -72,9 +77,12 @@ class ShapeletBoost(EnsembleClassifier):
         gamma = master.variable("gamma")
         master.minimize(gamma)
         master.subject_to(d.sum() == 1, name="simplex")
-        start = weight / weight.sum()
+        start, offset = weight / weight.sum(), dict[str, float]()
         if self.bias:
             master.subject_to(y @ d == 0, name="balance")
+            offset["balance"] = -1.0
+            if nu < asked and self.class_weight is not None:
+                offset["simplex"] = float(np.sign(y @ weight)) * (asked / nu - 1)
             start = weight / np.where(y > 0, 2 * weight[y > 0].sum(), 2 * weight[y < 0].sum())
         edge = master.family("edge", lambda h: (y * h) @ d <= gamma)
         lengths = self.window if isinstance(self.window, Sequence) else (self.window,)
@@ -83,7 +91,7 @@ class ShapeletBoost(EnsembleClassifier):
         patterns = [self._patterns(length, bags) for length in lengths]
         signs = (1.0, -1.0) if self.two_sided else (1.0,)
         oracles = [self._oracle(some, y, d, sign) for some in patterns for sign in signs]
-        return SemiInfinite(master, edge, oracles, bags, {d: start}, {"balance": -1.0} if self.bias else {}, nu)
+        return SemiInfinite(master, edge, oracles, bags, {d: start}, offset, nu)
 
     def _patterns(self, length: float | None, bags: Bags) -> Patterns:
         """What shapelets of one length are made of."""

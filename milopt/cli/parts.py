@@ -73,7 +73,9 @@ def declared_for(estimator: BagClassifier, data: DataSet, label: str | None) -> 
     # Weights by class are those of all classes, not of one and the rest.
     weight = class_weights(estimator.class_weight, classes, place, np.ones(place.size))[place]
     signs = place == [str(one) for one in classes.tolist()].index(label)
-    return estimator.set_params(class_weight=None).program(data.bags, signs, weight)
+    # Given but empty: the weights are these already, and a model may ask whether there are any.
+    given: dict[str, float] | None = None if estimator.class_weight is None else {}
+    return estimator.set_params(class_weight=given).program(data.bags, signs, weight)
 
 
 def programs(declared: Program | SemiInfinite) -> dict[str, Program]:

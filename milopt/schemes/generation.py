@@ -157,11 +157,25 @@ class Generation:
                     self.count += 1
         known = [bound for bound in bounds if bound is not None]
         if len(known) == len(bounds):
-            self.upper = min(max(known), np.inf if self.upper is None else self.upper)
+            self._bound(max(known))
         self.last = reached if np.isfinite(reached) else None
         if reached < self.reached:
             self.reached, self.best = reached, dict(prices)
         return found
+
+    def _bound(self, enough: float) -> None:
+        """Take note of what is enough for every column at some prices, and for the master's own rows there."""
+        if self.solved is not None:
+            # Those need no more than the masters so far, at whose solutions the prices are.
+            enough = max(enough, self.solved.objective)
+        elif not self._is_about_prices():
+            return
+        self.upper = enough if self.upper is None else min(enough, self.upper)
+
+    def _is_about_prices(self) -> bool:
+        """Whether the master's own rows leave what is not a price alone."""
+        rows = self.problem.master.constraints.values()
+        return all(leaf in self.problem.start for row in rows for leaf, _ in row.expression.terms)
 
     def _is_violated(self, constraint: Constraint, priced: Priced) -> bool:
         if self.solved is None:

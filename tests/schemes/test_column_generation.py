@@ -80,6 +80,15 @@ def test_who_can_solve_it_is_told_by_part() -> None:
     assert told["libsvm"].reason.startswith("the master:")
 
 
+def test_rows_of_the_master_itself_are_part_of_the_bound() -> None:
+    problem = linear_problem()
+    problem.master.subject_to(problem.variables["gamma"] >= 10, name="floor")
+    result = solve(problem, "clarabel")
+    assert result.termination is Termination.OPTIMAL
+    assert result.objective == pytest.approx(10)
+    assert result.bound == pytest.approx(10)
+
+
 def test_dropping_columns_and_keeping_them_end_alike() -> None:
     kept, dropped = (
         solve(linear_problem(), "clarabel", ColumnGeneration(tolerance=1e-4, idle=idle)) for idle in (0, 1)

@@ -219,3 +219,24 @@ def test_masters_of_the_model_have_its_primal_too(golden_bags) -> None:
         result.objective, abs=1e-8
     )
     assert result.ensemble.weights.sum() == pytest.approx(1, abs=1e-8)
+
+
+@given(st.integers(0, 50), st.sampled_from([1.0, -1.0]), st.sampled_from([5.0, 30.0, 1e7]))
+@settings(max_examples=20, deadline=None)
+@pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
+def test_where_class_weights_leave_no_balance_the_bias_is_one_of_the_optimal_ones(seed, heavy, ratio) -> None:
+    """The one with a margin nu / 2 p times as large: for the heavier class, the more the heavier it is."""
+    bags, y = random_bags(seed, 8)
+    weight = np.where(y == heavy, ratio, 1.0)
+    most = 2 / (1 + ratio)
+    model = ShapeletBoost(nu=0.5, class_weight={heavy: ratio}, **PLAIN | {"bias": True})
+    result = boosted(model, bags, y)
+    counted = solve(ShapeletBoost(nu=0.5, **PLAIN | {"bias": True}).program(bags, y, weight), "highs", TIGHT)
+    g, rho = result.score(bags), float(result.duals["simplex"].item()) * 0.5 / most
+    xi = np.maximum(0, rho - y * g)
+    assert rho - weight @ xi / (most * weight.sum()) == pytest.approx(result.objective, abs=1e-6 * max(1.0, rho))
+    assert result.objective == pytest.approx(counted.objective, rel=2e-6)
+    assert (heavy * (g - counted.score(bags)) > 0).all()
+    assert weight[xi > 1e-8 * max(1.0, rho)].sum() <= 0.5 * weight.sum()
+    if ratio > 1e6:
+        assert (heavy * g > 0).all()
