@@ -7,10 +7,11 @@ dictionary (`l1`: the oracle's step is an LP), ||u|| <= radius (`hilbert`: an SO
 +-radius Phi(z) (`one-hot`: a search). The multipliers of the rows weigh the shapelets: g(B) = sum_t w_t h_t(B) + b. A
 free bias b adds y'd = 0 to the master; the two-sided class has -h beside every h.
 
-y'd = 0 needs nu <= 2 p, p the smaller class's share of the weight, and nu is lowered to that. There the smaller class
-has half of d whatever it weighs, all of it may lie within the margin rho, and b may move towards the heavier class as
-far as one likes: rho grows by as much, and every such b is optimal. Where class weights say what the classes are worth,
-b moves until rho is nu / 2 p times as large.
+At given shapelets (rho, b) splits into p = rho - b, a level of the positive bags' scores, and q = rho + b, one of the
+negative bags': half of d lies on the bags below each. Where nu leaves an interval of such levels, its middle is taken.
+y'd = 0 needs nu <= twice the smaller class's share of the weight, and nu is lowered to that: all of that class may then
+lie within the margin, and every larger level of it is optimal too. Where class weights say what the classes are worth,
+b moves towards the heavier class until rho is as many times larger as nu was lowered.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -34,6 +36,8 @@ from milopt.declaration.similarity import signed_similarity, similarity
 from milopt.declaration.sliding import sliding, window_length
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.estimator.ensemble_classifier import EnsembleClassifier
+
+ROUNDING = 1e-9
 
 
 class ShapeletBoost(EnsembleClassifier):
@@ -77,12 +81,12 @@ class ShapeletBoost(EnsembleClassifier):
         gamma = master.variable("gamma")
         master.minimize(gamma)
         master.subject_to(d.sum() == 1, name="simplex")
-        start, offset = weight / weight.sum(), dict[str, float]()
+        start, offset = weight / weight.sum(), None
         if self.bias:
             master.subject_to(y @ d == 0, name="balance")
-            offset["balance"] = -1.0
-            if nu < asked and self.class_weight is not None:
-                offset["simplex"] = float(np.sign(y @ weight)) * (asked / nu - 1)
+            charge = weight / (nu * weight.sum())
+            more = 0.0 if self.class_weight is None else float(np.sign(y @ weight)) * (asked / nu - 1)
+            offset = partial(centred_bias, y=y, charge=charge, more=more)
             start = weight / np.where(y > 0, 2 * weight[y > 0].sum(), 2 * weight[y < 0].sum())
         edge = master.family("edge", lambda h: (y * h) @ d <= gamma)
         lengths = self.window if isinstance(self.window, Sequence) else (self.window,)
@@ -190,6 +194,21 @@ def balanceable(nu: float, y: Signs, weight: Weights) -> float:
     message = f"With a bias, nu is at most twice the smaller class's share: {most:.4g} is taken instead of {nu:g}."
     warnings.warn(f"{message} Balance the classes by class_weight, or give bias=False.", MiloptWarning, stacklevel=2)
     return most
+
+
+def centred_bias(scores: Floats, y: Signs, charge: Weights, more: float) -> float:
+    """b of the largest soft margin rho at the scores of the training bags, moved by `more` times |rho|."""
+    p, q = level(scores[y > 0], charge[y > 0]), level(-scores[y < 0], charge[y < 0])
+    return (q - p) / 2 + more * abs(p + q) / 2
+
+
+def level(values: Floats, charge: Weights) -> float:
+    """The p that maximises p / 2 - sum_i charge_i [p - values_i]_+; the middle of an interval of them."""
+    order = np.argsort(values, kind="stable")
+    spent = charge[order].cumsum()
+    k = min(int(np.searchsorted(spent, 0.5 - ROUNDING)), order.size - 1)
+    is_interval = spent[k] < 0.5 + ROUNDING and k + 1 < order.size
+    return float(values[order[k : k + 2]].mean() if is_interval else values[order[k]])
 
 
 def signed(values: Floats) -> Floats:

@@ -94,25 +94,23 @@ class SemiInfinite:
         oracles: Oracle | Sequence[Oracle],
         bags: Bags,
         start: Mapping[Variable, npt.ArrayLike],
-        offset: Mapping[str, float] | None = None,
+        offset: Callable[[Vector], float] | None = None,
         nu: float | None = None,
     ) -> None:
-        """`start`: prices before there is any row; `offset`: blocks of the master whose multiplier, times a factor,
-        shifts every score; `nu`: for a soft margin, the share of bags that may fall short of it.
+        """`start`: prices before there is any row; `offset`: what shifts every score, from the scores of these bags
+        without it; `nu`: for a soft margin, the share of bags that may fall short of it.
         """
         self.master = master
         self.family = family
         self.oracles = (oracles,) if isinstance(oracles, Oracle) else tuple(oracles)
         self.bags = bags
         self.start = {variable: np.asarray(values, dtype=float) for variable, values in start.items()}
-        self.offset = dict(offset or {})
+        self.offset = offset
         self.nu = nu
         if family.master is not master:
             raise DeclarationError(f"The family {family.name!r} belongs to another master.")
         if not self.oracles:
             raise DeclarationError("A semi-infinite program needs at least one oracle.")
-        for block in self.offset:
-            master.block(block)
         for oracle in self.oracles:
             for variable in oracle.prices.values():
                 if master.variables.get(variable.name) is not variable:

@@ -124,7 +124,7 @@ def generalisation(result: Result, scores: Floats, y: Signs, delta: float = DELT
     balls = [oracle.ball for oracle in problem.oracles if oracle.ball is not None]
     if len(balls) < len(problem.oracles):
         return None
-    bias = ensemble.offset if problem.offset else None
+    bias = None if problem.offset is None else ensemble.offset
     return bounds(balls, y * scores, problem.nu, float(ensemble.weights.sum()), bias, delta)
 
 

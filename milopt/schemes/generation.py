@@ -96,16 +96,14 @@ class Generation:
         return Termination.LIMIT, f"Stopped after {self.manners.max_rounds} rounds; the best ensemble is kept."
 
     def ensemble(self) -> Ensemble | None:
-        """The columns with a weight, and what the offset's multipliers add to every score; None without a master."""
+        """The columns with a weight, and the offset of every score; None without a master."""
         if self.solved is None and self.failed is not None:
             return None
-        offset, members = 0.0, []
-        if self.solved is not None:
-            duals = self._multipliers()
-            offset = float(sum(factor * duals[block] for block, factor in self.problem.offset.items()))
-        for k in range(len(self.problem.oracles)):
-            members.append(_members([row for row in self.rows if row.oracle == k and row.weight > 0]))
-        return Ensemble(tuple(members), offset)
+        rows, offset = [row for row in self.rows if row.weight > 0], 0.0
+        if rows and self.problem.offset is not None:
+            offset = self.problem.offset(np.sum([row.weight * row.priced.column for row in rows], axis=0))
+        each = range(len(self.problem.oracles))
+        return Ensemble(tuple(_members([row for row in rows if row.oracle == k]) for k in each), offset)
 
     def _round(self) -> End | None:
         """Price, add, solve; how it ended where that was the last."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from milopt import Program, as_bags, solve
 from milopt.errors import ParameterError
-from milopt.models.shapelet_boost import ShapeletBoost, primal_master
+from milopt.models.shapelet_boost import ShapeletBoost, centred_bias, primal_master
 from milopt.outcome.result import Result
 from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, master_over, random_bags
 
@@ -232,11 +232,34 @@ def test_where_class_weights_leave_no_balance_the_bias_is_one_of_the_optimal_one
     model = ShapeletBoost(nu=0.5, class_weight={heavy: ratio}, **PLAIN | {"bias": True})
     result = boosted(model, bags, y)
     counted = solve(ShapeletBoost(nu=0.5, **PLAIN | {"bias": True}).program(bags, y, weight), "highs", TIGHT)
-    g, rho = result.score(bags), float(result.duals["simplex"].item()) * 0.5 / most
+    g, charge = result.score(bags), weight / (most * weight.sum())
+    rho = max(y * g, key=lambda level: level - charge @ np.maximum(0, level - y * g))
     xi = np.maximum(0, rho - y * g)
-    assert rho - weight @ xi / (most * weight.sum()) == pytest.approx(result.objective, abs=1e-6 * max(1.0, rho))
+    assert rho - charge @ xi == pytest.approx(result.objective, abs=1e-6 * max(1.0, rho))
     assert result.objective == pytest.approx(counted.objective, rel=2e-6)
     assert (heavy * (g - counted.score(bags)) > 0).all()
     assert weight[xi > 1e-8 * max(1.0, rho)].sum() <= 0.5 * weight.sum()
     if ratio > 1e6:
         assert (heavy * g > 0).all()
+
+
+@given(st.integers(0, 100), st.integers(2, 6), st.integers(2, 6))
+@settings(max_examples=25, deadline=None)
+def test_the_bias_is_the_middle_of_the_optimal_ones(seed: int, positive: int, negative: int) -> None:
+    rng, m = np.random.default_rng(seed), positive + negative
+    y, scores = np.repeat([1.0, -1.0], [positive, negative]), rng.normal(size=m)
+    # nu m / 2 is a whole number k: the levels are anywhere between the k-th and the next score of a class.
+    k = int(rng.integers(1, min(positive, negative) + 1))
+    charge = np.full(m, 1 / (2 * k))
+    up, down = np.sort(scores[y > 0]), np.sort(-scores[y < 0])
+    p, q = up[k - 1 : k + 1].mean(), down[k - 1 : k + 1].mean()
+    b = centred_bias(scores, y, charge, 0.0)
+    assert b == pytest.approx((q - p) / 2)
+
+    def margin(bias: float) -> float:
+        """max over rho, which lies at one of the margins."""
+        each = y * (scores + bias)
+        return max(rho - charge @ np.maximum(0, rho - each) for rho in each)
+
+    best = max(margin(one) for one in [b, *(np.add.outer(scores, scores) / -2).ravel()])
+    assert margin(b) == pytest.approx(best)
