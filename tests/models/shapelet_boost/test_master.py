@@ -116,7 +116,7 @@ def test_the_value_never_falls_as_columns_join(master: Master) -> None:
 @given(st.integers(0, 50), st.booleans())
 @settings(max_examples=8, deadline=None)
 def test_with_an_exact_oracle_the_value_rises_to_its_bound_and_is_no_less_than_zero(seed: int, bias: bool) -> None:
-    bags, y = random_bags(seed, 8)
+    bags, y = random_bags(seed, 6)
     result = boosted(ShapeletBoost(nu=0.5, oracle="exact", **PLAIN | {"bias": bias}), bags, y)
     values = [step.objective for step in result.history]
     assert (np.diff(values) >= -1e-9).all()
@@ -230,8 +230,8 @@ def test_where_class_weights_leave_no_balance_the_bias_is_one_of_the_optimal_one
     weight = np.where(y == heavy, ratio, 1.0)
     most = 2 / (1 + ratio)
     model = ShapeletBoost(nu=0.5, class_weight={heavy: ratio}, **PLAIN | {"bias": True})
-    result = boosted(model, bags, y)
-    counted = solve(ShapeletBoost(nu=0.5, **PLAIN | {"bias": True}).program(bags, y, weight), "highs", TIGHT)
+    result = boosted(model, bags, y, "native")
+    counted = solve(ShapeletBoost(nu=0.5, **PLAIN | {"bias": True}).program(bags, y, weight), "native", TIGHT)
     g, charge = result.score(bags), weight / (most * weight.sum())
     rho = max(y * g, key=lambda level: level - charge @ np.maximum(0, level - y * g))
     xi = np.maximum(0, rho - y * g)
