@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,11 @@ from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Change, Engine
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
+
+if TYPE_CHECKING:
+    from milopt.declaration.bags import Bags
+    from milopt.declaration.semi_infinite import Oracle
+    from milopt.solving.pricing import Pricing
 
 STATUS_MAP = {
     "kOptimal": Termination.OPTIMAL,
@@ -54,6 +60,12 @@ class HiGHS(Solver):
         if form.integer.any() and not form.P.is_zero:
             return "HiGHS refuses mixed-integer quadratic programs"
         return None
+
+    def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
+        """Weak learners over the 1-norm ball, by rows and columns that join as they are needed."""
+        from milopt.solvers.l1_ball_highs import l1_ball_pricing_by_highs
+
+        return l1_ball_pricing_by_highs(oracle, bags, options)
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """A live HiGHS model of the form."""

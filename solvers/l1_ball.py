@@ -10,6 +10,7 @@ is left to HiGHS, and counted.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 
@@ -21,34 +22,69 @@ from milopt.outcome.certificate import Certificate
 from milopt.solvers.edge_program import EdgeProgram, edge_program
 from milopt.solvers.l1_ball_descent import Descent, descend
 from milopt.solvers.l1_ball_game import CLOSED
-from milopt.solvers.l1_ball_similarities import Index, similarities
+from milopt.solvers.l1_ball_similarities import Index, Similarities, similarities
 from milopt.solvers.l1_ball_small_game import Game, empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import Found, Priced, Pricing
 
 MAX_STEPS = 10
-IDLE = 3
+IDLE = 1
 """Games in which a selection or an atom was of no use before it goes."""
 
 
 def l1_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:
     """The pricing of an oracle over a 1-norm ball; None where its program is another."""
     program = edge_program(oracle, bags, Norm1)
-    return None if program is None else L1BallPricing(oracle, program, options)
+    if program is None or program.function.dictionary is None:
+        return None
+    similar = similarities(program.function.kernel, program.function.dictionary, program.bags)
+    return L1BallPricing(oracle, program, options, similar, NativeDescents(similar))
 
 
-class L1BallPricing(Pricing):
-    """By games over the similarities of all instances to the dictionary, 8 k N bytes, computed once."""
+class Descents(Protocol):
+    """Convex-concave procedures over the same similarities, each warm from the last."""
+
+    solver: str
+
+    def descend(self, weights: Vector, z: int) -> Descent:
+        """From e_z to where it ends."""
+        ...
+
+    def restart(self) -> None:
+        """Begin anew with the next."""
+        ...
+
+
+class NativeDescents:
+    """By games of our own."""
 
     solver = "native"
 
-    def __init__(self, oracle: Oracle, program: EdgeProgram, options: Options) -> None:
-        function = program.function
-        assert function.dictionary is not None
+    def __init__(self, similar: Similarities) -> None:
+        self._similar = similar
+        self.restart()
+
+    def restart(self) -> None:
+        """An empty game."""
+        largest = self._similar.largest
+        bags, atoms = largest.shape
+        self.game: Game = empty_game(bags, atoms, float(np.abs(largest).max()))
+
+    def descend(self, weights: Vector, z: int) -> Descent:
+        """One call of compiled code."""
+        return descend(self.game, self._similar, weights, z, MAX_STEPS, IDLE)
+
+
+class L1BallPricing(Pricing):
+    """By descents over the similarities of all instances to the dictionary, 8 k N bytes, computed once."""
+
+    def __init__(
+        self, oracle: Oracle, program: EdgeProgram, options: Options, similar: Similarities, descents: Descents
+    ) -> None:
         self._oracle, self._program, self._options = oracle, program, options
-        self._similarities = similarities(function.kernel, function.dictionary, program.bags)
-        self._game = self._new_game()
+        self._similarities, self._descents = similar, descents
+        self.solver = descents.solver
         self._other: Pricing | None = None
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
@@ -75,11 +111,6 @@ class L1BallPricing(Pricing):
         if self._other is not None:
             self._other.close()
 
-    def _new_game(self) -> Game:
-        largest = self._similarities.largest
-        bags, atoms = largest.shape
-        return empty_game(bags, atoms, float(np.abs(largest).max()))
-
     def _atoms(self, weights: Vector, count: int) -> list[int]:
         """The atoms with the largest edges that differ in their witnesses, for the others would only follow them."""
         edges = weights @ self._similarities.largest
@@ -94,12 +125,12 @@ class L1BallPricing(Pricing):
         return list(best.values())
 
     def _descend(self, weights: Vector, z: int) -> Descent | None:
-        """With what the last games left, or anew where that does not end well."""
+        """With what the last descents left, or anew where that does not end well."""
         for _ in range(2):
-            ended = descend(self._game, self._similarities, weights, z, MAX_STEPS, IDLE)
+            ended = self._descents.descend(weights, z)
             if ended.end == CLOSED and self._certificate(ended).holds(self._options.tolerance):
                 return ended
-            self._game = self._new_game()
+            self._descents.restart()
         return None
 
     def _certificate(self, ended: Descent) -> Certificate:

@@ -31,7 +31,7 @@ from milopt.solvers.dense_simplex_tableau import (
 )
 from milopt.solvers.l1_ball_similarities import Index, Similarities, add_row
 
-GROUPS, SELECTIONS, ATOMS = 16, 600, 500
+GROUPS, SELECTIONS, ATOMS = 12, 600, 500
 """Of the largest small game."""
 FINER = 64.0
 """By which rows and costs are larger than 1, so that the simplex method's tolerances are smaller."""

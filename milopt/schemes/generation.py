@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,7 +146,9 @@ class Generation:
         bounds: list[float | None] = []
         reached = -np.inf
         for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
+            began = perf_counter()
             answer = pricing.price({p: prices[v] for p, v in oracle.prices.items()}, starts, self.clock)
+            self.totals.solve += perf_counter() - began
             bounds.append(answer.bound)
             for priced in answer.columns[:1]:
                 reached = max(reached, priced.value)

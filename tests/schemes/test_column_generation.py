@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from time import sleep
+
 import numpy as np
 import pytest
 
-from milopt import Linear, Program, as_bags, bag_mean, explain, norm, solve
+from milopt import Linear, Options, Program, as_bags, bag_mean, explain, get, norm, solve
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.outcome.status import Termination
 from milopt.schemes.column_generation import ColumnGeneration
+from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solving.solver_parts import SolverParts
 
 RNG = np.random.default_rng(0)
@@ -69,6 +72,21 @@ def test_a_problem_can_be_solved_again_and_looked_at() -> None:
     assert "edge(0)" in problem.parts["master"].to_lp() or "edge[0]" in problem.parts["master"].to_lp()
     problem.forget()
     assert set(problem.master.constraints) == {"simplex"}
+
+
+class Slow(ProgramPricing):
+    """An oracle that takes its time."""
+
+    def price(self, *given):
+        sleep(0.02)
+        return super().price(*given)
+
+
+def test_the_oracles_time_is_time_spent_solving() -> None:
+    problem, options = linear_problem(), Options()
+    slow = Slow(problem.oracles[0], BAGS, get("clarabel"), options)
+    result = ColumnGeneration(max_rounds=3).run(problem, get("highs"), [slow], options)
+    assert 0.06 <= result.seconds.solve <= result.seconds.total
 
 
 def test_who_can_solve_it_is_told_by_part() -> None:
