@@ -19,7 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -105,7 +105,7 @@ class ShapeletBoost(EnsembleClassifier):
         seed = self.random_state if isinstance(self.random_state, int) else 0
         Z = dictionary(training.instances, self.dictionary, self.atoms, kernel, seed)
         ball = Ball(kernel, training, self.radius, None if self.ball == "hilbert" else Z)
-        return Patterns(samples, bags, training, kernel, Z, similarity(kernel, training, Z), ball)
+        return Patterns(samples, bags, training, kernel, Z, ball)
 
     def _oracle(self, some: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
         """Weak learning: the best shapelet h, or with sign -1 the best -h, at the weights d."""
@@ -152,9 +152,12 @@ class Patterns:
     """The given bags' windows, or these bags themselves."""
     kernel: Kernel
     atoms: Points
-    similarities: Floats
-    """M[i, z] = max_{x in B_i} K(x, z)."""
     ball: Ball
+
+    @cached_property
+    def similarities(self) -> Floats:
+        """M[i, z] = max_{x in B_i} K(x, z); solvers with an algorithm of their own do without."""
+        return similarity(self.kernel, self.training, self.atoms)
 
     def cut(self, bags: Bags) -> Bags:
         """Bags as the shapelets see them: themselves, or their windows."""

@@ -22,7 +22,7 @@ from milopt.outcome.certificate import Certificate
 from milopt.solvers.edge_program import EdgeProgram, edge_program
 from milopt.solvers.l1_ball_descent import Descent, descend
 from milopt.solvers.l1_ball_game import CLOSED
-from milopt.solvers.l1_ball_similarities import Index, Similarities, similarities
+from milopt.solvers.l1_ball_similarities import Index, Shared, Similarities, shared_similarities
 from milopt.solvers.l1_ball_small_game import Game, empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -38,8 +38,8 @@ def l1_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> L1BallPrici
     program = edge_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
-    similar = similarities(program.function.kernel, program.function.dictionary, program.bags)
-    return L1BallPricing(oracle, program, options, similar, NativeDescents(similar))
+    shared = shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
+    return L1BallPricing(oracle, program, options, shared, NativeDescents(shared.similar))
 
 
 class Descents(Protocol):
@@ -80,10 +80,12 @@ class L1BallPricing(Pricing):
     """By descents over the similarities of all instances to the dictionary, 8 k N bytes, computed once."""
 
     def __init__(
-        self, oracle: Oracle, program: EdgeProgram, options: Options, similar: Similarities, descents: Descents
+        self, oracle: Oracle, program: EdgeProgram, options: Options, shared: Shared, descents: Descents
     ) -> None:
         self._oracle, self._program, self._options = oracle, program, options
-        self._similarities, self._descents = similar, descents
+        # Whoever else prices over the same finds them as long as they are held here.
+        self._shared, self._descents = shared, descents
+        self._similarities = shared.similar
         self.solver = descents.solver
         self._other: Pricing | None = None
 

@@ -15,7 +15,7 @@ from milopt.solvers.l1_ball import MAX_STEPS, L1BallPricing
 from milopt.solvers.l1_ball_descent import RELATIVE_DECREASE, Descent
 from milopt.solvers.l1_ball_game import CLOSED
 from milopt.solvers.l1_ball_highs_game import HighsGame
-from milopt.solvers.l1_ball_similarities import Index, Similarities, similarities
+from milopt.solvers.l1_ball_similarities import Index, Similarities, shared_similarities
 from milopt.solving.options import Options
 
 
@@ -24,8 +24,8 @@ def l1_ball_pricing_by_highs(oracle: Oracle, bags: Bags, options: Options) -> L1
     program = edge_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
-    similar = similarities(program.function.kernel, program.function.dictionary, program.bags)
-    return L1BallPricing(oracle, program, options, similar, HighsDescents(similar, options))
+    shared = shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
+    return L1BallPricing(oracle, program, options, shared, HighsDescents(shared.similar, options))
 
 
 class HighsDescents:

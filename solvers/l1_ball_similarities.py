@@ -9,7 +9,9 @@ Compiled by numba; all functions take plain arrays.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +27,8 @@ Index = npt.NDArray[np.int64]
 
 CHUNK = 2048
 """Instances at a time, so that their values stay in the processor's cache."""
+BLOCK = 2**22
+"""Bytes of kernel values that are computed together, for they are turned on their side in the cache."""
 KEPT = 2**24
 """Bytes of rows k_x that are kept, at most; 64 rows at least."""
 
@@ -48,12 +52,33 @@ class Similarities(NamedTuple):
     """Of u at the instances, as far as they were computed last."""
 
 
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Similarities, and what they are of, for as long as anyone needs them."""
+
+    similar: Similarities
+    of: tuple[Kernel, Points, Bags]
+
+
+_SHARED: WeakValueDictionary[tuple[int, int, int], Shared] = WeakValueDictionary()
+
+
+def shared_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Shared:
+    """Those of the very same objects once, for an oracle and its opposite differ in nothing else; keep the answer."""
+    of = kernel, dictionary, bags
+    key = id(kernel), id(dictionary), id(bags)
+    found = _SHARED.get(key)
+    if found is None:
+        found = _SHARED[key] = Shared(similarities(*of), of)
+    return found
+
+
 def similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities:
-    """K, by blocks of rows."""
+    """K, by blocks of instances."""
     k, n, m = dictionary.shape[0], int(bags.offsets[-1]), len(bags)
     K = np.empty((k, n))
-    for some, block in gram_blocks(kernel, dictionary, bags.instances):
-        K[some] = block
+    for some, block in gram_blocks(kernel, bags.instances, dictionary, BLOCK):
+        K[:, some] = block.T
     offsets = np.ascontiguousarray(bags.offsets, dtype=np.int64)
     largest, witness = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
     _largest(K, offsets, largest, witness)

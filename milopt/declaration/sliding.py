@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.declaration.arrays import read_only
 from milopt.declaration.bags import Bags
 from milopt.errors import BagsError, ParameterError
 
@@ -39,4 +40,4 @@ def sliding(bags: Bags, samples: int) -> Bags:
     # Every run of `samples` rows is a window, those across two bags too: the first rows choose.
     runs = np.lib.stride_tricks.sliding_window_view(np.asarray(instances), samples, axis=0)
     windows = np.ascontiguousarray(runs[first].transpose(0, 2, 1)).reshape(first.size, -1)
-    return Bags(windows, offsets)
+    return Bags(read_only(windows), offsets)

@@ -243,6 +243,15 @@ def test_a_minimised_loss_is_minus_the_edge(golden_bags):
     assert [one.value for one in found.columns] == sorted(one.value for one in found.columns)
 
 
+def test_an_oracle_and_its_opposite_share_their_similarities(golden_bags):
+    bags, y = golden_bags
+    Z = np.array(bags.instances)
+    up, down = (l1_ball_pricing(weak_learner(bags, y, Z, sign=sign)[0], bags, Options()) for sign in (1.0, -1.0))
+    other = l1_ball_pricing(weak_learner(bags, y, Z[:3])[0], bags, Options())
+    assert up._similarities.K is down._similarities.K
+    assert other._similarities.K.shape == (3, Z.shape[0])
+
+
 def test_other_programs_are_not_taken_for_it(golden_bags):
     bags, y = golden_bags
     Z = bags.instances
