@@ -17,7 +17,7 @@ folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
 # Whole series: the model cuts the windows itself, of two lengths here.
 data = load_data("gunpoint", window=None)
 assert data.test is not None
-model = ShapeletBoost(window=(0.15, 0.3), random_state=0).fit(data.bags, data.labels)
+model = ShapeletBoost(window=(0.1, 0.2), random_state=0).fit(data.bags, data.labels)
 print(f"GunPoint: accuracy on the official test part {model.score(data.test.bags, data.test.labels):.3f}")
 print(f"sparsity: {model.report().as_dict()['sparsity']}")
 

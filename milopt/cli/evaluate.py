@@ -43,6 +43,9 @@ def evaluate(
             "--grid", metavar="NAME=A,B", help="Candidates instead of the model's own grid, as C=0.1,1,10; repeat."
         ),
     ] = None,
+    inner_repeats: Annotated[
+        int, typer.Option("--inner-repeats", metavar="N", min=1, help="How often the inner 5 folds are drawn.")
+    ] = 1,
     jobs: given.Jobs = 1,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Of a Dask scheduler that gets the tasks.")
@@ -78,6 +81,7 @@ def evaluate(
             solver=given.solver_choice(solver),
             grid=candidates or None,
             settings=fixed or None,
+            inner_repeats=inner_repeats,
             n_jobs=jobs,
             dask=dask,
             store=None if no_store else store,

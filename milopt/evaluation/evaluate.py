@@ -27,6 +27,7 @@ def evaluate(
     solver: str | tuple[str, ...] = "auto",
     grid: Mapping[str, Sequence[object]] | None = None,
     settings: Mapping[str, object] | None = None,
+    inner_repeats: int = 1,
     n_jobs: int = 1,
     dask: str | None = None,
     store: str | os.PathLike[str] | None = None,
@@ -37,14 +38,15 @@ def evaluate(
     `data` is a data set, its name or file, or a pair (bags, labels); `models` are names ("mi-svm,miles",
     "path/file.py:Class") or classes. `protocol` is "10-fold", "10x10", "20x80/20" or "train/test".
     In each training part, and nowhere else, hyper-parameters are chosen by inner 5-fold over the model's own `grid`, or
-    over the one given here; with an empty one nothing is chosen. `settings` are fixed, and the others still chosen.
+    over the one given here; with an empty one nothing is chosen. `settings` are fixed, and the others still chosen. On
+    few bags one division chooses by chance: `inner_repeats` draws the inner folds so many times.
     Tasks run in this process, in `n_jobs` processes (-1: one a core), or on the Dask cluster at address `dask`; the
     numbers are the same. Finished ones are kept in the folder `store`, where one is given, and not done again.
     `progress(done, total, outcome)` is called after each. Ctrl-C ends the run with what is finished.
     """
     began = perf_counter()
     data_set = as_data_set(data)
-    plan = make_plan(data_set, models, parse_protocol(protocol), seed, solver, grid, settings)
+    plan = make_plan(data_set, models, parse_protocol(protocol), seed, solver, grid, settings, inner_repeats)
     runner = _runner(n_jobs, dask)
     kept = Store(store) if store is not None else None
     run = Run(plan, kept, progress)

@@ -28,6 +28,7 @@ from milopt.model_registry import (
     spelled_settings,
 )
 from milopt.model_registry.settings import check_field
+from milopt.schemes.scheme import at_least_one
 from milopt.solving import registry
 from milopt.solving.model_file import refuse_amid_import
 from milopt.solving.names import quoted
@@ -47,6 +48,7 @@ class Plan:
     data: DataSet
     protocol: Protocol
     seed: int
+    inner_repeats: int
     solver: str | tuple[str, ...]
     models: tuple[str, ...]
     """As the person called them."""
@@ -71,6 +73,8 @@ class Plan:
         words += ["--seed", str(self.seed)]
         if self.solver != "auto":
             words += ["--solver", self.solver_text]
+        if self.inner_repeats != 1:
+            words += ["--inner-repeats", str(self.inner_repeats)]
         for item in self.settings:
             words += ["--set", item]
         for item in self.grid or ():
@@ -101,10 +105,12 @@ def make_plan(
     solver: str | tuple[str, ...],
     grid: Grid | None,
     settings: Settings | None,
+    inner_repeats: int = 1,
 ) -> Plan:
     """Every task of an evaluation; a mistake in any of them is told now."""
     refuse_amid_import()
     check_seed(seed)
+    at_least_one("inner_repeats", inner_repeats)
     _check_solver(solver)
     named = _named(models)
     names = tuple(named)
@@ -122,11 +128,14 @@ def make_plan(
         candidates = _checked_grid(cls, own if chosen is None else chosen)
         grid_text = spelled_grid(candidates)
         check_first(name, cls, {"solver": solver, **values}, members(candidates), data, splits)
-        tasks += _tasks(data.digest, name, solver, settings_text, grid_text, protocol.division, seed, splits)
+        tasks += _tasks(
+            data.digest, name, solver, settings_text, grid_text, protocol.division, seed, inner_repeats, splits
+        )
     return Plan(
         data=data,
         protocol=protocol,
         seed=seed,
+        inner_repeats=inner_repeats,
         solver=solver,
         models=names,
         settings=spelled_settings(fixed),
@@ -144,6 +153,7 @@ def _tasks(
     grid: tuple[str, ...],
     division: str,
     seed: int,
+    inner_repeats: int,
     splits: Sequence[Split],
 ) -> list[Task]:
     model, origin, versions = portable_name(name), origin_of(name), _versions(solver)
@@ -159,6 +169,7 @@ def _tasks(
             repeat=split.repeat,
             fold=split.fold,
             seed=seed,
+            inner_repeats=inner_repeats,
             train=tuple(split.train.tolist()),
             test=tuple(split.test.tolist()),
             solvers=versions,

@@ -1,8 +1,8 @@
 """Hyper-parameters chosen inside a training part: the candidate that labels most held-out bags of inner folds right.
 
-Inner folds are stratified, 5 of them or as many as the smallest class has bags. Correct labels are counted over all of
-them, so that a tie is a tie. Of those that tie, which on few bags are many, the one that tells them apart most clearly
-is taken: the mean over held-out bags of
+Inner folds are stratified, 5 of them or as many as the smallest class has bags, drawn once or several times. Correct
+labels are counted over all of them, so that a tie is a tie. Of those that tie, which on few bags are many, the one that
+tells them apart most clearly is taken: the mean over held-out bags of
 
     clarity = clip(margin / r, -1, 1),   r = root mean square of the margins on the bags of the fit,
 
@@ -22,7 +22,7 @@ from milopt.declaration.arrays import Floats, Indices
 from milopt.declaration.bags import Bags
 from milopt.errors import MiloptError, ParameterError
 from milopt.estimator import BagClassifier
-from milopt.evaluation.protocol import Labels
+from milopt.evaluation.protocol import Labels, derived_seed
 from milopt.evaluation.record import Candidate, Fit
 from milopt.model_registry import spelled_settings
 
@@ -46,12 +46,19 @@ def members(grid: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
 
 
 def select(
-    model: type[BagClassifier], base: Settings, grid: Sequence[Settings], bags: Bags, labels: Labels, seed: int
+    model: type[BagClassifier],
+    base: Settings,
+    grid: Sequence[Settings],
+    bags: Bags,
+    labels: Labels,
+    seed: int,
+    repeats: int = 1,
 ) -> Selection:
     """The best of a grid on these training bags; a grid of one needs no comparison."""
     if len(grid) == 1:
         return Selection((Candidate(spelled_settings(grid[0]), None, 0, None),), (), 0)
-    folds = list(_inner_folds(labels, seed))
+    folds = list(_inner_folds(labels, seed, repeats))
+    total = labels.size * repeats
     candidates: list[Candidate] = []
     fits: list[Fit] = []
     for place, settings in enumerate(grid):
@@ -66,9 +73,9 @@ def select(
                 correct, reason = None, str(error)
                 break
             fits.append(Fit.of(fitted.results_, place, fold))
-            correct, clarity = (correct or 0) + right, clarity + clear / labels.size
+            correct, clarity = (correct or 0) + right, clarity + clear / total
         told = None if correct is None else clarity
-        candidates.append(Candidate(spelled_settings(settings), correct, labels.size, told, reason))
+        candidates.append(Candidate(spelled_settings(settings), correct, total, told, reason))
     ranks = [(-1, 0.0) if one.correct is None else (one.correct, one.clarity or 0.0) for one in candidates]
     best = max(ranks)
     if best[0] < 0:
@@ -102,7 +109,7 @@ def made(model: type[BagClassifier], *settings: Settings) -> BagClassifier:
     return one
 
 
-def _inner_folds(labels: Labels, seed: int) -> Iterator[tuple[Indices, Indices]]:
+def _inner_folds(labels: Labels, seed: int, repeats: int) -> Iterator[tuple[Indices, Indices]]:
     from sklearn.model_selection import StratifiedKFold
 
     classes, counts = np.unique(labels, return_counts=True)
@@ -112,5 +119,7 @@ def _inner_folds(labels: Labels, seed: int) -> Iterator[tuple[Indices, Indices]]
             f"Class {classes[counts.argmin()]} has one bag in a training part, and a grid needs two to choose by: "
             "fix the hyper-parameters instead."
         )
-    divider = StratifiedKFold(min(INNER_FOLDS, least), shuffle=True, random_state=seed)
-    yield from divider.split(np.zeros(labels.size), labels)
+    for repeat in range(repeats):
+        again = derived_seed(seed, repeat) if repeat else seed
+        divider = StratifiedKFold(min(INNER_FOLDS, least), shuffle=True, random_state=again)
+        yield from divider.split(np.zeros(labels.size), labels)

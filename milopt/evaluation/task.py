@@ -49,6 +49,8 @@ class Task:
     repeat: int
     fold: int
     seed: int
+    inner_repeats: int
+    """How often the inner folds are drawn."""
     train: tuple[int, ...]
     test: tuple[int, ...]
     solvers: tuple[str, ...] = ()
@@ -84,7 +86,7 @@ def run(task: Task, pool: Pool) -> Record:
         # Both parts are cut out before anything looks at them: no fit can reach a test bag.
         bags, labels = pool.bags[train], pool.labels[train]
         inner_seed = derived_seed(task.seed, task.repeat, task.fold, 1)
-        selection = select(model, base, grid, bags, labels, inner_seed)
+        selection = select(model, base, grid, bags, labels, inner_seed, task.inner_repeats)
         fitted = made(model, base, grid[selection.chosen]).fit(bags, labels)
         # One bag at a time: its score is then its own, to the last bit, whatever other test bags hold.
         alone = [pool.bags[place : place + 1] for place in task.test]

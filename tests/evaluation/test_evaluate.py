@@ -126,6 +126,14 @@ class TestSelection:
         with pytest.raises(ParameterError, match="Class 1 has one bag in a training part"):
             select(SetKernelSVM, {}, [{"C": 1.0}, {"C": 10.0}], bags, np.array([0] * 11 + [1]), 0)
 
+    def test_inner_folds_can_be_drawn_several_times(self, toy: DataSet) -> None:
+        found = evaluate(toy, "set-kernel-svm", "2", grid={"C": (1, 10)}, inner_repeats=3)
+        record = found.records[0]
+        assert len(record.fits) == 2 * 3 * 5 + 1
+        assert {one.total for one in record.candidates} == {3 * (toy.labels.size - len(record.test))}
+        with pytest.raises(ParameterError, match="inner_repeats"):
+            evaluate(toy, "set-kernel-svm", "2", inner_repeats=0)
+
     def test_a_candidate_that_cannot_be_fitted_is_out_with_its_reason(self, toy: DataSet) -> None:
         found = evaluate(toy, "set-kernel-svm", "2", grid={"C": (-1, 1)})
         for record in found.records:

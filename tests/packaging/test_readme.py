@@ -49,7 +49,7 @@ def test_the_readmes_commands_print_what_it_says(command: str, stated: str, tmp_
 
 def _words(text: str) -> list[list[str]]:
     """Words line by line, any digits alike: times and versions are those of the machine."""
-    return [re.sub(r"\d+", "0", line).split() for line in text.replace("-", " ").splitlines()]
+    return [re.sub(r"e[+-]\d+|\d+", "0", line).replace("-", " ").split() for line in text.splitlines()]
 
 
 def test_the_readme_has_commands_for_everyone() -> None:
