@@ -1,12 +1,17 @@
-"""Functions compiled by numba, and kept on disk; importing this imports numba, which takes a second."""
+"""Functions compiled by numba, and kept on disk; importing this imports numba, which takes a second.
+
+Who waits at a terminal is told when there is something to compile, which happens once and may take a minute.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar, cast
 
 import numba
+from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -34,3 +39,26 @@ def _compiled(function: Function, inner: bool) -> Function:
     except RuntimeError:
         # numba finds neither __pycache__ nor a user-wide cache writable: compile for this process only.
         return cast(Function, make()(function))
+
+
+class Notice(event.Listener):  # type: ignore[misc]
+    """One line on stderr before milopt's first compilation; what is loaded from disk is none."""
+
+    def __init__(self) -> None:
+        self.told = False
+
+    def on_start(self, event: event.Event) -> None:
+        """Say it once."""
+        module = event.data["dispatcher"].py_func.__module__
+        if self.told or not module.startswith(__package__):
+            return
+        self.told = True
+        if sys.stderr.isatty():
+            sys.stderr.write("milopt: compiling native algorithms, once; this may take a minute.\n")
+            sys.stderr.flush()
+
+    def on_end(self, event: event.Event) -> None:
+        """Nothing to say."""
+
+
+event.register("numba:compile", Notice())
