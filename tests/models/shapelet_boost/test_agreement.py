@@ -86,8 +86,8 @@ def test_the_convex_step_at_the_same_prices_has_one_optimum(name: str, ball: str
         outcome = session.solve()
     if outcome.status is PointStatus.CERTIFIED:
         # Where native steps have ended: no step from a column's own witnesses leads to a better one.
-        # ECOS gets no closer on GunPoint's Gram, whose eigenvalues span nine orders of magnitude; asked for a certificate
-        # of 1e-8 it has none.
+        # ECOS gets no closer on GunPoint's Gram, whose eigenvalues span nine orders of magnitude: asked for a
+        # certificate of 1e-8, it has none.
         assert -outcome.objective == pytest.approx(edge, rel=1e-6, abs=2e-6 if solver == "ecos" else None)
     else:
         assert solver == "cvxpy:SCS", outcome.message
