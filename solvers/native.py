@@ -45,6 +45,7 @@ class Native(Solver):
     package = "milopt"
     licence = "BSD-3-Clause"
     starts_warm = True
+    compiles = True
     recognises_patterns = True
 
     def refusal(self, form: StandardForm) -> str | None:

@@ -34,6 +34,8 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _told_warning
+            # A process that grew, as by compiling, is replaced by a new one between two tasks: nothing to act on.
+            warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             try:
                 command(*args, **kwargs)
                 # Here rather than when the interpreter ends, where nobody could answer for a closed pipe.

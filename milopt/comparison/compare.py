@@ -14,6 +14,7 @@ import numpy.typing as npt
 from milopt.comparison.cell import Cell
 from milopt.comparison.comparison import Comparison
 from milopt.comparison.formulation import Formulation, ModelChoice, checked_solvers, default_solvers, told_apart
+from milopt.comparison.order import in_good_order
 from milopt.comparison.part import Fitted, Part, Split
 from milopt.comparison.pool import finished
 from milopt.errors import ParameterError
@@ -69,12 +70,12 @@ def compare(
     chosen = [formulation for formulation in formulations for _ in named]
     # The fit to all bags comes last: by then a solver's package is imported, and its seconds are those of the work.
     splits = [*_splits(found.labels, at_least("folds", folds, 2), seed), None]
-    parts = [
+    parts = in_good_order(
         Part(k, chosen[k].model, chosen[k].settings, cell.solver, options or Options(), seed, split)
         for k, cell in enumerate(cells)
         if not cell.refused
         for split in splits
-    ]
+    )
     tell = on_cell or (lambda cell: None)
     for cell in cells:
         if cell.refused:

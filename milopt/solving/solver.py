@@ -84,6 +84,8 @@ class Solver(ABC):
     """Epigraph rows up to which it gets all at once rather than lazily."""
     starts_warm: ClassVar[bool] = False
     """Solves a changed program from where the last one ended."""
+    compiles: ClassVar[bool] = False
+    """Compiles its algorithms when they are first used on a machine, which takes long, once."""
     recognises_patterns: ClassVar[bool] = False
     """Takes programs by their pattern, which a few lazily chosen rows may hide: it is shown a faithful sample."""
 

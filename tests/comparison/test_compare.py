@@ -13,6 +13,8 @@ from milopt.comparison.agreement import agreement
 from milopt.comparison.cell import Cell, Sizes
 from milopt.comparison.compare import compare
 from milopt.comparison.layout import Layout
+from milopt.comparison.order import in_good_order
+from milopt.comparison.part import Part, Split
 from milopt.data import DataSet
 from milopt.errors import ParameterError, UnknownNameError
 from milopt.outcome.certificate import Certificate
@@ -38,6 +40,17 @@ def here(data: DataSet):
 def test_there_is_a_cell_for_every_pair_in_order(here) -> None:
     pairs = [(cell.model, cell.solver) for cell in here.cells]
     assert pairs == [(model, solver) for model in ("mi-svm", "set-kernel-svm") for solver in SOLVERS]
+
+
+def test_a_solver_that_compiles_does_it_first_and_once_while_the_others_work() -> None:
+    splits = [Split(fold, np.array([0]), np.array([1])) for fold in range(2)]
+    parts = [
+        Part(k, "miles", {}, solver, milopt.Options(), 0, split)
+        for k, solver in enumerate(("highs", "native", "clarabel"))
+        for split in (*splits, None)
+    ]
+    order = [(part.cell, part.fold) for part in in_good_order(parts)]
+    assert order == [(1, 0), (0, 0), (0, 1), (0, -1), (2, 0), (2, 1), (2, -1), (1, 1), (1, -1)]
 
 
 def test_cells_that_cannot_be_have_the_reason_that_explain_gives(here, data: DataSet) -> None:
