@@ -43,7 +43,9 @@ def laplace(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("ball", BALLS)
-@pytest.mark.parametrize("kernel", [*SEMIDEFINITE, *SIMILARITIES, laplace], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [*SEMIDEFINITE, *SIMILARITIES, laplace], ids=lambda kernel: getattr(kernel, "__name__", str(kernel))
+)
 def test_every_kernel_in_every_ball_that_it_has(kernel: Kernel, ball: str) -> None:
     series, y = stretched(30, 0)
     boosted = model(kernel=kernel, ball=ball, dictionary="sample")
