@@ -32,7 +32,7 @@ from milopt.declaration.dictionary import dictionary
 from milopt.declaration.leaves import Points, Variable
 from milopt.declaration.maximum import Combination, Maximum
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
-from milopt.declaration.similarity import signed_similarity, similarity
+from milopt.declaration.similarity import signed_similarity
 from milopt.declaration.sliding import sliding, window_length
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.estimator.ensemble_classifier import EnsembleClassifier
@@ -77,7 +77,8 @@ class ShapeletBoost(EnsembleClassifier):
         if self.bias:
             nu = balanceable(nu, y, weight)
         master = Program("soft margin")
-        d = master.variable("d", len(bags), lower=0, upper=weight / (nu * weight.sum()))
+        # 1'd = 1 leaves every d_i below 1: a bound above 2 is none, and of a tiny nu it would only spoil the scale.
+        d = master.variable("d", len(bags), lower=0, upper=np.minimum(weight / (nu * weight.sum()), 2.0))
         gamma = master.variable("gamma")
         master.minimize(gamma)
         master.subject_to(d.sum() == 1, name="simplex")
@@ -156,8 +157,8 @@ class Patterns:
 
     @cached_property
     def similarities(self) -> Floats:
-        """M[i, z] = max_{x in B_i} K(x, z); solvers with an algorithm of their own do without."""
-        return similarity(self.kernel, self.training, self.atoms)
+        """[max_{x in B_i} K(x, z), max_{x in B_i} -K(x, z)]; solvers with an algorithm of their own do without."""
+        return signed_similarity(self.kernel, self.training, self.atoms)
 
     def cut(self, bags: Bags) -> Bags:
         """Bags as the shapelets see them: themselves, or their windows."""
@@ -166,9 +167,10 @@ class Patterns:
         return bags if self.samples is None else sliding(bags, self.samples)
 
     def starts(self, weights: Floats) -> Iterator[Floats]:
-        """K(z, .) at all training instances, from the atom z of the best edge on."""
+        """K(z, .) or -K(z, .) at all training instances, from the signed atom of the best edge on."""
+        count = self.atoms.shape[0]
         for z in np.argsort(-(weights @ self.similarities), kind="stable"):
-            yield self.kernel(self.training.instances, self.atoms[[z]])[:, 0]
+            yield (1.0 if z < count else -1.0) * self.kernel(self.training.instances, self.atoms[[z % count]])[:, 0]
 
 
 def primal_master(columns: Floats, y: Signs, weight: Weights, nu: float, bias: bool) -> Program:

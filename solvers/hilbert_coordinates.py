@@ -19,7 +19,7 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Function
 from milopt.errors import ConvexityError
 from milopt.solvers.corral import Index, Mask
-from milopt.solvers.one_hots import PIECE, OneHots, fill
+from milopt.solvers.one_hots import PIECE, OneHots
 
 DROPPED = 1e-10
 """Eigenvalues of a dictionary's Gram matrix below this part of the largest are dropped."""
@@ -78,7 +78,7 @@ class DictionaryCoordinates(Coordinates):
             rows = slice(int(ends[0]), int(ends[-1]))
             similarities = np.ascontiguousarray(kernel(points[rows], atoms))
             self.table[rows] = similarities @ self._atoms
-            fill(similarities, ends, self.one_hots.largest[first:last], self.one_hots.witness[first:last])
+            self.one_hots.fill(slice(first, last), 0, similarities, ends)
         self.one_hots.normalise(kernel, atoms)
         self.known = np.ones(count, dtype=bool)
         self.lengths = np.sqrt(np.einsum("pd,pd->p", self.table, self.table))

@@ -2,9 +2,9 @@
 
     max  sum_i w_i max_{x in B_i} u(x)   over  u = sum_z a_z K(z, .),  ||a||_1 <= radius
 
-The best single atoms are the starts, whatever the oracle declares; each is followed by a descent whose convex steps are
-matrix games with both bounds computed (`l1_ball_game`). Where these do not meet, even in a game begun anew, the price
-is left to HiGHS, and counted.
+The best single atoms, of either sign, are the starts, whatever the oracle declares; each is followed by a descent whose
+convex steps are matrix games with both bounds computed (`l1_ball_game`). Where these do not meet, even in a game begun
+anew, the price is left to HiGHS, and counted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Descents(Protocol):
     solver: str
 
     def descend(self, weights: Vector, z: int) -> Descent:
-        """From e_z to where it ends."""
+        """From the signed atom z, as `Similarities` counts them, to where it ends."""
         ...
 
     def restart(self) -> None:
@@ -67,9 +67,9 @@ class NativeDescents:
 
     def restart(self) -> None:
         """An empty game."""
-        largest = self._similar.largest
-        bags, atoms = largest.shape
-        self.game: Game = empty_game(bags, atoms, float(np.abs(largest).max()))
+        similar = self._similar
+        largest = float(np.abs(similar.largest).max())
+        self.game: Game = empty_game(similar.offsets.size - 1, similar.K.shape[0], largest)
 
     def descend(self, weights: Vector, z: int) -> Descent:
         """One call of compiled code."""
@@ -114,7 +114,7 @@ class L1BallPricing(Pricing):
             self._other.close()
 
     def _atoms(self, weights: Vector, count: int) -> list[int]:
-        """The atoms with the largest edges that differ in their witnesses, for the others would only follow them."""
+        """The signed atoms of the largest edges that differ in their witnesses, for others would only follow them."""
         edges = weights @ self._similarities.largest
         if count == 1:
             return [int(np.argmax(edges))]

@@ -41,7 +41,7 @@ class Descent(NamedTuple):
 
 @njit
 def descend(g: Game, s: Similarities, weights: Vector, z: int, most: int, idle: int) -> Descent:
-    """From e_z, in at most so many steps; weights are > 0 in I+ and < 0 in I-.
+    """From e_z, or from -e_(z - k) for z >= k, in at most so many steps; weights are > 0 in I+ and < 0 in I-.
 
     Selections and atoms that were of no use for `idle` games go first.
     """
@@ -49,7 +49,7 @@ def descend(g: Game, s: Similarities, weights: Vector, z: int, most: int, idle: 
     positive, negative, d = np.flatnonzero(weights > 0.0), np.flatnonzero(weights < 0.0), np.maximum(-weights, 0.0)
     chosen, tops = s.witness[:, z].copy(), s.largest[:, z].copy()
     best, a, c, trace = np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(2 * most + 1)
-    best[z] = 1.0
+    best[z % k] = 1.0 if z < k else -1.0
     phi = 0.0
     for i in range(m):
         phi -= weights[i] * tops[i]

@@ -42,11 +42,12 @@ class HighsDescents:
         self._game = HighsGame(self._similar, self._options)
 
     def descend(self, weights: Vector, z: int) -> Descent:
-        """From e_z to a fixed point; weights are > 0 in I+ and < 0 in I-."""
+        """From the signed atom z to a fixed point; weights are > 0 in I+ and < 0 in I-."""
         s, game = self._similar, self._game
         positive, d = np.flatnonzero(weights > 0.0), np.maximum(-weights, 0.0)
-        best = np.zeros(s.K.shape[0])
-        best[z] = 1.0
+        k = s.K.shape[0]
+        best = np.zeros(k)
+        best[z % k] = 1.0 if z < k else -1.0
         chosen, tops = s.witness[:, z], s.largest[:, z]
         phi = last = -float(weights @ tops)
         trace, upper, lower, end = [phi], 0.0, -np.inf, CLOSED

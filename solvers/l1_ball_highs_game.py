@@ -39,7 +39,7 @@ class HighsGame:
         import highspy
 
         self._similar = similar
-        m, k = similar.largest.shape
+        m, k = similar.offsets.size - 1, similar.K.shape[0]
         self._highs: Any = highspy.Highs()
         check_options(options.extra, "HiGHS")
         for name, value in {
@@ -71,14 +71,15 @@ class HighsGame:
         return np.asarray(a[used] @ self._similar.K[used])
 
     def begin(self, d: Vector, z: int) -> None:
-        """Other d; each of their bags has a row at least, and e_z is an atom."""
+        """Other d; each of their bags has a row at least, and the signed atom z, of `Similarities`, is in the game."""
         self._d = d
         self._drop()
         has_row = np.zeros(self._m, dtype=bool)
         has_row[self._bag_of[self._instances]] = True
         self._add_rows(self._similar.witness[(d > 0.0) & ~has_row, z])
-        if z not in self._atoms:
-            self._add_atoms(np.array([z]))
+        atom = z if z < self._k else ~(z - self._k)
+        if atom not in self._atoms:
+            self._add_atoms(np.array([atom]))
 
     def play(self, c: Vector) -> tuple[int, Vector, float, float]:
         """(end, a, upper bound F(a), lower bound) of the convex step with this c; a has norm 1 or 0."""

@@ -40,9 +40,9 @@ class Similarities(NamedTuple):
     """k x N: 8 k N bytes, which is what a dictionary of k costs."""
     offsets: Index
     largest: Matrix
-    """m x k: the largest K[z, x] of each bag."""
+    """m x 2k: the largest K[z, x] of each bag, and then the largest -K[z, x]: what e_z and -e_z make of it."""
     witness: Index
-    """m x k: the instance x where that is, the first of those that tie."""
+    """m x 2k: the instance x where that is, the first of those that tie."""
     rows: Matrix
     place: Index
     """Where in `rows` that of an instance is, -1 where it is not kept."""
@@ -80,7 +80,7 @@ def similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities
     for some, block in gram_blocks(kernel, bags.instances, dictionary, BLOCK):
         K[:, some] = block.T
     offsets = np.ascontiguousarray(bags.offsets, dtype=np.int64)
-    largest, witness = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
+    largest, witness = np.empty((m, 2 * k)), np.empty((m, 2 * k), dtype=np.int64)
     _largest(K, offsets, largest, witness)
     room = min(n, max(64, KEPT // (8 * k)))
     return Similarities(
@@ -97,14 +97,18 @@ def similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities
 
 @njit
 def _largest(K: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
-    for z in range(K.shape[0]):
+    k = K.shape[0]
+    for z in range(k):
         row = K[z]
         for i in range(offsets.size - 1):
-            best = offsets[i]
+            high = low = offsets[i]
             for x in range(offsets[i] + 1, offsets[i + 1]):
-                if row[x] > row[best]:
-                    best = x
-            largest[i, z], witness[i, z] = row[best], best
+                if row[x] > row[high]:
+                    high = x
+                elif row[x] < row[low]:
+                    low = x
+            largest[i, z], witness[i, z] = row[high], high
+            largest[i, k + z], witness[i, k + z] = -row[low], low
 
 
 @njit_inner

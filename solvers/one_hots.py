@@ -1,4 +1,4 @@
-"""Single patterns u = K(z, .) / ||K(z, .)|| as the starts of weak learning: what each is worth, and its witnesses."""
+"""Single patterns u = +-K(z, .) / ||K(z, .)|| as starts of weak learning: what each is worth, and its witnesses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PIECE = 2**22
 
 @dataclass(frozen=True, eq=False)
 class OneHots:
-    """The maxima of some patterns over all bags, m x k, and where they are attained."""
+    """The maxima of k patterns and of their negatives over all bags, m x 2k, and where they are attained."""
 
     largest: Matrix
     witness: Index
@@ -27,7 +27,7 @@ class OneHots:
     @classmethod
     def room(cls, bags: int, patterns: int) -> OneHots:
         """Filled a block of instances or of patterns at a time."""
-        return cls(np.zeros((bags, patterns)), np.zeros((bags, patterns), dtype=np.intp))
+        return cls(np.zeros((bags, 2 * patterns)), np.zeros((bags, 2 * patterns), dtype=np.intp))
 
     @classmethod
     def of(cls, kernel: Kernel, bags: Bags, patterns: Points) -> OneHots:
@@ -35,20 +35,24 @@ class OneHots:
         count = patterns.shape[0]
         made = cls.room(len(bags), count)
         step = max(1, PIECE // int(bags.offsets[-1]))
-        every = np.asarray(bags.offsets)
+        every = slice(0, len(bags))
         for start in range(0, count, step):
             some = patterns[start : start + step]
-            part = slice(start, start + some.shape[0])
-            fill(
-                np.ascontiguousarray(kernel(bags.instances, some)), every, made.largest[:, part], made.witness[:, part]
-            )
+            made.fill(every, start, np.ascontiguousarray(kernel(bags.instances, some)), np.asarray(bags.offsets))
         made.normalise(kernel, patterns)
         return made
+
+    def fill(self, bags: slice, first: int, values: Matrix, offsets: Index) -> None:
+        """Of some bags, whose instances are the rows of `values`, and of the patterns from `first` on, its columns."""
+        count, half = values.shape[1], self.largest.shape[1] // 2
+        for sign, start in ((1.0, first), (-1.0, half + first)):
+            part = slice(start, start + count)
+            _maxima(sign * values, offsets, self.largest[bags, part], self.witness[bags, part])
 
     def normalise(self, kernel: Kernel, patterns: Points) -> None:
         """From K(z, .) to patterns of norm 1; 0 stays 0."""
         lengths = np.sqrt(np.maximum(kernel.diagonal(patterns), 0.0))
-        self.largest[:] /= np.where(lengths > 0, lengths, 1.0)
+        self.largest[:] /= np.tile(np.where(lengths > 0, lengths, 1.0), 2)
 
     def starts(self, weights: Vector, count: int) -> list[Index]:
         """The witnesses, in the bags of positive weight, of the best patterns that differ in them."""
@@ -66,7 +70,7 @@ class OneHots:
 
 
 @njit
-def fill(values: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
+def _maxima(values: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
     """Per bag and column, the largest value and its row: bags are rows offsets[i] to offsets[i + 1], shifted to 0."""
     for i in range(offsets.size - 1):
         start = offsets[i] - offsets[0]

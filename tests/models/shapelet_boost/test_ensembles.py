@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milopt import Linear, load_model, solve
-from milopt.declaration.similarity import similarity
+from milopt.declaration.similarity import signed_similarity, similarity
 from milopt.errors import ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost, primal_master
+from milopt.outcome.status import Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, random_bags
 
@@ -99,3 +100,22 @@ def test_smoothed_prices_reach_the_same_optimum(golden_bags) -> None:
     program = ShapeletBoost(nu=0.5, **PLAIN).program(*golden_bags)
     result = solve(program, "highs", ColumnGeneration(tolerance=1e-6, smoothing=0.5, idle=0))
     assert result.objective == pytest.approx(0.233112, abs=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["native", "highs", "clarabel"])
+@pytest.mark.parametrize("seed", range(3))
+def test_where_generation_rests_no_single_pattern_of_either_sign_is_violated(seed: int, solver: str) -> None:
+    bags, y = random_bags(seed, m=16)
+    problem = ShapeletBoost(nu=0.4, **PLAIN | {"bias": True, "two_sided": True}).program(bags, y)
+    result = solve(problem, solver)
+    assert result.termination is Termination.STATIONARY
+    similar = signed_similarity(K, bags, bags.instances)
+    edges = (y * result.values["d"]) @ similar
+    assert np.abs(edges).max() <= result.objective * (1 + 2e-4)
+
+
+def test_a_share_of_next_to_nothing_is_a_hard_margin() -> None:
+    bags, y = random_bags(0)
+    hard, harder = (boosted(ShapeletBoost(nu=nu, **PLAIN), bags, y) for nu in (1 / 12, 1e-12))
+    assert harder.termination is Termination.STATIONARY
+    assert harder.objective == pytest.approx(hard.objective, rel=1e-3)
