@@ -70,6 +70,8 @@ class Generation:
     """The smallest value that an oracle found, and the prices there."""
     last: float | None = None
     """The value that the oracles found last."""
+    failure: str = ""
+    """Why the oracles may have missed a column when they were asked last."""
     history: list[Step] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     count: int = 0
@@ -116,8 +118,7 @@ class Generation:
         if self.solved is not None and (not found or self._has_closed()):
             return self._finished()
         if not found:
-            what = "at the start no column tells the classes apart, and every bag scores the same"
-            return Termination.STALLED, f"Degenerate: {what}."
+            return self._without_column()
         for row in found:
             self.session.add_rows(row.constraint, row.name)
             self.rows.append(row)
@@ -145,11 +146,13 @@ class Generation:
         found: list[Row] = []
         bounds: list[float | None] = []
         reached = -np.inf
+        self.failure = ""
         for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
             began = perf_counter()
             answer = pricing.price({p: prices[v] for p, v in oracle.prices.items()}, starts, self.clock)
             self.totals.solve += perf_counter() - began
             bounds.append(answer.bound)
+            self.failure = self.failure or answer.failure
             for priced in answer.columns[:1]:
                 reached = max(reached, priced.value)
                 constraint = self.problem.family(priced.column)
@@ -240,7 +243,20 @@ class Generation:
     def _finished(self) -> End:
         if self._has_closed():
             return Termination.OPTIMAL, ""
-        return self._cut() if self.clock.is_over() else (Termination.STATIONARY, "")
+        if self.clock.is_over():
+            return self._cut()
+        if self.failure:
+            return Termination.STALLED, f"{self.failure}; the best ensemble is kept."
+        return Termination.STATIONARY, ""
+
+    def _without_column(self) -> End:
+        """The end of a run whose first prices brought nothing: for want of time, of a proof, or of any column."""
+        if self.clock.is_over():
+            return Termination.LIMIT, f"{self.clock.why()} before any column."
+        if self.failure:
+            return Termination.STALLED, f"{self.failure}; there is no column yet."
+        what = "at the start no column tells the classes apart, and every bag scores the same"
+        return Termination.STALLED, f"Degenerate: {what}."
 
     def _cut(self) -> End:
         return Termination.LIMIT, f"{self.clock.why()}; the best ensemble is kept."

@@ -35,6 +35,8 @@ class Found:
 
     columns: tuple[Priced, ...]
     bound: float | None = None
+    failure: str = ""
+    """In words, why better columns may have been missed: not one of its searches ended certified."""
 
 
 class Pricing(ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from time import sleep
 
 import numpy as np
@@ -13,6 +14,8 @@ from milopt.errors import DeclarationError, MiloptError, ParameterError, Unknown
 from milopt.outcome.status import Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
+from milopt.solving.clock import Clock
+from milopt.solving.pricing import Found
 from milopt.solving.solver_parts import SolverParts
 
 RNG = np.random.default_rng(0)
@@ -87,6 +90,53 @@ def test_the_oracles_time_is_time_spent_solving() -> None:
     slow = Slow(problem.oracles[0], BAGS, get("clarabel"), options)
     result = ColumnGeneration(max_rounds=3).run(problem, get("highs"), [slow], options)
     assert 0.06 <= result.seconds.solve <= result.seconds.total
+
+
+class Silent(ProgramPricing):
+    """An oracle that proves no bound, finds nothing after some answers, and may say why."""
+
+    def __init__(self, problem: SemiInfinite, answers: int, failure: str) -> None:
+        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+        self._left, self._failure = answers, failure
+
+    def price(self, *given):
+        self._left -= 1
+        return Found(super().price(*given).columns) if self._left >= 0 else Found((), None, self._failure)
+
+
+@pytest.mark.parametrize(
+    ("answers", "failure", "limit", "ended", "said"),
+    [
+        (0, "", None, Termination.STALLED, "Degenerate: at the start no column"),
+        (0, "It broke", None, Termination.STALLED, "It broke; there is no column yet."),
+        (0, "It broke", 1e-9, Termination.LIMIT, "Time limit before any column."),
+        (2, "", None, Termination.STATIONARY, ""),
+        (2, "It broke", None, Termination.STALLED, "It broke; the best ensemble is kept."),
+    ],
+)
+def test_an_oracle_that_finds_nothing_ends_the_run_as_its_reason_says(answers, failure, limit, ended, said) -> None:
+    problem, options = linear_problem(), Options(time_limit=limit)
+    silent = Silent(problem, answers, failure)
+    result = ColumnGeneration().run(problem, get("highs"), [silent], options)
+    assert result.termination is ended
+    assert result.message.startswith(said)
+    assert len(result.history) == answers
+    assert result.ensemble is not None
+    assert bool(result.ensemble.count) is bool(answers)
+
+
+def test_an_oracle_whose_steps_are_not_certified_is_told_and_its_feasible_columns_are_kept() -> None:
+    problem, options = linear_problem(), Options(tolerance=1e-15)
+    oracle = ProgramPricing(problem.oracles[0], BAGS, get("clarabel"), options)
+    (price,) = problem.oracles[0].prices
+    found = oracle.price({price: np.full(len(BAGS), 0.1)}, 1, Clock(None))
+    assert re.fullmatch(r"The oracle's step is not certified: primal \S+, dual \S+, gap \S+", found.failure)
+    result = ColumnGeneration(tolerance=1e-3).run(problem, get("highs"), [oracle], Options())
+    assert result.termination is Termination.STALLED
+    assert result.message.startswith("The oracle's step is not certified: ")
+    assert result.ensemble is not None
+    assert result.ensemble.count
+    assert result.objective == pytest.approx(smallest_norm(), rel=1e-3)
 
 
 def test_who_can_solve_it_is_told_by_part() -> None:
