@@ -111,7 +111,7 @@ class Generation:
     def _round(self) -> End | None:
         """Price, add, solve; how it ended where that was the last."""
         found = self._violated(self._prices(), 1)
-        if not found and self.manners.smoothing and self.best:
+        if not found and self.manners.smoothing and self.best and not self.clock.is_over():
             found = self._violated(self._master_prices(), 1)
         if not found and self.solved is not None and not self.clock.is_over():
             found = self._violated(self._master_prices(), self.manners.starts)
@@ -159,8 +159,10 @@ class Generation:
                 if self._is_violated(constraint, priced):
                     found.append(Row(f"{self.problem.family.name}[{self.count}]", k, priced, constraint))
                     self.count += 1
+            if self.clock.is_over():
+                break
         known = [bound for bound in bounds if bound is not None]
-        if len(known) == len(bounds):
+        if len(known) == len(self.pricings):
             self._bound(max(known))
         self.last = reached if np.isfinite(reached) else None
         if reached < self.reached:

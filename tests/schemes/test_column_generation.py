@@ -8,10 +8,12 @@ from time import sleep
 import numpy as np
 import pytest
 
-from milopt import Linear, Options, Program, as_bags, bag_mean, explain, get, norm, solve
+from milopt import Linear, Options, Program, as_bags, bag_max, bag_mean, explain, get, norm, solve
+from milopt.compilation.analysis import witnessed
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.outcome.status import Termination
+from milopt.schemes.ceilings import ranges_of
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solving.clock import Clock
@@ -137,6 +139,46 @@ def test_an_oracle_whose_steps_are_not_certified_is_told_and_its_feasible_column
     assert result.ensemble is not None
     assert result.ensemble.count
     assert result.objective == pytest.approx(smallest_norm(), rel=1e-3)
+
+
+class Interrupted(ProgramPricing):
+    """An oracle during whose n-th price Ctrl-C is pressed."""
+
+    def __init__(self, problem: SemiInfinite, at: int) -> None:
+        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+        self.at, self.asked = at, 0
+
+    def price(self, prices, starts, clock):
+        self.asked += 1
+        clock.interrupted |= self.asked == self.at
+        return super().price(prices, starts, clock)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_ctrl_c_in_one_oracle_leaves_the_others_unasked(at: int) -> None:
+    one = linear_problem()
+    problem = SemiInfinite(one.master, one.family, [one.oracles[0]] * 2, BAGS, one.start)
+    first, second = Interrupted(problem, at), Interrupted(problem, 0)
+    result = ColumnGeneration(tolerance=1e-6).run(problem, get("highs"), [first, second], Options())
+    assert (first.asked, second.asked) == (at, at - 1)
+    assert result.termination is Termination.LIMIT
+    assert result.message == "Interrupted; the best ensemble is kept."
+    assert result.ensemble is not None
+    assert result.ensemble.count
+    # Half of the oracles prove nothing about the other half.
+    assert (result.bound is None) is (at == 1)
+
+
+def test_ranges_are_not_sought_once_the_time_is_up() -> None:
+    program = Program("largest instances")
+    a = program.variable("a", 2, lower=-1, upper=1)
+    atom = bag_max(BAGS.instances @ a, BAGS)
+    program.maximize(atom.sum())
+    clock = Clock(None)
+    clock.interrupted = True
+    [(low, high)] = ranges_of(program, witnessed(program), get("highs"), Options(), clock).values()
+    assert (low == -np.inf).all()
+    assert (high == np.inf).all()
 
 
 def test_who_can_solve_it_is_told_by_part() -> None:
