@@ -52,9 +52,7 @@ def generate(problem: SemiInfinite, solver: object, scheme: object, options: Opt
 def pricing(problem: SemiInfinite, oracle: Oracle, solver: str | Solver, options: Options) -> Pricing:
     """The oracle at work: by the solver's own algorithm where it has one for such a program, else by solving it."""
     if oracle.scheme == "exact":
-        return ExactPricing(
-            oracle, problem.bags, named_solver("highs" if solver == "auto" else solver, oracle.program), options
-        )
+        return ExactPricing(oracle, problem.bags, named_solver(solver, oracle.program), options)
     if solver == "auto":
         own = registry.get("native").pricing(oracle, problem.bags, options)
         if own is not None:

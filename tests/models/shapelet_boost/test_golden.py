@@ -124,6 +124,19 @@ def test_the_margin_of_the_hilbert_ball(nu: float, name: str, golden_bags) -> No
     assert result.objective == pytest.approx(HILBERT_MARGINS[nu], rel=2e-4)
 
 
+@pytest.mark.parametrize(("ball", "solver"), [("l1", "highs"), ("hilbert", "clarabel")])
+def test_auto_gives_an_exact_oracle_a_solver_that_takes_it(ball: str, solver: str, golden_bags) -> None:
+    bags, y = golden_bags
+    problem = ShapeletBoost(ball=ball, oracle="exact", **PLAIN).program(bags, y)
+    (oracle,) = problem.oracles
+    exact = pricing(problem, oracle, "auto", Options())
+    assert exact.solver == solver
+    (price,) = oracle.prices
+    found = exact.price({price: UNIFORM}, 1, Clock(None))
+    assert found.columns[0].value == pytest.approx(EDGES[ball], abs=1e-5)
+    assert found.bound == pytest.approx(EDGES[ball], abs=1e-5)
+
+
 def test_an_exact_oracle_closes_the_gap_of_the_hilbert_ball(golden_bags) -> None:
     program = ShapeletBoost(nu=0.9, ball="hilbert", oracle="exact", **PLAIN).program(*golden_bags)
     result = solve(program, "master=highs,oracle=clarabel", ColumnGeneration(tolerance=1e-4))
