@@ -13,6 +13,7 @@ from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.generate import pricing
+from milopt.solvers import hilbert_ball, l1_ball
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature
@@ -142,3 +143,28 @@ def test_an_exact_oracle_closes_the_gap_of_the_hilbert_ball(golden_bags) -> None
     result = solve(program, "master=highs,oracle=clarabel", ColumnGeneration(tolerance=1e-4))
     assert result.termination is Termination.OPTIMAL
     assert result.objective - 1e-6 <= HILBERT_MARGINS[0.9] <= result.bound + 1e-6
+
+
+@pytest.mark.parametrize(("ball", "other"), [("l1", "highs"), ("hilbert", "clarabel")])
+def test_a_fit_that_fell_back_says_how_often_and_on_what(ball: str, other: str, golden_bags, monkeypatch) -> None:
+    kind = {"l1": l1_ball.L1BallPricing, "hilbert": hilbert_ball.HilbertBallPricing}[ball]
+    own, calls = kind.price, iter(range(1000))
+    blocked = {"l1": "_descend", "hilbert": "climb"}[ball]
+
+    def price(self, *given):
+        with pytest.MonkeyPatch.context() as patch:
+            if next(calls) < 2:
+                patch.setattr(kind, blocked, lambda *_: None)
+            return own(self, *given)
+
+    bags, y = golden_bags
+    monkeypatch.setattr(kind, "price", price)
+    model = ShapeletBoost(nu=0.9, ball=ball, **PLAIN).fit(bags, y)
+    assert model.result_.solver == f"master=highs,oracle=native+{other}"
+    said = f"The oracle's own algorithm (native) failed at 2 prices: there {other} solved its program."
+    assert said in model.result_.message
+    assert model.result_.attempts[0].message == model.result_.message
+    assert said in str(model.report())
+    assert other in model.report().as_dict()["versions"]
+    calm = ShapeletBoost(nu=0.9, ball=ball, **PLAIN).fit(bags, y).result_
+    assert (calm.solver, calm.message) == ("master=highs,oracle=native", "")
