@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 NOTHING = 1e-9
 """A value this small beside its column, at the start, is none."""
 
+WEIGHTLESS = 1e-7
+"""A multiplier this small beside the largest is what an interior-point solver leaves of 0."""
+
 IDLE_SHARE = 0.25
 """Of the rows, how many must be idle before they are dropped."""
 
@@ -221,11 +224,15 @@ class Generation:
         return {block.name: float(z[start]) for block, start in zip(form.blocks, form.starts[:-1], strict=True)}
 
     def _weigh(self) -> None:
-        """A row's multiplier in the last master is its column's weight."""
+        """A row's multiplier in the last master is its column's weight; those of no weight leave theirs to the rest."""
         multipliers = self._multipliers()
-        for row in self.rows:
-            row.weight = max(0.0, multipliers[row.name])
-            row.idle = 0 if row.weight > 0 else row.idle + 1
+        given = np.array([max(0.0, multipliers[row.name]) for row in self.rows])
+        kept = np.where(given > WEIGHTLESS * given.max(initial=0.0), given, 0.0)
+        if kept.any():
+            kept *= given.sum() / kept.sum()
+        for row, weight in zip(self.rows, kept.tolist(), strict=True):
+            row.weight = weight
+            row.idle = 0 if weight > 0 else row.idle + 1
 
     def _drop(self) -> None:
         idle = [row for row in self.rows if self.manners.idle and row.idle >= self.manners.idle]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from time import sleep
 
 import numpy as np
@@ -17,7 +18,7 @@ from milopt.schemes.ceilings import ranges_of
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solving.clock import Clock
-from milopt.solving.pricing import Found
+from milopt.solving.pricing import Found, Priced
 from milopt.solving.solver_parts import SolverParts
 
 RNG = np.random.default_rng(0)
@@ -204,6 +205,34 @@ def test_dropping_columns_and_keeping_them_end_alike() -> None:
         solve(linear_problem(), "clarabel", ColumnGeneration(tolerance=1e-4, idle=idle)) for idle in (0, 1)
     )
     assert kept.objective == pytest.approx(dropped.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "ecos"])
+def test_what_an_interior_point_solver_leaves_of_zero_is_no_weight(solver: str) -> None:
+    """A stranger's column that is worse than another in every bag has no weight in any optimum."""
+    problem = linear_problem()
+    oracle = ProgramPricing(problem.oracles[0], BAGS, get("clarabel"), Options())
+    (price,) = problem.oracles[0].prices
+    [best] = oracle.price({price: problem.start[problem.variables["d"]]}, 1, Clock(None)).columns
+    worse = replace(best, column=best.column - 0.5 * Y, value=best.value - 0.5)
+    pricings = [Given(problem, one) for one in (best, worse)]
+    twice = SemiInfinite(problem.master, problem.family, [problem.oracles[0]] * 2, BAGS, problem.start)
+    result = ColumnGeneration(max_rounds=1).run(twice, get(solver), pricings, Options())
+    assert 0 < result.duals["edge[1]"] < 1e-7
+    assert result.ensemble is not None
+    assert [one.count for one in result.ensemble.members] == [1, 0]
+    assert result.ensemble.weights.sum() == pytest.approx(result.duals["edge[0]"] + result.duals["edge[1]"], abs=1e-15)
+
+
+class Given(ProgramPricing):
+    """An oracle that knows one column."""
+
+    def __init__(self, problem: SemiInfinite, column: Priced) -> None:
+        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+        self._given = column
+
+    def price(self, *given):
+        return Found((self._given,))
 
 
 def test_a_flag_names_a_solver_for_each_part() -> None:
