@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from milopt.schemes.column_generation import ColumnGeneration
 
 NOTHING = 1e-9
-"""A value this small beside its column, at the start, is none."""
+"""A value this small beside the entries of its column is none: what rounding leaves where entries cancel."""
 
 WEIGHTLESS = 1e-7
 """A multiplier this small beside the largest is what an interior-point solver leaves of 0."""
@@ -187,10 +187,11 @@ class Generation:
         return all(leaf in self.problem.start for row in rows for leaf, _ in row.expression.terms)
 
     def _is_violated(self, constraint: Constraint, priced: Priced) -> bool:
+        rounding = NOTHING * _size(priced)
         if self.solved is None:
-            return abs(priced.value) > NOTHING * float(np.abs(priced.column).max(initial=0.0))
+            return abs(priced.value) > rounding
         slack = float(PointValues(self.session.lowering, self.solved).value(constraint.expression)[0])
-        return -slack > self.manners.tolerance * max(abs(priced.value), abs(self.solved.objective))
+        return -slack > max(rounding, self.manners.tolerance * max(abs(priced.value), abs(self.solved.objective)))
 
     # -- the master --------------------------------------------------------------------------------------------------
 
@@ -246,8 +247,10 @@ class Generation:
     def _has_closed(self) -> bool:
         """Whether the bounds have met."""
         assert self.solved is not None
-        low = self.solved.objective
-        return self.upper is not None and self.upper - low <= self.manners.tolerance * max(abs(low), abs(self.upper))
+        if self.upper is None:
+            return False
+        low, rounding = self.solved.objective, NOTHING * max((_size(row.priced) for row in self.rows), default=0.0)
+        return self.upper - low <= max(rounding, self.manners.tolerance * max(abs(low), abs(self.upper)))
 
     def _finished(self) -> End:
         if self._has_closed():
@@ -269,6 +272,11 @@ class Generation:
 
     def _cut(self) -> End:
         return Termination.LIMIT, f"{self.clock.why()}; the best ensemble is kept."
+
+
+def _size(priced: Priced) -> float:
+    """The largest entry of a column."""
+    return float(np.abs(priced.column).max(initial=0.0))
 
 
 def _members(rows: list[Row]) -> Members:
