@@ -62,6 +62,8 @@ class Generation:
     pricings: Sequence[Pricing]
     manners: ColumnGeneration
     clock: Clock
+    tolerance: float
+    """Of violations, of the gap, and of what counts as a rise of the value, beside that value."""
     rows: list[Row] = field(default_factory=list)
     solved: Outcome | None = None
     """The last certified master."""
@@ -191,7 +193,7 @@ class Generation:
         if self.solved is None:
             return abs(priced.value) > rounding
         slack = float(PointValues(self.session.lowering, self.solved).value(constraint.expression)[0])
-        return -slack > max(rounding, self.manners.tolerance * max(abs(priced.value), abs(self.solved.objective)))
+        return -slack > max(rounding, self.tolerance * max(abs(priced.value), abs(self.solved.objective)))
 
     # -- the master --------------------------------------------------------------------------------------------------
 
@@ -214,7 +216,7 @@ class Generation:
         rounds, now = self.manners.patience, self.history[-1].objective
         if len(self.history) <= rounds:
             return None
-        if now - self.history[-1 - rounds].objective > self.manners.tolerance * abs(now):
+        if now - self.history[-1 - rounds].objective > self.tolerance * abs(now):
             return None
         return Termination.STALLED, f"The value has not risen in {rounds} rounds; the best ensemble is kept."
 
@@ -250,7 +252,7 @@ class Generation:
         if self.upper is None:
             return False
         low, rounding = self.solved.objective, NOTHING * max((_size(row.priced) for row in self.rows), default=0.0)
-        return self.upper - low <= max(rounding, self.manners.tolerance * max(abs(low), abs(self.upper)))
+        return self.upper - low <= max(rounding, self.tolerance * max(abs(low), abs(self.upper)))
 
     def _finished(self) -> End:
         if self._has_closed():
