@@ -49,13 +49,15 @@ def ranges_of(program: Program, atoms: list[BagMax], solver: Solver, options: Op
 
 
 def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, clock: Clock, sign: float) -> Vector:
-    """sign * sup(sign * inner_p) for every instance p; infinite once one solve says unbounded."""
+    """sign * sup(sign * inner_p) for every instance p; infinite once one solve says unbounded, or the time is up."""
     count = atom.inner.size
     result = np.full(count, sign * np.inf)
     convex = convex_part(program)
     convex.maximize(atom.inner[0] * sign)
     with Session(convex, solver, options) as session:
         for p in range(count):
+            if clock.is_over():
+                return np.full(count, sign * np.inf)
             session.set_objective(atom.inner[p] * sign, maximize=True)
             outcome = session.solve(clock)
             if outcome.certificate is None or outcome.termination is not Termination.OPTIMAL:

@@ -26,14 +26,18 @@ from milopt.solving.pricing import Pricing
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
 
+USUAL = 1e-4
+"""Of the value: local oracles leave more than that unseen."""
+
 
 @dataclass(frozen=True)
 class ColumnGeneration:
     """Its limits and its manners."""
 
     name = "column-generation"
-    tolerance: float = 1e-4
-    """A column counts as violated by more than this fraction of the value."""
+    tolerance: float | None = None
+    """A column counts as violated by more than this fraction of the value; None for 1e-4, or, where all oracles are
+    exact, for the certificate's tolerance if that is smaller: their bounds are worth closing."""
     max_rounds: int = 1000
     starts: int = 10
     """From how many points the oracle starts before it is believed that no column is violated."""
@@ -49,7 +53,7 @@ class ColumnGeneration:
             at_least_one(number, getattr(self, number))
         if not isinstance(self.idle, int) or self.idle < 0:
             raise ParameterError(f"idle must be a number of rounds, or 0 to keep all columns, not {self.idle!r}.")
-        if not 0 < self.tolerance < 1:
+        if self.tolerance is not None and not 0 < self.tolerance < 1:
             raise ParameterError(f"tolerance must lie between 0 and 1, not {self.tolerance!r}.")
         if not 0 <= self.smoothing < 1:
             raise ParameterError(f"smoothing must lie in [0, 1), not {self.smoothing!r}.")
@@ -66,7 +70,7 @@ class ColumnGeneration:
         clock = clock or Clock(options.time_limit)
         problem.forget()
         with Session(problem.master, solver, options) as session:
-            generation = Generation(problem, session, pricings, self, clock)
+            generation = Generation(problem, session, pricings, self, clock, self._tolerance(problem, options))
             ended, message = generation.run()
             last = generation.outcome
             result = assemble(
@@ -83,3 +87,9 @@ class ColumnGeneration:
                 history=tuple(generation.history),
             )
             return replace(result, program=problem, ensemble=generation.ensemble())
+
+    def _tolerance(self, problem: SemiInfinite, options: Options) -> float:
+        if self.tolerance is not None:
+            return self.tolerance
+        is_exact = all(oracle.scheme == "exact" for oracle in problem.oracles)
+        return min(USUAL, options.tolerance) if is_exact else USUAL

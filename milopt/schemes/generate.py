@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
@@ -35,8 +37,9 @@ def generate(problem: SemiInfinite, solver: object, scheme: object, options: Opt
     finally:
         for one in pricings:
             one.close()
-    names = dict.fromkeys([result.solver, *(one.solver for one in pricings)])
-    shown = result.solver if len(names) == 1 else f"master={result.solver},oracle={'+'.join(list(names)[1:])}"
+    names = list(dict.fromkeys(name for one in pricings for name in one.solvers))
+    shown = result.solver if names == [result.solver] else f"master={result.solver},oracle={'+'.join(names)}"
+    message = " ".join(part for part in (result.message, *_fallbacks(pricings)) if part)
     attempt = Attempt(
         shown,
         result.termination,
@@ -44,17 +47,31 @@ def generate(problem: SemiInfinite, solver: object, scheme: object, options: Opt
         result.certificate,
         result.raw_status,
         result.seconds.total,
-        result.message,
+        message,
     )
-    return replace(result, solver=shown, attempts=(attempt,))
+    return replace(result, solver=shown, attempts=(attempt,), message=message)
+
+
+def _fallbacks(pricings: Sequence[Pricing]) -> list[str]:
+    """A sentence for each pair of solvers of which one left prices to the other."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for one in pricings:
+        counts[one.solvers] += one.fallbacks
+    return [
+        f"The oracle's own algorithm ({names[0]}) failed at {_counted(count)}: there {names[-1]} solved its program."
+        for names, count in counts.items()
+        if count
+    ]
+
+
+def _counted(prices: int) -> str:
+    return "1 price" if prices == 1 else f"{prices} prices"
 
 
 def pricing(problem: SemiInfinite, oracle: Oracle, solver: str | Solver, options: Options) -> Pricing:
     """The oracle at work: by the solver's own algorithm where it has one for such a program, else by solving it."""
     if oracle.scheme == "exact":
-        return ExactPricing(
-            oracle, problem.bags, named_solver("highs" if solver == "auto" else solver, oracle.program), options
-        )
+        return ExactPricing(oracle, problem.bags, named_solver(solver, oracle.program), options)
     if solver == "auto":
         own = registry.get("native").pricing(oracle, problem.bags, options)
         if own is not None:

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from milopt.schemes.column_generation import ColumnGeneration
 
 NOTHING = 1e-9
-"""A value this small beside its column, at the start, is none."""
+"""A value this small beside the entries of its column is none: what rounding leaves where entries cancel."""
+
+WEIGHTLESS = 1e-7
+"""A multiplier this small beside the largest is what an interior-point solver leaves of 0."""
 
 IDLE_SHARE = 0.25
 """Of the rows, how many must be idle before they are dropped."""
@@ -59,6 +62,8 @@ class Generation:
     pricings: Sequence[Pricing]
     manners: ColumnGeneration
     clock: Clock
+    tolerance: float
+    """Of violations, of the gap, and of what counts as a rise of the value, beside that value."""
     rows: list[Row] = field(default_factory=list)
     solved: Outcome | None = None
     """The last certified master."""
@@ -70,6 +75,8 @@ class Generation:
     """The smallest value that an oracle found, and the prices there."""
     last: float | None = None
     """The value that the oracles found last."""
+    failure: str = ""
+    """Why the oracles may have missed a column when they were asked last."""
     history: list[Step] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     count: int = 0
@@ -109,15 +116,14 @@ class Generation:
     def _round(self) -> End | None:
         """Price, add, solve; how it ended where that was the last."""
         found = self._violated(self._prices(), 1)
-        if not found and self.manners.smoothing and self.best:
+        if not found and self.manners.smoothing and self.best and not self.clock.is_over():
             found = self._violated(self._master_prices(), 1)
         if not found and self.solved is not None and not self.clock.is_over():
             found = self._violated(self._master_prices(), self.manners.starts)
         if self.solved is not None and (not found or self._has_closed()):
             return self._finished()
         if not found:
-            what = "at the start no column tells the classes apart, and every bag scores the same"
-            return Termination.STALLED, f"Degenerate: {what}."
+            return self._without_column()
         for row in found:
             self.session.add_rows(row.constraint, row.name)
             self.rows.append(row)
@@ -145,19 +151,23 @@ class Generation:
         found: list[Row] = []
         bounds: list[float | None] = []
         reached = -np.inf
+        self.failure = ""
         for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
             began = perf_counter()
             answer = pricing.price({p: prices[v] for p, v in oracle.prices.items()}, starts, self.clock)
             self.totals.solve += perf_counter() - began
             bounds.append(answer.bound)
+            self.failure = self.failure or answer.failure
             for priced in answer.columns[:1]:
                 reached = max(reached, priced.value)
                 constraint = self.problem.family(priced.column)
                 if self._is_violated(constraint, priced):
                     found.append(Row(f"{self.problem.family.name}[{self.count}]", k, priced, constraint))
                     self.count += 1
+            if self.clock.is_over():
+                break
         known = [bound for bound in bounds if bound is not None]
-        if len(known) == len(bounds):
+        if len(known) == len(self.pricings):
             self._bound(max(known))
         self.last = reached if np.isfinite(reached) else None
         if reached < self.reached:
@@ -179,10 +189,11 @@ class Generation:
         return all(leaf in self.problem.start for row in rows for leaf, _ in row.expression.terms)
 
     def _is_violated(self, constraint: Constraint, priced: Priced) -> bool:
+        rounding = NOTHING * _size(priced)
         if self.solved is None:
-            return abs(priced.value) > NOTHING * float(np.abs(priced.column).max(initial=0.0))
+            return abs(priced.value) > rounding
         slack = float(PointValues(self.session.lowering, self.solved).value(constraint.expression)[0])
-        return -slack > self.manners.tolerance * max(abs(priced.value), abs(self.solved.objective))
+        return -slack > max(rounding, self.tolerance * max(abs(priced.value), abs(self.solved.objective)))
 
     # -- the master --------------------------------------------------------------------------------------------------
 
@@ -205,7 +216,7 @@ class Generation:
         rounds, now = self.manners.patience, self.history[-1].objective
         if len(self.history) <= rounds:
             return None
-        if now - self.history[-1 - rounds].objective > self.manners.tolerance * abs(now):
+        if now - self.history[-1 - rounds].objective > self.tolerance * abs(now):
             return None
         return Termination.STALLED, f"The value has not risen in {rounds} rounds; the best ensemble is kept."
 
@@ -216,11 +227,15 @@ class Generation:
         return {block.name: float(z[start]) for block, start in zip(form.blocks, form.starts[:-1], strict=True)}
 
     def _weigh(self) -> None:
-        """A row's multiplier in the last master is its column's weight."""
+        """A row's multiplier in the last master is its column's weight; those of no weight leave theirs to the rest."""
         multipliers = self._multipliers()
-        for row in self.rows:
-            row.weight = max(0.0, multipliers[row.name])
-            row.idle = 0 if row.weight > 0 else row.idle + 1
+        given = np.array([max(0.0, multipliers[row.name]) for row in self.rows])
+        kept = np.where(given > WEIGHTLESS * given.max(initial=0.0), given, 0.0)
+        if kept.any():
+            kept *= given.sum() / kept.sum()
+        for row, weight in zip(self.rows, kept.tolist(), strict=True):
+            row.weight = weight
+            row.idle = 0 if weight > 0 else row.idle + 1
 
     def _drop(self) -> None:
         idle = [row for row in self.rows if self.manners.idle and row.idle >= self.manners.idle]
@@ -234,16 +249,36 @@ class Generation:
     def _has_closed(self) -> bool:
         """Whether the bounds have met."""
         assert self.solved is not None
-        low = self.solved.objective
-        return self.upper is not None and self.upper - low <= self.manners.tolerance * max(abs(low), abs(self.upper))
+        if self.upper is None:
+            return False
+        low, rounding = self.solved.objective, NOTHING * max((_size(row.priced) for row in self.rows), default=0.0)
+        return self.upper - low <= max(rounding, self.tolerance * max(abs(low), abs(self.upper)))
 
     def _finished(self) -> End:
         if self._has_closed():
             return Termination.OPTIMAL, ""
-        return self._cut() if self.clock.is_over() else (Termination.STATIONARY, "")
+        if self.clock.is_over():
+            return self._cut()
+        if self.failure:
+            return Termination.STALLED, f"{self.failure}; the best ensemble is kept."
+        return Termination.STATIONARY, ""
+
+    def _without_column(self) -> End:
+        """The end of a run whose first prices brought nothing: for want of time, of a proof, or of any column."""
+        if self.clock.is_over():
+            return Termination.LIMIT, f"{self.clock.why()} before any column."
+        if self.failure:
+            return Termination.STALLED, f"{self.failure}; there is no column yet."
+        what = "at the start no column tells the classes apart, and every bag scores the same"
+        return Termination.STALLED, f"Degenerate: {what}."
 
     def _cut(self) -> End:
         return Termination.LIMIT, f"{self.clock.why()}; the best ensemble is kept."
+
+
+def _size(priced: Priced) -> float:
+    """The largest entry of a column."""
+    return float(np.abs(priced.column).max(initial=0.0))
 
 
 def _members(rows: list[Row]) -> Members:

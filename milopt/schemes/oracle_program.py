@@ -13,9 +13,10 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Parameter, Points
 from milopt.declaration.semi_infinite import Oracle
 from milopt.errors import DeclarationError
+from milopt.outcome.certificate import Certificate
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
-from milopt.outcome.status import PointStatus
+from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.descent import descend
 from milopt.schemes.exact import Exact
 from milopt.schemes.start import starting_witness
@@ -41,9 +42,15 @@ class ProgramPricing(Pricing):
         self._session: Session | None = None
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
-        """The end of each descent, best first."""
+        """The end of each descent, best first.
+
+        A feasible end is a column, certified or not: the certificate is of its optimality, on which nothing rests but
+        that there is no better one.
+        """
         found: list[Priced] = []
         bound: float | None = None
+        failures: list[str] = []
+        tried = 0
         for values in self._starts(prices, starts):
             session = self._at(prices, values)
             if self._atoms:
@@ -52,11 +59,15 @@ class ProgramPricing(Pricing):
             else:
                 outcome, steps = session.solve(clock), 1
                 bound = None if outcome.bound is None else self._sign * outcome.bound
-            if outcome.point is not None and outcome.status is PointStatus.CERTIFIED:
+            tried += 1
+            if outcome.status is not PointStatus.CERTIFIED:
+                failures.append(_uncertified(outcome.termination, outcome.certificate, outcome.message))
+            if outcome.point is not None and outcome.status is not PointStatus.NONE:
                 found.append(self._priced(session, outcome, steps))
             if clock.is_over():
                 break
-        return Found(tuple(sorted(found, key=lambda one: self._sign * one.value)), bound)
+        failure = failures[0] if len(failures) == tried else ""
+        return Found(tuple(sorted(found, key=lambda one: self._sign * one.value)), bound, failure)
 
     def close(self) -> None:
         """Close the session."""
@@ -112,8 +123,11 @@ class ExactPricing(Pricing):
             parameter.value = value
         oracle = self._oracle
         found = Exact().run(oracle.program, self._solver, self._options, clock)
-        if not found.values and not found.functions:
-            return Found(())
+        failure = ""
+        if found.point is not PointStatus.CERTIFIED:
+            failure = _uncertified(found.termination, found.certificate, found.message)
+        if found.point is PointStatus.NONE or not (found.values or found.functions):
+            return Found((), None, failure)
         values = {name: np.atleast_1d(value) for name, value in found.values.items()}
         functions = {
             name: (one.points, one.coefficients)
@@ -121,4 +135,12 @@ class ExactPricing(Pricing):
             if oracle.program.functions[name].dictionary is None
         }
         column = found.value(oracle.column(self._bags))
-        return Found((Priced(column, values, functions, found.objective, found.certificate),), found.bound)
+        return Found((Priced(column, values, functions, found.objective, found.certificate),), found.bound, failure)
+
+
+def _uncertified(ended: Termination, certificate: Certificate | None, message: str) -> str:
+    """A solve without its certificate, as a sentence without its end."""
+    if certificate is not None:
+        return f"The oracle's step is not certified: {certificate}"
+    said = f": {message.rstrip('.')}" if message else ""
+    return f"The oracle's step ended as {ended}, without a point{said}"

@@ -7,11 +7,16 @@ Ways to let it through: `run_interruptible` sends the call to a thread and waits
 
 from __future__ import annotations
 
+import atexit
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
+from time import monotonic
+
+LEAVE = 30.0
+"""Seconds for which the process, at its end, waits for calls that were left behind."""
 
 
 class Ended(Enum):
@@ -20,6 +25,18 @@ class Ended(Enum):
     FINISHED = "it returned"
     STOPPED = "it returned early, asked by Ctrl-C"
     ABANDONED = "it did not react to Ctrl-C: its thread goes on, and whatever it works on must not be touched again"
+
+
+_left_behind: list[threading.Event] = []
+"""Set by each call that was left behind, once it has ended after all."""
+
+
+@atexit.register
+def _wait_for_those_left_behind() -> None:
+    """Compiled code that comes back to an interpreter which is no more, to ask whether to stop, aborts the process."""
+    end = monotonic() + LEAVE
+    for done in _left_behind:
+        done.wait(max(0.0, end - monotonic()))
 
 
 def run_interruptible(call: Callable[[], object], stop: Callable[[], None], patience: float = 1.0) -> Ended:
@@ -51,6 +68,8 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
         ended = Ended.STOPPED
         stop()
         if not done.wait(patience):
+            _left_behind[:] = [one for one in _left_behind if not one.is_set()]
+            _left_behind.append(done)
             return Ended.ABANDONED
     if failures:
         raise failures[0]

@@ -35,6 +35,8 @@ class Found:
 
     columns: tuple[Priced, ...]
     bound: float | None = None
+    failure: str = ""
+    """In words, why better columns may have been missed: not one of its searches ended certified."""
 
 
 class Pricing(ABC):
@@ -44,6 +46,13 @@ class Pricing(ABC):
     """The name of the solver behind it."""
     fallbacks: int = 0
     """How often it had to leave its own way for another solver's."""
+    _other: Pricing | None = None
+    """What it left it for."""
+
+    @property
+    def solvers(self) -> tuple[str, ...]:
+        """Its solver, and the one behind what it fell back on."""
+        return (self.solver,) if self._other is None else (self.solver, *self._other.solvers)
 
     @abstractmethod
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from time import sleep
 
 import numpy as np
 import pytest
 
-from milopt import Linear, Options, Program, as_bags, bag_mean, explain, get, norm, solve
+from milopt import Linear, Options, Program, as_bags, bag_max, bag_mean, explain, get, norm, solve
+from milopt.compilation.analysis import witnessed
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.outcome.status import Termination
+from milopt.schemes.ceilings import ranges_of
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
+from milopt.solving.clock import Clock
+from milopt.solving.pricing import Found, Priced
 from milopt.solving.solver_parts import SolverParts
 
 RNG = np.random.default_rng(0)
@@ -89,6 +95,93 @@ def test_the_oracles_time_is_time_spent_solving() -> None:
     assert 0.06 <= result.seconds.solve <= result.seconds.total
 
 
+class Silent(ProgramPricing):
+    """An oracle that proves no bound, finds nothing after some answers, and may say why."""
+
+    def __init__(self, problem: SemiInfinite, answers: int, failure: str) -> None:
+        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+        self._left, self._failure = answers, failure
+
+    def price(self, *given):
+        self._left -= 1
+        return Found(super().price(*given).columns) if self._left >= 0 else Found((), None, self._failure)
+
+
+@pytest.mark.parametrize(
+    ("answers", "failure", "limit", "ended", "said"),
+    [
+        (0, "", None, Termination.STALLED, "Degenerate: at the start no column"),
+        (0, "It broke", None, Termination.STALLED, "It broke; there is no column yet."),
+        (0, "It broke", 1e-9, Termination.LIMIT, "Time limit before any column."),
+        (2, "", None, Termination.STATIONARY, ""),
+        (2, "It broke", None, Termination.STALLED, "It broke; the best ensemble is kept."),
+    ],
+)
+def test_an_oracle_that_finds_nothing_ends_the_run_as_its_reason_says(answers, failure, limit, ended, said) -> None:
+    problem, options = linear_problem(), Options(time_limit=limit)
+    silent = Silent(problem, answers, failure)
+    result = ColumnGeneration().run(problem, get("highs"), [silent], options)
+    assert result.termination is ended
+    assert result.message.startswith(said)
+    assert len(result.history) == answers
+    assert result.ensemble is not None
+    assert bool(result.ensemble.count) is bool(answers)
+
+
+def test_an_oracle_whose_steps_are_not_certified_is_told_and_its_feasible_columns_are_kept() -> None:
+    problem, options = linear_problem(), Options(tolerance=1e-15)
+    oracle = ProgramPricing(problem.oracles[0], BAGS, get("clarabel"), options)
+    (price,) = problem.oracles[0].prices
+    found = oracle.price({price: np.full(len(BAGS), 0.1)}, 1, Clock(None))
+    assert re.fullmatch(r"The oracle's step is not certified: primal \S+, dual \S+, gap \S+", found.failure)
+    result = ColumnGeneration(tolerance=1e-3).run(problem, get("highs"), [oracle], Options())
+    assert result.termination is Termination.STALLED
+    assert result.message.startswith("The oracle's step is not certified: ")
+    assert result.ensemble is not None
+    assert result.ensemble.count
+    assert result.objective == pytest.approx(smallest_norm(), rel=1e-3)
+
+
+class Interrupted(ProgramPricing):
+    """An oracle during whose n-th price Ctrl-C is pressed."""
+
+    def __init__(self, problem: SemiInfinite, at: int) -> None:
+        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+        self.at, self.asked = at, 0
+
+    def price(self, prices, starts, clock):
+        self.asked += 1
+        clock.interrupted |= self.asked == self.at
+        return super().price(prices, starts, clock)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_ctrl_c_in_one_oracle_leaves_the_others_unasked(at: int) -> None:
+    one = linear_problem()
+    problem = SemiInfinite(one.master, one.family, [one.oracles[0]] * 2, BAGS, one.start)
+    first, second = Interrupted(problem, at), Interrupted(problem, 0)
+    result = ColumnGeneration(tolerance=1e-6).run(problem, get("highs"), [first, second], Options())
+    assert (first.asked, second.asked) == (at, at - 1)
+    assert result.termination is Termination.LIMIT
+    assert result.message == "Interrupted; the best ensemble is kept."
+    assert result.ensemble is not None
+    assert result.ensemble.count
+    # Half of the oracles prove nothing about the other half.
+    assert (result.bound is None) is (at == 1)
+
+
+def test_ranges_are_not_sought_once_the_time_is_up() -> None:
+    program = Program("largest instances")
+    a = program.variable("a", 2, lower=-1, upper=1)
+    atom = bag_max(BAGS.instances @ a, BAGS)
+    program.maximize(atom.sum())
+    clock = Clock(None)
+    clock.interrupted = True
+    [(low, high)] = ranges_of(program, witnessed(program), get("highs"), Options(), clock).values()
+    assert (low == -np.inf).all()
+    assert (high == np.inf).all()
+
+
 def test_who_can_solve_it_is_told_by_part() -> None:
     told = {one.solver: one for one in explain(linear_problem())}
     assert told["clarabel"].takes
@@ -112,6 +205,34 @@ def test_dropping_columns_and_keeping_them_end_alike() -> None:
         solve(linear_problem(), "clarabel", ColumnGeneration(tolerance=1e-4, idle=idle)) for idle in (0, 1)
     )
     assert kept.objective == pytest.approx(dropped.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "ecos"])
+def test_what_an_interior_point_solver_leaves_of_zero_is_no_weight(solver: str) -> None:
+    """A stranger's column that is worse than another in every bag has no weight in any optimum."""
+    problem = linear_problem()
+    oracle = ProgramPricing(problem.oracles[0], BAGS, get("clarabel"), Options())
+    (price,) = problem.oracles[0].prices
+    [best] = oracle.price({price: problem.start[problem.variables["d"]]}, 1, Clock(None)).columns
+    worse = replace(best, column=best.column - 0.5 * Y, value=best.value - 0.5)
+    pricings = [Given(problem, one) for one in (best, worse)]
+    twice = SemiInfinite(problem.master, problem.family, [problem.oracles[0]] * 2, BAGS, problem.start)
+    result = ColumnGeneration(max_rounds=1).run(twice, get(solver), pricings, Options())
+    assert 0 < result.duals["edge[1]"] < 1e-7
+    assert result.ensemble is not None
+    assert [one.count for one in result.ensemble.members] == [1, 0]
+    assert result.ensemble.weights.sum() == pytest.approx(result.duals["edge[0]"] + result.duals["edge[1]"], abs=1e-15)
+
+
+class Given(ProgramPricing):
+    """An oracle that knows one column."""
+
+    def __init__(self, problem: SemiInfinite, column: Priced) -> None:
+        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+        self._given = column
+
+    def price(self, *given):
+        return Found((self._given,))
 
 
 def test_a_flag_names_a_solver_for_each_part() -> None:

@@ -13,6 +13,7 @@ from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.generate import pricing
+from milopt.solvers import hilbert_ball, l1_ball
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature
@@ -124,8 +125,51 @@ def test_the_margin_of_the_hilbert_ball(nu: float, name: str, golden_bags) -> No
     assert result.objective == pytest.approx(HILBERT_MARGINS[nu], rel=2e-4)
 
 
+@pytest.mark.parametrize(("ball", "solver"), [("l1", "highs"), ("hilbert", "clarabel")])
+def test_auto_gives_an_exact_oracle_a_solver_that_takes_it(ball: str, solver: str, golden_bags) -> None:
+    bags, y = golden_bags
+    problem = ShapeletBoost(ball=ball, oracle="exact", **PLAIN).program(bags, y)
+    (oracle,) = problem.oracles
+    exact = pricing(problem, oracle, "auto", Options())
+    assert exact.solver == solver
+    (price,) = oracle.prices
+    found = exact.price({price: UNIFORM}, 1, Clock(None))
+    assert found.columns[0].value == pytest.approx(EDGES[ball], abs=1e-5)
+    assert found.bound == pytest.approx(EDGES[ball], abs=1e-5)
+
+
 def test_an_exact_oracle_closes_the_gap_of_the_hilbert_ball(golden_bags) -> None:
     program = ShapeletBoost(nu=0.9, ball="hilbert", oracle="exact", **PLAIN).program(*golden_bags)
-    result = solve(program, "master=highs,oracle=clarabel", ColumnGeneration(tolerance=1e-4))
+    result = solve(program, "master=highs,oracle=clarabel")
     assert result.termination is Termination.OPTIMAL
-    assert result.objective - 1e-6 <= HILBERT_MARGINS[0.9] <= result.bound + 1e-6
+    assert result.bound == pytest.approx(result.objective, rel=1e-6)
+    loose = solve(program, "master=highs,oracle=clarabel", tolerance=1e-3)
+    assert len(loose.history) < len(result.history)
+    assert 1e-6 < loose.bound / loose.objective - 1 <= 1e-4
+    assert result.objective == pytest.approx(HILBERT_MARGINS[0.9], abs=1e-5)
+    assert loose.objective - 1e-6 <= HILBERT_MARGINS[0.9] <= loose.bound + 1e-6
+
+
+@pytest.mark.parametrize(("ball", "other"), [("l1", "highs"), ("hilbert", "clarabel")])
+def test_a_fit_that_fell_back_says_how_often_and_on_what(ball: str, other: str, golden_bags, monkeypatch) -> None:
+    kind = {"l1": l1_ball.L1BallPricing, "hilbert": hilbert_ball.HilbertBallPricing}[ball]
+    own, calls = kind.price, iter(range(1000))
+    blocked = {"l1": "_descend", "hilbert": "climb"}[ball]
+
+    def price(self, *given):
+        with pytest.MonkeyPatch.context() as patch:
+            if next(calls) < 2:
+                patch.setattr(kind, blocked, lambda *_: None)
+            return own(self, *given)
+
+    bags, y = golden_bags
+    monkeypatch.setattr(kind, "price", price)
+    model = ShapeletBoost(nu=0.9, ball=ball, **PLAIN).fit(bags, y)
+    assert model.result_.solver == f"master=highs,oracle=native+{other}"
+    said = f"The oracle's own algorithm (native) failed at 2 prices: there {other} solved its program."
+    assert said in model.result_.message
+    assert model.result_.attempts[0].message == model.result_.message
+    assert said in str(model.report())
+    assert other in model.report().as_dict()["versions"]
+    calm = ShapeletBoost(nu=0.9, ball=ball, **PLAIN).fit(bags, y).result_
+    assert (calm.solver, calm.message) == ("master=highs,oracle=native", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from milopt import Program, as_bags, solve
 from milopt.errors import ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost, centred_bias, primal_master
 from milopt.outcome.result import Result
+from milopt.outcome.status import Termination
 from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, master_over, random_bags
 
 
@@ -263,3 +265,16 @@ def test_the_bias_is_the_middle_of_the_optimal_ones(seed: int, positive: int, ne
 
     best = max(margin(one) for one in [b, *(np.add.outer(scores, scores) / -2).ravel()])
     assert margin(b) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("solver", ["auto", "native", "highs", "clarabel"])
+@pytest.mark.parametrize("sides", [{"bias": True, "two_sided": True}, {"bias": False, "two_sided": False}])
+def test_a_bag_of_both_classes_leaves_no_margin_and_is_no_reason_to_stall(solver: str, sides: dict[str, bool]) -> None:
+    """gamma* = 0, all weight on the two: edges there are rounding errors, of which none is a violation."""
+    bags, y = random_bags(0, 20)
+    parts = [bags.instances[low:high] for low, high in pairwise(bags.offsets)]
+    twice = as_bags([parts[0], parts[0], *parts[2:]])
+    result = solve(ShapeletBoost(nu=0.1, kernel=K, **sides).program(twice, y), solver)
+    assert result.termination is Termination.STATIONARY
+    assert result.objective == pytest.approx(0.0, abs=1e-9)
+    assert len(result.history) < 30
