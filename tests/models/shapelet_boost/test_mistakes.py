@@ -159,6 +159,9 @@ from milopt.schemes import generation
 signal.signal(signal.SIGINT, signal.default_int_handler)
 warnings.simplefilter("ignore")
 data = milopt.load_data("musk1")
+if "SOLVER" == "native":
+    # To its end, so that what may be interrupted is the fit and not the compiler.
+    ShapeletBoost(nu=0.1, ball="hilbert", solver="native").fit(data.bags[::3], data.labels[::3])
 solved = generation.Generation._solve
 
 def told(self):
