@@ -90,7 +90,9 @@ class ShapeletBoost(EnsembleClassifier):
             offset = partial(centred_bias, y=y, charge=charge, more=more)
             start = weight / np.where(y > 0, 2 * weight[y > 0].sum(), 2 * weight[y < 0].sum())
         edge = master.family("edge", lambda h: (y * h) @ d <= gamma)
-        lengths = self.window if isinstance(self.window, Sequence) else (self.window,)
+        # A text is a sequence to Python, and no lengths.
+        given = (self.window,) if isinstance(self.window, str) else self.window
+        lengths = given if isinstance(given, Sequence) else (given,)
         if not lengths:
             raise ParameterError("window must have at least one length, or be None for bags as they are.")
         patterns = [self._patterns(length, bags) for length in lengths]

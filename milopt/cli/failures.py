@@ -19,6 +19,7 @@ P = ParamSpec("P")
 
 INTERRUPTED = 130
 """As a shell reports a program that Ctrl-C ended."""
+CUT_SHORT = "Interrupted before the end: there is no result."
 PIPE_CLOSED = 141
 """As a shell reports a program whose reader went away (`milopt models | head -1`)."""
 TRACEBACK = "MILOPT_TRACEBACK"
@@ -43,6 +44,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             except (typer.Exit, typer.Abort, typer.BadParameter):
                 raise
             except KeyboardInterrupt:
+                _told(CUT_SHORT)
                 raise typer.Exit(INTERRUPTED) from None
             except BrokenPipeError:
                 _close_pipe()
@@ -52,6 +54,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
                 raise typer.Exit(error.exit_code) from None
             except Exception as error:
                 if _is_interrupt(error):
+                    _told(CUT_SHORT)
                     raise typer.Exit(INTERRUPTED) from None
                 raise typer.Exit(_unwritten(error) if _is_full(error) else _crashed(error)) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -76,3 +77,12 @@ def csr(matrix: Any) -> sp.csr_array:
 
 def _refusal(dtype: np.dtype[Any]) -> str:
     return "Complex data not supported" if dtype.kind == "c" else "only real numbers are taken"
+
+
+def first_of_each(rows: Points) -> Indices:
+    """Where each different row occurs first, in order; sparse rows are canonical."""
+    if isinstance(rows, sp.csr_array):
+        parts = [slice(start, stop) for start, stop in pairwise(rows.indptr)]
+        keys = [(rows.indices[part].tobytes(), rows.data[part].tobytes()) for part in parts]
+        return np.array(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()), dtype=np.intp)
+    return np.sort(np.unique(rows, axis=0, return_index=True)[1])

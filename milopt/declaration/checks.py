@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import isfinite
 from numbers import Real
 
+import numpy as np
+
 from milopt.errors import ParameterError
 
 
@@ -28,6 +30,13 @@ def share(name: str, value: float) -> float:
     if not _is_number(value) or not 0 < value <= 1:
         raise ParameterError(f"{name} must lie above 0 and at most at 1, not {value!r}.")
     return value
+
+
+def truth(name: str, value: object) -> bool:
+    """True or False, not what Python takes for one of them: "no" would be true."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} must be True or False, not {value!r}.")
+    return bool(value)
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
-from milopt.declaration.arrays import Indices, Points
+from milopt.declaration.arrays import Indices, Points, first_of_each
 from milopt.declaration.checks import one_of
 from milopt.declaration.kernels import Kernel, Precomputed
 from milopt.errors import ParameterError
@@ -47,11 +46,9 @@ def dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel, seed:
 
 
 def distinct(instances: Points) -> Points:
-    """Every instance once, in order of first occurrence; sparse ones as they are."""
-    if sp.issparse(instances):
-        return instances
-    _, first = np.unique(np.asarray(instances), axis=0, return_index=True)
-    return instances if first.size == instances.shape[0] else instances[np.sort(first)]
+    """Every instance once, in order of first occurrence."""
+    first = first_of_each(instances)
+    return instances if first.size == instances.shape[0] else instances[first]
 
 
 def _spread(instances: Points, atoms: int, kernel: Kernel, seed: int) -> Indices:

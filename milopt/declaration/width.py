@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 
-from milopt.declaration.arrays import Floats, Points
+from milopt.declaration.arrays import Floats, Points, first_of_each
 
 
 def is_positive(value: object) -> bool:
@@ -39,18 +36,10 @@ def inverse_median(rows: Points, distances: Callable[[Points], Floats], most: in
     count = rows.shape[0]
     if count > most:
         rows = rows[np.sort(np.random.default_rng(0).choice(count, most, replace=False))]
-    rows = rows[_first_of_each(rows)]
+    # A row that is repeated, or weighed instead, tells nothing new of distances.
+    rows = rows[first_of_each(rows)]
     apart = distances(rows)[np.triu_indices(rows.shape[0], 1)]
     median = float(np.median(apart)) if apart.size else 0.0
     if median == 0 and apart.any():
         median = float(np.median(apart[apart > 0]))
     return 1 / median if median > 0 else 1 / rows.shape[1]
-
-
-def _first_of_each(rows: Points) -> npt.NDArray[np.intp]:
-    """One place for each different row: one that is repeated, or weighed instead, tells nothing new of distances."""
-    if isinstance(rows, sp.csr_array):
-        parts = [slice(start, stop) for start, stop in pairwise(rows.indptr)]
-        keys = [(rows.indices[part].tobytes(), rows.data[part].tobytes()) for part in parts]
-        return np.array(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()), dtype=np.intp)
-    return np.sort(np.unique(rows, axis=0, return_index=True)[1])

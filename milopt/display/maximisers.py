@@ -10,7 +10,7 @@ import numpy as np
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Points
-from milopt.display.canvas import GREY, SMALL, axes_for, diverging, note, tidy
+from milopt.display.canvas import GREY, Lanes, axes_for, diverging, note, signed, tidy
 from milopt.errors import BagsError
 from milopt.estimator.maximisers import CAUTION, MaximiserTable
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from milopt.estimator.ensemble_classifier import EnsembleClassifier
-
-LANE = 0.055
-"""The height of a window's bar below the series, as a share of the series' range."""
 
 
 @dataclass(eq=False)
@@ -73,11 +70,10 @@ class MaximisersDisplay:
         largest = float(np.abs(table.contributions).max(initial=0.0)) or 1.0
         scale = ScalarMappable(Normalize(-largest, largest), diverging())
         axes.plot(series, color=GREY, linewidth=1)
-        low, high = float(np.nanmin(series)), float(np.nanmax(series))
-        lane = LANE * ((high - low) or 1.0)
+        lanes = Lanes.below(axes, series)
         self.windows_, self.bars_ = [], []
         for k in range(min(len(table), self.most)):
-            self._window(axes, series, k, scale.to_rgba(table.contributions[k]), low - (k + 1.5) * lane, lane)
+            self._window(lanes, series, k, scale.to_rgba(table.contributions[k]))
         self.colorbar_ = axes.figure.colorbar(scale, ax=axes, label=f"contribution, for {table.toward}", pad=0.02)
         self.colorbar_.outline.set_visible(False)
         hidden = len(table) - len(self.bars_)
@@ -86,26 +82,22 @@ class MaximisersDisplay:
         axes.set_xlabel("sample")
         axes.set_ylabel("value")
         axes.margins(x=0.01)
-        # Below the series there are bars, which have no values.
-        axes.set_yticks([tick for tick in axes.get_yticks() if low - lane <= tick <= high + lane])
+        lanes.finish()
         tidy(axes)
         note(axes, f"{CAUTION} The sign of its column stands beside each bar.")
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 
-    def _window(self, axes: Axes, series: Floats, k: int, colour: Any, height: float, lane: float) -> None:
-        """The window of row k over the series, and its bar with the sign of its column at this height."""
+    def _window(self, lanes: Lanes, series: Floats, k: int, colour: Any) -> None:
+        """The window of row k over the series, and its bar with the sign of its column."""
         table = self.table
         assert table.starts is not None
         assert table.lengths is not None
         start, last = int(table.starts[k]), int(table.starts[k] + table.lengths[k]) - 1
         over = np.arange(start, last + 1)
         line: dict[str, Any] = {"linewidth": 2.6, "solid_capstyle": "round", "zorder": 10 - k / 100}
-        self.windows_ += axes.plot(over, series[over], color=colour, **line)
-        self.bars_ += axes.barh(height, last - start, height=0.7 * lane, left=start, color=colour)
-        sign = "+" if table.signs[k] > 0 else "−"
-        text: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "va": "center_baseline"}
-        axes.annotate(sign, (last, height), (2, 0), **text)
+        self.windows_ += lanes.axes.plot(over, series[over], color=colour, **line)
+        self.bars_ += lanes.bar(k, start, last, colour, signed(table.signs[k]))
 
 
 def series_of(series: Floats | None, feature: int) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Points
-from milopt.display.canvas import COOL, GREY, SMALL, WARM, axes_for, folded, note, tidy
+from milopt.display.canvas import COOL, GREY, SMALL, WARM, Lanes, axes_for, folded, note, signed, tidy
 from milopt.display.maximisers import series_of
 from milopt.errors import MiloptError
 from milopt.estimator.maximisers import CAUTION
@@ -24,13 +24,21 @@ if TYPE_CHECKING:
 
 ACROSS = 4
 """Patterns side by side."""
+MANY = 60
+"""Of more numbers than these a pattern is drawn twice as wide, with a fine line."""
+PLACED = (
+    "Each pattern lies where the series is most like it; beside its bar stand its column, that column's sign, and the "
+    "root mean square of what the two differ by: a pattern that is far off is like nothing in this series."
+)
+BESIDE = "Grey: the nearest training instance."
 
 
 @dataclass(eq=False)
 class PatternsDisplay:
     """Patterns with their weights omega = sign w a in g: warm for omega > 0, cool for omega < 0.
 
-    With a series each pattern lies where the series is most like it. Without one each has axes of its own, with its
+    With a series each pattern lies where the series is most like it, and has a bar below with its column, the sign of
+    that, and how far off it is: the nearest window may still be far. Without one each has axes of its own, with its
     nearest training instance in grey: a centroid is a mean, and that is one that has occurred. A negative omega is to
     be read with care: in a column of sign + it is a negative coefficient, under which the column asks how like the
     pattern the window least like it is; in a column of sign - likeness itself counts against.
@@ -47,6 +55,8 @@ class PatternsDisplay:
     figure_: Figure = field(init=False, repr=False)
     lines_: list[Any] = field(init=False, repr=False)
     """One a pattern, the largest |omega| first."""
+    bars_: list[Any] = field(init=False, repr=False)
+    """Over a series, the bars below it in the same order; otherwise none."""
 
     @classmethod
     def from_estimator(
@@ -79,24 +89,32 @@ class PatternsDisplay:
         table = self.table
         series = series_of(table.series, self.feature)
         assert table.starts is not None
-        axes = axes_for(ax, 7.6, 4.0)
+        assert table.distances is not None
+        axes = axes_for(ax, 7.6, 5.0)
         axes.plot(series, color=GREY, linewidth=1)
-        self.lines_ = []
+        lanes = Lanes.below(axes, series, *(self._values(k) for k in range(self.drawn)))
+        self.lines_, self.bars_ = [], []
         for k in range(self.drawn):
             where = int(table.starts[k]) + np.arange(self._values(k).size)
-            self.lines_ += axes.plot(where, self._values(k), **self._style(k), zorder=10 - k / 100)
+            style = self._style(k)
+            self.lines_ += axes.plot(where, self._values(k), **style, zorder=10 - k / 100)
+            said = f"column {table.columns[k]} ({signed(table.signs[k])}), off by {table.distances[k]:.2g}"
+            self.bars_ += lanes.bar(k, int(where[0]), int(where[-1]), style["color"], said)
         axes.set_xlabel("sample")
         axes.set_ylabel("value")
         axes.set_title(self._title(), fontsize=9)
         axes.margins(x=0.01)
-        note(axes, CAUTION)
+        lanes.finish()
+        note(axes, f"{PLACED} {CAUTION}")
         self._finish(axes, [axes])
         return self
 
     def _each(self, ax: Axes | None) -> Self:
-        across = min(ACROSS, self.drawn)
+        longest = max(self._values(k).size for k in range(self.drawn))
+        most = ACROSS // 2 if longest > MANY else ACROSS
+        across = min(most, self.drawn)
         down = -(-self.drawn // across)
-        whole = axes_for(ax, max(2.1 * across, 6.0), 1.5 * down + 0.9)
+        whole = axes_for(ax, max(2.1 * ACROSS * across / most, 6.0), 1.5 * down + 0.9)
         whole.set_axis_off()
         place = whole.get_subplotspec()
         if place is None:
@@ -104,14 +122,17 @@ class PatternsDisplay:
         # The title and the caution have rows of their own, so that they stay within the place of the Axes.
         grid = place.subgridspec(down + 2, across, height_ratios=[0.12, *[1.0] * down, 0.25])
         _written(whole, grid[0, :], self._title(), fontsize=9, x=0.5, ha="center")
-        _written(whole, grid[-1, :], folded(whole, CAUTION), fontsize=SMALL, color="0.35", x=0.0, ha="left")
+        below = folded(whole, f"{BESIDE} {CAUTION}")
+        _written(whole, grid[-1, :], below, fontsize=SMALL, color="0.35", x=0.0, ha="left")
         made: list[Axes] = []
-        self.lines_ = []
+        self.lines_, self.bars_ = [], []
         for k in range(self.drawn):
             axes = whole.figure.add_subplot(grid[1 + k // across, k % across], sharey=made[0] if made else None)
-            axes.plot(self._taken(self.table.neighbours[k]), color="0.7", linewidth=1)
-            self.lines_ += axes.plot(self._values(k), **self._style(k))
-            sign = "+" if self.table.signs[k] > 0 else "−"
+            style = self._style(k)
+            # Wider than the pattern, so that it shows on both sides where they are alike.
+            axes.plot(self._taken(self.table.neighbours[k]), color="0.8", linewidth=style["linewidth"] + 2.5)
+            self.lines_ += axes.plot(self._values(k), **style)
+            sign = signed(self.table.signs[k])
             weight = f"{self.table.weights[k]:+.2g}".replace("-", "−")
             axes.set_title(f"ω {weight}, column {self.table.columns[k]} ({sign})", fontsize=8)
             axes.tick_params(labelsize=SMALL, labelleft=k % across == 0)
@@ -131,7 +152,8 @@ class PatternsDisplay:
     def _style(self, k: int) -> dict[str, Any]:
         weights = np.abs(self.table.weights)
         part = float(weights[k] / weights[0])
-        return {"color": WARM if self.table.weights[k] > 0 else COOL, "linewidth": 1 + 2 * part}
+        width = 0.5 + 0.7 * part if self._values(k).size > MANY else 1 + 2 * part
+        return {"color": WARM if self.table.weights[k] > 0 else COOL, "linewidth": width}
 
     def _title(self) -> str:
         count = len(self.table)

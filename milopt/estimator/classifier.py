@@ -20,6 +20,7 @@ import numpy.typing as npt
 from milopt.data.windows import Windows
 from milopt.declaration.arrays import Floats, Points
 from milopt.declaration.bags import Bags
+from milopt.declaration.checks import truth
 from milopt.declaration.kernels import Kernel, Precomputed, as_kernel
 from milopt.declaration.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.program import Program
@@ -27,7 +28,7 @@ from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import BagsError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.estimator.class_weights import ClassWeight
 from milopt.estimator.explanation import Explanation, explained
-from milopt.estimator.fields import Fields
+from milopt.estimator.fields import Fields, annotation_of
 from milopt.estimator.fitted import Fitted, FittedAttributes
 from milopt.estimator.inputs import new_bags, training_bags, training_labels
 from milopt.estimator.report import Report, reported, versions
@@ -192,6 +193,9 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         scale = "none" if any(isinstance(kernel, Precomputed) for kernel in kernels.values()) else self.scale
         labels = training_labels(self, y)
         training = training_set(bags, labels, sample_weight, self.class_weight, scale)
+        for name in self._fields:
+            if annotation_of(type(self), name) in (bool, "bool"):
+                setattr(probe, name, truth(name, getattr(self, name)))
         for name, kernel in kernels.items():
             setattr(probe, name, kernel.fitted(training.bags.instances) if self.fits_kernels else kernel)
         probe.random_state = _seed(self.random_state)
@@ -236,7 +240,10 @@ def _solved(
 
 
 def _seed(random_state: object) -> int:
+    """The seed as numpy takes it, for whatever a model draws with it."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**32:
+            raise ParameterError(f"random_state must lie between 0 and 2**32 - 1, not at {random_state}.")
         return int(random_state)
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))

@@ -56,11 +56,14 @@ class Explanation:
         lines = [f"{first}positive speaks for {self.toward}).", header + ("" if self.starts is None else "  samples")]
         known = int(np.isfinite(self.contributions).sum())
         order = np.argsort(-np.abs(self.contributions), kind="stable")[:known]
-        for j in order[:_SHOWN].tolist():
-            mark = "*" if j == self.witness else " "
-            numbers = f"  {j:8d}{mark} {self.instance_scores[j]:10.4g}  {self.contributions[j]:12.4g}"
-            lines.append(f"{numbers}  {samples(self.starts, self.lengths, range(j, j + 1))[0]}".rstrip())
-        if known > _SHOWN:
+        lines += [self._row(j) for j in order[:_SHOWN].tolist()]
+        if self.witness in order[_SHOWN:]:
+            # Of several columns each has its own maximiser, and the largest sum may be none of them.
+            lines += [
+                f"  and {known - _SHOWN} more that contribute less, the witness among them:",
+                self._row(self.witness),
+            ]
+        elif known > _SHOWN:
             lines.append(f"  and {known - _SHOWN} more that contribute less.")
         if known < count:
             lines.append(
@@ -71,6 +74,12 @@ class Explanation:
             "loses without the instance."
         )
         return "\n".join(lines)
+
+    def _row(self, j: int) -> str:
+        """The line of one instance, with a star at the witness."""
+        mark = "*" if j == self.witness else " "
+        numbers = f"  {j:8d}{mark} {self.instance_scores[j]:10.4g}  {self.contributions[j]:12.4g}"
+        return f"{numbers}  {samples(self.starts, self.lengths, range(j, j + 1))[0]}".rstrip()
 
 
 def explained(fitted: Fitted, shown: ShownBag, label: object) -> Explanation:

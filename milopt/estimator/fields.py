@@ -49,6 +49,12 @@ class Fields:
         super().__init_subclass__(**keywords)
 
 
+def annotation_of(cls: type, name: str) -> object:
+    """How a field is annotated where it was last, as text where the module says so; None where it is not."""
+    found = (inspect.get_annotations(one).get(name) for one in cls.__mro__)
+    return next((one for one in found if one is not None), None)
+
+
 def _is_field(name: str, annotation: object) -> bool:
     if name.startswith("_") or name.endswith("_"):
         return False

@@ -25,7 +25,7 @@ from milopt.outcome.columns import Columns, columns_of
 from milopt.outcome.result import Result
 
 _SHOWN = 10
-_NUMBERS = ("weights", "signs", "coefficients")
+_NUMBERS = ("weights", "signs", "coefficients", "distances")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,8 @@ class PatternTable:
     """The instance of the shown bag that is nearest to the pattern; None where no bag is shown."""
     starts: Indices | None
     """j* = argmin_j ||(tau[j], ..., tau[j + ell - 1]) - z||, the first sample of that window of the shown series."""
+    distances: Floats | None
+    """The root mean square of the differences between that window and the pattern."""
     series: Floats | None
     """The shown series, L x D."""
     features: int = 1
@@ -78,12 +80,13 @@ class PatternTable:
             "length": self._listed(self.lengths),
             "instance": self._listed(self.instances),
             "start": self._listed(self.starts),
+            "distance": self._listed(self.distances),
             "pattern": [one.tolist() for one in self.patterns],
         }
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {"toward": plain(self.toward), "patterns": rows}
 
-    def _listed(self, held: Indices | None) -> list[Any]:
+    def _listed(self, held: Indices | Floats | None) -> list[Any]:
         return [None] * len(self) if held is None else held.tolist()
 
     def __str__(self) -> str:
@@ -154,6 +157,7 @@ def _part(one: Columns, training: TrainingSet, bag: ShownBag | None, cut: Cut | 
         lengths=None if length is None else np.full(t.size, length),
         instances=here,
         starts=None if spans is None else spans[0],
+        distances=None if bag is None or here is None or spans is None else _apart(drawn[row], bag, one.samples, here),
         series=None if bag is None or spans is None else bag.series,
         features=1 if one.samples is None else training.bags.dimension,
     )
@@ -166,6 +170,13 @@ def _nearest(kernel: Kernel, points: Points, instances: Points) -> Indices:
     from sklearn.metrics import pairwise_distances_argmin
 
     return np.asarray(pairwise_distances_argmin(points, instances), dtype=np.intp)
+
+
+def _apart(points: Points, bag: ShownBag, samples: int | None, instances: Indices) -> Floats:
+    """How far points are from instances of a shown bag, each from its own, in the units of its numbers."""
+    from sklearn.metrics.pairwise import paired_distances
+
+    return np.asarray(paired_distances(points, bag.seen(samples).instances[instances]) / np.sqrt(points.shape[1]))
 
 
 def _joined(held: list[Any], name: str) -> Any:

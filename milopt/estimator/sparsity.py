@@ -27,4 +27,4 @@ def sparsity(results: Sequence[Result]) -> dict[str, Any] | None:
 def sparsity_line(found: dict[str, Any]) -> str:
     """In words."""
     counts = f"{found['columns']} columns with a weight, {found['coefficients']} of {found['of']} coefficients"
-    return f"{counts} not zero ({100 * found['share']:.2g} %)"
+    return f"{counts} not zero ({100 * found['share']:.3g} %)"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from milopt.declaration.kernels import Kernel, as_kernel
 from milopt.errors import ParameterError
+from milopt.estimator.fields import annotation_of
 from milopt.model_registry.lookup import name_of
 from milopt.model_registry.values import KERNELS, parse_value, parse_values, spelled, spelled_part
 from milopt.solving.names import quoted, unknown
@@ -79,8 +80,7 @@ def _fitting(cls: type, name: str, value: object, text: str) -> object:
 
 def _is_text(cls: type, name: str) -> bool:
     """Whether a field takes strings and nothing else."""
-    found = (inspect.get_annotations(one).get(name) for one in cls.__mro__)
-    return next((one for one in found if one is not None), None) in (str, "str")
+    return annotation_of(cls, name) in (str, "str")
 
 
 def _kernel(name: str, value: object) -> Kernel:

@@ -94,7 +94,11 @@ class Ensemble:
         return self.columns(problem, bags) @ self.weights + self.offset
 
     def instance_scores(self, problem: SemiInfinite, points: Points) -> Vector:
-        """One score an instance: sum_t w_t u_t(x) + offset; never more than the score of a bag that holds it."""
+        """One score an instance: f(x) = sum_t w_t h_t({x}) + offset, the score of a bag of x alone.
+
+        Columns max_x u_t(x) are no less for a bag that holds x, and columns -max_x u_t(x) no more: only where none has
+        the sign - is f(x) at most the score of that bag.
+        """
         total = np.full(points.shape[0], float(self.offset))
         for oracle, one in zip(problem.oracles, self.members, strict=True):
             if oracle.instances is None:

@@ -78,8 +78,10 @@ class Bounds:
     """At this rho, which the bags decided; infinite where rho <= 0."""
     rho_best: float
     """The rho of the least bound for all rho."""
+    E_best: float
+    """The share of bags of margin below that rho."""
     B_best: float
-    """That bound: the one to quote."""
+    """That bound: the one to quote, with that rho and that share."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -93,11 +95,11 @@ class Bounds:
         return plain | {"notes": list(self.notes), "clipped": self.clipped}
 
     def line(self) -> str:
-        """The essence in one line."""
+        """The essence in one line: the least bound, with the margin that it is at."""
         vacuous = " (vacuous)" if self.B_best >= 1 else ""
         return (
-            f"margin error {self.E_rho:.4g} at rho {self.rho:.4g}, error on new bags at most {self.B_best:.4g}"
-            f"{vacuous} with probability {1 - self.delta:g}"
+            f"error on new bags at most {self.B_best:.4g}{vacuous} with probability {1 - self.delta:g}, "
+            f"by margin error {self.E_best:.4g} at rho {self.rho_best:.4g}"
         )
 
     def __str__(self) -> str:
@@ -110,8 +112,9 @@ class Bounds:
             ("ln|Theta|", f"{self.ln_Theta:.4g}: product {self.ln_product:.4g}, Cover {cover}{printed}"),
             ("complexity", f"{self.Rad:.4g}, by moments {self.Rad_mgf:.4g}"),
             ("margin", f"rho* {self.rho_star:.4g}, nu {self.nu:.4g}, scale {self.scale:.4g}"),
-            ("rho fixed", f"{self.B_fixed:.4g}"),
-            ("all rho", f"{self.B_unif:.4g} at rho, {self.B_best:.4g} at {self.rho_best:.4g}"),
+            ("at rho", f"{self.rho:.4g}: margin error {self.E_rho:.4g}, bound {self.B_unif:.4g}"),
+            ("rho fixed", f"{self.B_fixed:.4g}, had this rho been chosen beforehand"),
+            ("best rho", f"{self.rho_best:.4g}: margin error {self.E_best:.4g}, bound {self.B_best:.4g}"),
         ]
         return "\n".join([*(f"{name:<12}{text}" for name, text in lines), *self.notes])
 
@@ -165,7 +168,8 @@ def bounds(
     # For one share of errors a bound falls with rho: the least lies at a margin, or where all are below.
     tried = [*ordered[ordered > 0].tolist(), reach]
     below = np.searchsorted(ordered, tried) / m
-    best, rho_best = min((uniform_bound(e, r, rad, reach, m, delta), r) for e, r in zip(below, tried, strict=True))
+    found = ((uniform_bound(e, r, rad, reach, m, delta), r, e) for e, r in zip(below, tried, strict=True))
+    best, rho_best, error_best = min(found)
     return Bounds(
         m=m,
         N=N,
@@ -189,6 +193,7 @@ def bounds(
         B_fixed=fixed_bound(error, rho, rad, m, delta),
         B_unif=uniform_bound(error, rho, rad, reach, m, delta),
         rho_best=rho_best,
+        E_best=float(error_best),
         B_best=float(best),
         notes=(*_said_of_bias(bias, scale), *dict.fromkeys(one.reason for one in counted.values() if one.reason)),
     )

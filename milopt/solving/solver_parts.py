@@ -43,6 +43,8 @@ class SolverParts:
                 raise ParameterError(f"{pair!r} is no part of a solver: write master=NAME,oracle=NAME.")
             if part not in PARTS:
                 raise unknown("part", part, list(PARTS))
+            if part in chosen:
+                raise ParameterError(f"The {part} has two solvers, {chosen[part]} and {name}: name one for each part.")
             chosen[part] = name
         return cls(**chosen)
 

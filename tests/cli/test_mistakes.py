@@ -129,7 +129,18 @@ def test_ctrl_c_during_an_import_is_no_crash(run, own_models: Path, small_csv: P
         )
     )
     outcome = run("fit", small_csv, "--model", f"{own_models}:Broken")
-    assert (outcome.code, outcome.out, outcome.err) == (130, "", "")
+    assert outcome.code == 130
+    assert outcome.sentence() == "Interrupted before the end: there is no result."
+
+
+def test_ctrl_c_before_there_is_anything_to_keep_is_told(run, small_csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("milopt.models.shapelet_boost.ShapeletBoost.declare", interrupted)
+    outcome = run("fit", small_csv, "--model", "shapelet-boost")
+    assert outcome.code == 130
+    assert outcome.sentence() == "Interrupted before the end: there is no result."
 
 
 def test_the_version(run) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from milopt import RBF
+from milopt import RBF, as_bags
 from milopt.declaration import dictionary as module
-from milopt.declaration.dictionary import dictionary
+from milopt.declaration.dictionary import dictionary, distinct
 
 RNG = np.random.default_rng(0)
 CLUSTERED = (RNG.normal(size=(30, 1, 4)) * 3 + 0.3 * RNG.normal(size=(30, 50, 4))).reshape(-1, 4)
@@ -36,3 +37,16 @@ def test_instances_that_repeat_leave_as_many_atoms_as_there_are_places():
     atoms = dictionary(repeated, "kmeans", 20, RBF(1.0), 0)
     assert np.unique(atoms, axis=0).shape == (20, 4)
     assert dictionary(repeated, "kmeans", 30, RBF(1.0), 0).shape == (25, 4)
+
+
+def test_sparse_instances_count_once_as_dense_ones_do():
+    rows = np.where(RNG.random((30, 6)) < 0.6, 0.0, RNG.integers(1, 3, size=(30, 6)))
+    rows[:3] = 0.0
+    repeated = np.vstack([rows, rows[::-1]])
+    sparse = as_bags([sp.csr_array(repeated)]).instances
+    assert distinct(sparse).shape[0] < 30
+    np.testing.assert_array_equal(distinct(sparse).toarray(), distinct(repeated))
+    for choice, atoms in (("all", 5), ("sample", 60), ("kmeans", 30)):
+        few = dictionary(sparse, choice, atoms, RBF(1.0), 0)
+        np.testing.assert_array_equal(few.toarray(), dictionary(repeated, choice, atoms, RBF(1.0), 0))
+    assert distinct(few) is few

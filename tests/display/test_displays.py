@@ -85,6 +85,20 @@ def test_patterns_lie_where_the_series_is_most_like_them_in_the_colour_of_their_
         np.testing.assert_array_equal(line.get_ydata(), values)
         np.testing.assert_array_equal(line.get_xdata(), table.starts[k] + np.arange(values.size))
         assert line.get_color() == (WARM if table.weights[k] > 0 else COOL)
+        # Below all that has values there is a bar with what the caution speaks of, and with how far off the pattern is.
+        bar, length = shown.bars_[k], values.size
+        assert (bar.get_x(), bar.get_width(), to_hex(bar.get_facecolor())) == (
+            *(table.starts[k], length - 1),
+            to_hex(line.get_color()),
+        )
+        assert bar.get_y() + bar.get_height() < min(line.get_ydata().min() for line in ax.lines)
+        there = table.series[table.starts[k] : table.starts[k] + length]
+        off = np.sqrt(((there - table.patterns[k].reshape(-1, channels)) ** 2).mean())
+        assert table.distances[k] == pytest.approx(off)
+        sign = "+" if table.signs[k] > 0 else "−"
+        assert ax.texts[k].get_text() == f"column {table.columns[k]} ({sign}), off by {off:.2g}"
+    assert len(shown.bars_) == len(shown.lines_) == len({bar.get_y() for bar in shown.bars_})
+    assert "a pattern that is far off is like nothing in this series" in texts(ax)
     widths = [line.get_linewidth() for line in shown.lines_]
     assert widths == sorted(widths, reverse=True)
     assert CAUTION in texts(ax)
@@ -102,9 +116,24 @@ def test_without_a_series_each_pattern_has_axes_of_its_own_beside_its_neighbour(
         np.testing.assert_array_equal(neighbour.get_ydata(), table.neighbours[k])
         np.testing.assert_array_equal(pattern.get_ydata(), table.patterns[k])
         assert f"column {table.columns[k]}" in ax.get_title()
+        # Where they are alike, the neighbour still shows on both sides.
+        assert neighbour.get_linewidth() >= pattern.get_linewidth() + 2
     everything = " ".join(texts(ax) for ax in shown.figure_.axes)
     assert CAUTION in everything
+    assert "Grey: the nearest training instance." in everything
     assert f"The 4 heaviest of {len(table)} patterns" in everything
+
+
+def test_patterns_of_many_numbers_are_fine_lines_with_more_room() -> None:
+    data = load_data("musk1")
+    model = ShapeletBoost(atoms=20, random_state=0, solver="native").fit(data.bags, data.labels)
+    shown = PatternsDisplay.from_estimator(model, most=4)
+    assert max(line.get_linewidth() for line in shown.lines_) <= 1.2
+    widths = [line.get_linewidth() for line in shown.lines_]
+    assert widths == sorted(widths, reverse=True)
+    shown.figure_.canvas.draw()
+    # Two dots and more for each of the 166 features, at 100 dots an inch.
+    assert all(ax.bbox.width / shown.figure_.dpi * 100 > 2 * 166 for ax in shown.axes_)
 
 
 def test_no_text_leaves_the_picture_or_covers_another() -> None:

@@ -255,6 +255,8 @@ def test_a_model_that_is_not_fitted_says_so_as_scikit_learn_does(method, data) -
         ({"scale": "log"}, 'scale must be one of "minmax01", "zscore", "none"'),
         ({"scale": None}, "scale must be one of"),
         ({"random_state": "seed"}, "random_state must be an integer, None or a RandomState"),
+        ({"random_state": -1}, r"random_state must lie between 0 and 2\*\*32 - 1, not at -1"),
+        ({"random_state": 2**32}, "random_state must lie between 0 and"),
         ({"solver": "ecso"}, "ecos"),
         ({"scheme": "cpp"}, "ccp"),
         ({"kernel": "rbf"}, "A kernel is RBF"),
@@ -264,6 +266,34 @@ def test_a_model_that_is_not_fitted_says_so_as_scikit_learn_does(method, data) -
 def test_hyper_parameters_that_are_none_are_told_at_fit(parameters, said, data) -> None:
     with pytest.raises(MiloptError, match=said):
         MISVM(**parameters).fit(data.bags, data.y)
+
+
+class Shifted(MISVM):
+    """With a field that is true or false, and one that may be more."""
+
+    shifted: bool = False
+    wide: bool | str = False
+
+
+@pytest.mark.parametrize("wrong", ["yes", "", None, 2, 0, 1.0, []])
+def test_what_is_true_or_false_is_nothing_else_in_every_model(wrong: object, data) -> None:
+    with pytest.raises(ParameterError, match="shifted must be True or False, not "):
+        Shifted(shifted=wrong).fit(data.bags, data.y)
+    with pytest.raises(ParameterError, match="shifted must be True or False, not "):
+        Shifted(shifted=wrong).program(data.bags, data.y)
+
+
+def test_the_truth_values_of_numpy_are_taken_as_pythons(data) -> None:
+    seen = []
+
+    class Told(Shifted):
+        def declare(self, bags, y, weight):
+            seen.append(self.shifted)
+            return super().declare(bags, y, weight)
+
+    for value in (True, np.True_, np.False_):
+        Told(shifted=value, wide="much").fit(data.bags, data.y)
+    assert [seen[0] is True, seen[1] is True, seen[2] is False] == [True] * 3
 
 
 def test_a_kernel_is_a_kernel_or_a_function_in_every_model(data) -> None:

@@ -54,7 +54,9 @@ def test_the_instances_of_a_series_are_its_windows_of_every_length(classes: int)
     for j, (start, length) in enumerate(zip(said.starts, said.lengths, strict=True)):
         rest = score_of(given, seen | {length: np.delete(seen[length], start, axis=0)}, column)
         assert said.contributions[j] == pytest.approx(whole - rest, abs=1e-7)
-    assert f"{said.starts[said.witness]}-" in str(said) or "more that contribute less" in str(said)
+    last = said.starts[said.witness] + said.lengths[said.witness] - 1
+    (starred,) = (line for line in str(said).splitlines() if line.startswith(f"  {said.witness:8d}*"))
+    assert starred.endswith(f"  {said.starts[said.witness]}-{last}")
 
 
 def test_a_series_as_short_as_a_window_loses_all_that_this_length_adds() -> None:
@@ -77,3 +79,23 @@ def test_real_bags_are_explained() -> None:
         rest = model.decision_function([np.delete(bag, j, axis=0)])[0]
         assert said.contributions[j] == pytest.approx(said.score - rest, abs=1e-9)
     assert set(np.flatnonzero(said.contributions)) <= set(model.maximisers(bag).instances.tolist())
+
+
+def test_a_witness_that_contributes_less_than_many_others_has_a_row_all_the_same() -> None:
+    data = load_data("gunpoint")
+    model = ShapeletBoost(random_state=0, solver="native").fit(data.bags, data.labels)
+    hidden = 0
+    for i in range(12):
+        said = model.explain(data.bags[i : i + 1])
+        rows = [line for line in str(said).splitlines() if line[:10].strip().isdigit()]
+        (starred,) = (line for line in rows if line[10] == "*")
+        assert int(starred[:10]) == said.witness
+        rank = int((np.abs(said.contributions) > abs(said.contributions[said.witness])).sum())
+        if len(rows) > 10:
+            hidden += 1
+            assert rows[-1] is starred
+            more = said.contributions.size - 10
+            assert f"\n  and {more} more that contribute less, the witness among them:\n{starred}\n" in str(said)
+        else:
+            assert rank < 10
+    assert hidden > 0

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from milopt import Precomputed, as_bags, from_series
 from milopt.errors import BagsError, DeclarationError, ParameterError
 from milopt.estimator.maximisers import CAUTION
+from milopt.estimator.sparsity import sparsity_line
 from milopt.models import ShapeletBoost
 from tests.estimator.shapelets import BALLS, FORMS, case, rebuilt_score
 
@@ -184,6 +185,13 @@ def test_the_report_counts_columns_and_coefficients() -> None:
     counts = [members.count for members in everything.result_.ensemble.members]
     expected = sum(count * size for count, size in zip(counts, np.repeat(windows, 2), strict=True))
     assert everything.report().as_dict()["sparsity"]["of"] == expected
+
+
+@pytest.mark.parametrize(
+    ("used", "said"), [(3000, "(100 %)"), (2990, "(99.7 %)"), (2999, "(100 %)"), (1, "(0.0333 %)"), (0, "(0 %)")]
+)
+def test_a_share_is_told_in_percent_without_powers_of_ten(used: int, said: str) -> None:
+    assert sparsity_line({"columns": 3, "coefficients": used, "of": 3000, "share": used / 3000}).endswith(said)
 
 
 def test_an_ensemble_without_columns_has_empty_tables() -> None:

@@ -202,6 +202,21 @@ def test_the_margin_errs_on_no_more_than_nu_and_the_best_margin_is_the_best_of_a
     assert said.B_best == pytest.approx(min(tried), rel=0.05)
 
 
+@pytest.mark.parametrize("bias", [None, 0.2])
+@pytest.mark.parametrize(("m", "size"), [(12, 2), (4000, 1)])
+def test_the_line_tells_a_bound_with_the_margin_that_it_is_at(m: int, size: int, bias: float | None) -> None:
+    """Few bags prove least where all err, and many at a margin of theirs; the numbers told give the bound again."""
+    bags, margins = random_bags(0, [size] * m, 2), np.linspace(-0.1, 0.9, m)
+    said = bounds([Ball(RBF(1.0), bags, 1.0)], margins, 0.3, bias=bias)
+    assert said.E_best == (margins / said.scale < said.rho_best).mean() != said.E_rho
+    assert said.B_best == uniform_bound(said.E_best, said.rho_best, said.Rad, said.Lam * said.R, m)
+    assert (said.rho_best == 1.0) == (m == 12)
+    assert f"at most {said.B_best:.4g}" in said.line()
+    assert said.line().endswith(f"by margin error {said.E_best:.4g} at rho {said.rho_best:.4g}")
+    for error, rho, bound in ((said.E_rho, said.rho, said.B_unif), (said.E_best, said.rho_best, said.B_best)):
+        assert f"{rho:.4g}: margin error {error:.4g}, bound {bound:.4g}\n" in f"{said}\n"
+
+
 def test_bags_on_the_margin_do_not_fall_short_of_it_by_rounding() -> None:
     bags = random_bags(0, [2] * 8, 2)
     margins = np.array([0.1, 0.3 - 1e-15, 0.3 - 1e-12, 0.3, 0.3, 0.4, 0.5, 0.6])

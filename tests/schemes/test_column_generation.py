@@ -245,6 +245,8 @@ def test_a_flag_names_a_solver_for_each_part() -> None:
         SolverParts.of("master=,oracle=native")
     with pytest.raises(ParameterError, match="one solver, or by one for each part"):
         SolverParts.of(("highs", "native"))
+    with pytest.raises(ParameterError, match="The master has two solvers, highs and native: name one for each part"):
+        SolverParts.of("master=highs,master=native")
 
 
 @pytest.mark.parametrize(

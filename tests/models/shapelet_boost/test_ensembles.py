@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt import Linear, load_model, solve
+from milopt import Linear, as_bags, load_model, solve
 from milopt.declaration.similarity import signed_similarity, similarity
 from milopt.errors import ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost, primal_master
+from milopt.outcome.columns import columns_of
 from milopt.outcome.status import Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, random_bags
@@ -51,9 +53,14 @@ def test_contributions_add_up_to_the_score(seed: int, ball: str, bias: bool, two
     result = solve(model.program(bags, y), "native", ColumnGeneration(max_rounds=15))
     new, _ = random_bags(seed + 1)
     for some in (bags, new):
-        contributions = result.ensemble.columns(result.program, some) * result.ensemble.weights
-        assert contributions.shape == (len(some), result.ensemble.count)
-        np.testing.assert_allclose(contributions.sum(axis=1) + result.ensemble.offset, result.score(some), atol=1e-12)
+        total = np.full(len(some), result.ensemble.offset)
+        for part in columns_of(result):
+            # sign w max_x sum_z a_z K(z, x), from the patterns alone.
+            for w, a in zip(part.weights, part.coefficients.T, strict=True):
+                values = K(some.instances, part.points) @ a
+                best = np.array([values[first:last].max() for first, last in pairwise(some.offsets)])
+                total += part.sign * w * best
+        np.testing.assert_allclose(total, result.score(some), atol=1e-12)
     # Over the training bags these are the columns of the master.
     np.testing.assert_allclose(
         (y * result.values["d"]) @ result.ensemble.columns(result.program, bags), result.objective, atol=1e-6
@@ -72,6 +79,26 @@ def test_a_bag_scores_no_less_than_any_of_its_instances(seed: int, ball: str, bi
         assert (g >= f - 1e-9).all()
         alone = (bags.sizes == 1) | (result.ensemble.count == 1)
         np.testing.assert_allclose(g[alone], f[alone], atol=1e-9)
+
+
+@given(st.integers(0, 50), st.sampled_from(BALLS))
+@settings(max_examples=10, deadline=None)
+def test_an_instance_scores_what_it_would_alone_and_each_sign_bounds_its_own_side(seed: int, ball: str) -> None:
+    """f(x) = g({x}); columns of sign + are no less for a bag that holds x, those of sign - no more."""
+    bags, y = random_bags(seed)
+    program = ShapeletBoost(nu=0.3, ball=ball, **PLAIN | {"two_sided": True}).program(bags, y)
+    result = solve(program, "native", ColumnGeneration(max_rounds=15))
+    alone = as_bags([row[None] for row in bags.instances])
+    np.testing.assert_allclose(result.instance_scores(bags.instances), result.score(alone), atol=1e-12)
+    rises = (result.ensemble.columns(program, bags)[bags.bag_of] - result.ensemble.columns(program, alone)).T
+    signs = np.concatenate([np.zeros(0), *(np.full(part.places.size, part.sign) for part in columns_of(result))])
+    assert (signs[:, None] * rises >= -1e-9).all()
+
+
+def test_with_both_signs_an_instance_may_score_more_than_its_bag(golden_bags) -> None:
+    bags, y = golden_bags
+    result = solve(ShapeletBoost(nu=0.3, **PLAIN | {"two_sided": True}).program(bags, y), "native")
+    assert (bags.max(result.instance_scores(bags.instances)) > result.score(bags) + 0.01).any()
 
 
 @pytest.mark.parametrize("ball", BALLS)
