@@ -22,7 +22,7 @@ from milopt.errors import UnsupportedError
 from milopt.solving.engine import Change, What
 from milopt.solving.lazy import LazyRows
 from milopt.solving.options import Options
-from milopt.solving.solver import Solver
+from milopt.solving.solver import Feature, Solver
 
 EVERYTHING = Change(What.EVERYTHING)
 
@@ -39,6 +39,7 @@ class LiveForm:
         }
         self.form = self._assembled()
         self._whole_up_to = solver.whole_up_to
+        self._takes_saddles = Feature.NONCONVEX in solver.features
         self.rows = self._lazy_rows()
         self.spaces: list[KernelSpace] = []
         self.whitenings: list[Whitening] = []
@@ -194,7 +195,7 @@ class LiveForm:
         wish = self.options.form
         if wish == "coordinates" or (wish == "auto" and not self.form.spaces):
             return False
-        reason = dual_refusal(self.form)
+        reason = dual_refusal(self.form, self._takes_saddles)
         if reason is not None and wish == "dual":
             raise UnsupportedError(reason)
         if reason is not None or wish == "dual":

@@ -205,6 +205,7 @@ class Session:
             spent += perf_counter() - start
             iterations, log = iterations + answer.iterations, log + answer.log
             clock.interrupted |= answer.interrupted
+            answer = self._in_program(answer)
             found = candidate(self.form, self.spaces, self.live.compiled, answer)
             change = None if clock.is_over() else self._next(answer, found)
             if change is None:
@@ -237,6 +238,17 @@ class Session:
         slack = 0.1 * self.options.tolerance
         violated = self.live.rows.violated(self.form, found.worth.rows / (1.0 + np.abs(self.form.rows.g)), slack)
         return self.live.hand_over(violated) if violated.size else None
+
+    def _in_program(self, answer: Answer) -> Answer:
+        """The answer with the inertia of the program's own Hessian, which says what a stationary point of it is."""
+        if answer.inertia is None:
+            return answer
+        inertia = self.live.compiled.inertia(answer.inertia)
+        known = (Termination.STATIONARY, Termination.OPTIMAL)
+        if inertia is None or answer.termination not in known:
+            return replace(answer, inertia=inertia)
+        termination = Termination.STATIONARY if inertia.is_saddle else Termination.OPTIMAL
+        return replace(answer, inertia=inertia, termination=termination, raw_status=str(inertia))
 
     def _check_curvature(self) -> None:
         """Judge the objective again whenever the form is another one; the dual, where it exists, is convex."""
