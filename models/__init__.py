@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from milopt.models.mi_svm import MISVM as MISVM
     from milopt.models.miles import MILES as MILES
+    from milopt.models.safe import SAFE as SAFE
     from milopt.models.set_kernel_svm import SetKernelSVM as SetKernelSVM
     from milopt.models.shapelet_boost import ShapeletBoost as ShapeletBoost
 
-_HOME = {"ShapeletBoost": "shapelet_boost", "MISVM": "mi_svm", "MILES": "miles", "SetKernelSVM": "set_kernel_svm"}
+_HOME = {
+    "ShapeletBoost": "shapelet_boost",
+    "SAFE": "safe",
+    "MISVM": "mi_svm",
+    "MILES": "miles",
+    "SetKernelSVM": "set_kernel_svm",
+}
 
 __all__ = [*_HOME]
 

@@ -10,6 +10,7 @@ from milopt.compilation.linear import Linear
 from milopt.compilation.maxima import Maxima
 from milopt.compilation.selection import Witnesses
 from milopt.compilation.standard_form import Cone
+from milopt.compilation.streamed import is_large, stream
 from milopt.declaration.expression import Constraint
 from milopt.declaration.leaves import BagMax, FunctionNormSquared, QuadForm
 from milopt.declaration.program import Program
@@ -57,7 +58,8 @@ class Lowering:
         rows, atoms = self.linear.split(self.program.minimized())
         ridge = np.zeros(len(self.linear.free_functions))
         squares: list[Square] = []
-        for atom, coefficient in atoms:
+        large = [(atom, c) for atom, c in atoms if isinstance(atom, QuadForm) and is_large(atom)]
+        for atom, coefficient in [pair for pair in atoms if pair not in large]:
             if isinstance(atom, BagMax):
                 rows = self.maxima.in_objective(rows, atom, coefficient)
                 continue
@@ -76,6 +78,9 @@ class Lowering:
                 raise ConvexityError(wrong_side(atom, "the objective"))
             else:
                 rows = self.cones.through_column(rows, atom, matrix)
+        for streamed in stream(self.linear, [(atom, 2 * float(c.value().toarray()[0, 0])) for atom, c in large]):
+            squares.append(streamed.square)
+            rows = rows.plus(streamed.linear)
         p = tuple(np.asarray(e.toarray()).ravel() for e in rows.E)
         return Objective(np.asarray(rows.A.toarray()).ravel(), p, tuple(ridge), tuple(squares), float(rows.g[0]))
 

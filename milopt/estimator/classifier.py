@@ -76,6 +76,9 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program | SemiInfinite:
         """The model's program over training bags; y is -1/+1, a bag of weight 2 counts as two."""
 
+    def review(self, result: Result) -> None:  # most models have nothing to say
+        """Look at an answer before it is kept: warn, or raise a MiloptError to refuse it."""
+
     def program(
         self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
     ) -> Program | SemiInfinite:
@@ -98,6 +101,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
             program = probe.declare(training.bags, signs, training.weight)
             declaring += perf_counter() - began
             results.append(_solved(program, self.solver, self.scheme, self.options))
+            probe.review(results[-1])
         # Only now: a fit that fails leaves the last one as it was.
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})
