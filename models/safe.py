@@ -22,10 +22,9 @@ import numpy.typing as npt
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_max, bag_mean, bag_sum, quad_form
 from milopt.compilation.convex_limit import convex_limit
-from milopt.declaration.arrays import Floats
 from milopt.declaration.bags import Bags
-from milopt.declaration.blocks import kernel_times
 from milopt.declaration.checks import non_negative, one_of, positive
+from milopt.declaration.degrees import core_weights
 from milopt.declaration.dictionary import dictionary
 from milopt.declaration.expression import Expression
 from milopt.declaration.labels import Signs, Weights
@@ -72,7 +71,7 @@ class SAFE(BagClassifier):
         one_of("on_nonconvex", self.on_nonconvex, ("warn", "error", "allow"))
         program = Program("SAFE")
         f = self._function(program, bags)
-        v = core(one_of("core", self.core, ("ksc", "kpca")), f, bags, weight)
+        v = core_weights(self.core, f, bags, weight[bags.bag_of])
         plain = self.loss == "square" and self.aggregation != "max"
         scores = f(bags)
         b: Expression = program.variable("b") if plain or gamma == 0 else -(v / v.sum()) @ scores
@@ -126,29 +125,3 @@ class SAFE(BagClassifier):
         # Huber's function of t is the least of 1/2 (t - far)^2 + far over far >= 0.
         far = program.variable("far", y.size, lower=0)
         return quad_form(over + under - far, weight) + 2.0 * (weight @ far)
-
-
-def core(kind: str, f: Function, bags: Bags, weight: Weights) -> Floats:
-    """w_p v_p for every instance, w_p the weight of its bag."""
-    counts = weight[bags.bag_of]
-    if kind == "kpca":
-        return np.asarray(counts, dtype=np.float64)
-    degrees = _degrees(f, bags, counts)
-    wrong = np.flatnonzero(degrees <= 1e-12 * np.abs(degrees).max())
-    if wrong.size:
-        bag = int(bags.bag_of[wrong[0]])
-        raise ParameterError(
-            f'core="ksc" divides by the degrees sum_q K(x_p, x_q), and instance {wrong[0] - bags.offsets[bag]} of bag '
-            f'{bag} has degree {degrees[wrong[0]]:.3g}: take core="kpca", or a kernel of positive values such as RBF().'
-        )
-    return np.asarray(counts / degrees)
-
-
-def _degrees(f: Function, bags: Bags, counts: Floats) -> Floats:
-    """sum_q w_q K(x_p, x_q); with landmarks those of the kernel that they leave, K_XZ K_ZZ^+ K_ZX, at least 1e-12."""
-    X, Z = bags.instances, f.dictionary
-    if Z is None:
-        return kernel_times(f.kernel, X, X, counts)
-    assert f.basis is not None
-    inside = f.basis.T @ kernel_times(f.kernel, Z, X, counts)
-    return np.maximum(kernel_times(f.kernel, X, Z, f.basis @ inside), 1e-12)

@@ -58,8 +58,8 @@ class Lowering:
         rows, atoms = self.linear.split(self.program.minimized())
         ridge = np.zeros(len(self.linear.free_functions))
         squares: list[Square] = []
-        large = [(atom, c) for atom, c in atoms if isinstance(atom, QuadForm) and is_large(atom)]
-        for atom, coefficient in [pair for pair in atoms if pair not in large]:
+        large: list[tuple[QuadForm, float]] = []
+        for atom, coefficient in atoms:
             if isinstance(atom, BagMax):
                 rows = self.maxima.in_objective(rows, atom, coefficient)
                 continue
@@ -68,7 +68,9 @@ class Lowering:
             place = self.linear.place_of(atom.function) if isinstance(atom, FunctionNormSquared) else None
             if weight == 0:
                 continue
-            if isinstance(atom, QuadForm):
+            if isinstance(atom, QuadForm) and is_large(atom):
+                large.append((atom, 2 * weight))
+            elif isinstance(atom, QuadForm):
                 squares.append(Square(self.linear.inner(atom), 2 * weight * atom.weight, atom.describe()))
             elif isinstance(atom, FunctionNormSquared) and place is None:
                 squares.append(self.linear.dictionary_square(atom.function, 2 * weight))
@@ -78,7 +80,7 @@ class Lowering:
                 raise ConvexityError(wrong_side(atom, "the objective"))
             else:
                 rows = self.cones.through_column(rows, atom, matrix)
-        for streamed in stream(self.linear, [(atom, 2 * float(c.value().toarray()[0, 0])) for atom, c in large]):
+        for streamed in stream(self.linear, large):
             squares.append(streamed.square)
             rows = rows.plus(streamed.linear)
         p = tuple(np.asarray(e.toarray()).ravel() for e in rows.E)

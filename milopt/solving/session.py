@@ -29,7 +29,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import Termination
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import infeasible_blocks, unbounded_blocks
-from milopt.solving.engine import Answer, Change, Engine
+from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.live_form import EVERYTHING, LiveForm
 from milopt.solving.options import Options
 from milopt.solving.proof import Candidate, candidate, proved
@@ -136,6 +136,19 @@ class Session:
             variable = self.program.extend(name, count, rows, cost, lower, upper)
             self.lowering.linear.add_variable(variable)
             self._tell(self.live.append_columns(rows))
+
+    def adopt(self, program: Program) -> None:
+        """Go on with another program without witnesses, and keep of this one what serves it too.
+
+        Kernel values stay where functions are evaluated at the same points, and an engine that was told so keeps its
+        factors where the two differ in the linear part of the objective alone.
+        """
+        before, had = self.live, self.live.compiled.form if self._engine is not None else None
+        self.program, self.lowering = program, Lowering(program)
+        self.live = LiveForm(self.lowering, self.options, self.solver, before)
+        if had is not None:
+            same = self.live.uses_dual == before.uses_dual and self.live.compiled.form.differs_in_q_only(had)
+            self._tell(Change(What.LINEAR) if same else EVERYTHING)
 
     def delete(self, *names: str) -> None:
         """Delete constraint blocks."""
