@@ -2,7 +2,7 @@
 
 K is a Gram matrix of N points, D diagonal and F has few rows; R (N x S) is sparse, and to every point belongs a column
 of R with that one entry. The other columns add up points, such as those of a bag. `kernel_systems` has the two ways to
-factorise it; where single precision was enough to start from, the solution is refined in double precision.
+solve it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from milopt.compilation.quadratic import Quadratic, Vector
 from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import Termination
 from milopt.solvers.closed_form import REFINEMENTS, Stationary
-from milopt.solvers.kernel_systems import KernelPattern, exact_system, first_system
+from milopt.solvers.kernel_systems import DominantSystem, IndefiniteSystem, KernelPattern, SlowError, system_of
 
 FEW_ROWS = 8
-MOST_REFINEMENTS = 8
-"""Of a solution by factors of single precision, each of which adds about as many digits as the first gave."""
 
 
 def kernel_pattern(P: Quadratic, F: sp.csr_array) -> KernelPattern | None:
@@ -44,48 +42,41 @@ def kernel_pattern(P: Quadratic, F: sp.csr_array) -> KernelPattern | None:
 
 
 class KernelClosedForm:
-    """The factorised system of a pattern; the factors serve any number of q and g."""
+    """The system of a pattern, factorised or made ready; it serves any number of q and g."""
 
     def __init__(self, pattern: KernelPattern) -> None:
         self.pattern = pattern
-        self._system = first_system(pattern)
-        self._judge()
+        self._use(system_of(pattern))
 
-    def _judge(self) -> None:
-        rows, signs = self.pattern.F.shape[0], self._system.signs
+    def _use(self, system: DominantSystem | IndefiniteSystem) -> None:
+        self._system = system
+        rows, signs = self.pattern.F.shape[0], system.signs
         # Of a system bordered by independent rows, each row takes one direction of each sign.
         self.inertia = Inertia(signs.positive - rows, signs.zero, signs.negative - rows)
 
     def solve(self, q: Vector, g: Vector) -> Stationary:
         """The stationary point for this q and g."""
-        found = self._refined(q, g)
-        if found is None:
-            # Single precision was not enough to start from.
-            self._system = exact_system(self.pattern)
-            self._judge()
-            found = self._refined(q, g)
-            assert found is not None
-        z, multipliers, leftover = found
+        try:
+            z, multipliers, leftover = self._refined(q, g)
+        except SlowError:
+            self._use(IndefiniteSystem(self.pattern))
+            z, multipliers, leftover = self._refined(q, g)
         if leftover > 1e-9 * float(np.abs(q).max(initial=0.0)):
             return Stationary(Termination.UNBOUNDED, f"its system is singular; {self.inertia.spectrum}")
         termination = Termination.STATIONARY if self.inertia.negative else Termination.OPTIMAL
         return Stationary(termination, str(self.inertia), z, multipliers)
 
-    def _refined(self, q: Vector, g: Vector) -> tuple[Vector, Vector, float] | None:
-        """(z, multipliers, what no z can produce): corrected by the same factors from the residual that is left."""
-        some, single = self.pattern, self._system.is_single
+    def _refined(self, q: Vector, g: Vector) -> tuple[Vector, Vector, float]:
+        """(z, multipliers, what no z can produce), corrected by the same system from the residual that is left."""
+        some = self.pattern
         z, multipliers, leftover = np.zeros(q.size), np.zeros(some.F.shape[0]), 0.0
         gradient, offset = q, g
-        size, last = float(np.abs(q).max(initial=0.0) + np.abs(g).max(initial=0.0)), np.inf
-        for _ in range(MOST_REFINEMENTS if single else 1 + REFINEMENTS):
+        for _ in range(1 + REFINEMENTS):
             step, change, unsolved = self._system.solve(gradient, offset)
-            leftover = max(leftover, unsolved)
-            z, multipliers = z + step, multipliers + change
+            z, multipliers, leftover = z + step, multipliers + change, max(leftover, unsolved)
             gradient, offset = some.times(z) + q - some.F.T @ multipliers, some.F @ z + g
-            left = float(np.abs(gradient).max(initial=0.0) + np.abs(offset).max(initial=0.0))
-            if left <= 1e-13 * size:
+            # The residual is a difference of terms this large.
+            terms = float(np.abs(some.d * z).max(initial=0.0) + np.abs(q).max(initial=0.0))
+            if max(np.abs(gradient).max(initial=0.0), np.abs(offset).max(initial=0.0)) <= 1e-13 * terms:
                 break
-            if single and left > 0.1 * last:
-                return (z, multipliers, leftover) if left <= 1e-10 * size else None
-            last = left
         return z, multipliers, leftover

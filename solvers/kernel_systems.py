@@ -1,38 +1,44 @@
-"""Two ways to factorise the system of a quadratic over a kernel (`kernel_closed_form`), and the signs that they meet.
+"""Two ways to solve the system of a quadratic over a kernel (`kernel_closed_form`), and the signs that they prove.
 
-With T the pointwise columns of R, t their entries and r the others,
+With T the pointwise columns of R, t their entries and r the others:
 
-    u = R z,    z_T = (u - R_r z_r) / t,    delta = d_T / t^2
+`IndefiniteSystem`, whatever the signs. In  u = R z,  z_T = (u - R_r z_r) / t  the quadratic is
+1/2 u'Ku + 1/2 (u - R_r z_r)' delta (u - R_r z_r) + 1/2 z_r'D_r z_r,  delta = d_T / t^2, in which each z_j of r has the
+pivot  pi_j = d_j + R_j' delta R_j  of its own: eliminated, it leaves a rank-one block on its bag (Sherman, Morrison),
+and one LDL' of size N + rows of F ends it. A pivot that is nearly 0 is kept as an unknown instead.
 
-turn the quadratic into  1/2 u'Ku + 1/2 (u - R_r z_r)' delta (u - R_r z_r) + 1/2 z_r'D_r z_r, in which each z_j of r has
-the pivot  pi_j = d_j + R_j' delta R_j  of its own: eliminated, it leaves a rank-one block on its bag (Sherman and
-Morrison), and one LDL' of size N + rows of F ends it. A pivot that is nearly 0 is kept as an unknown instead.
-
-Where B = -(t K t + D_T) is positive definite and the others are few, its Cholesky factor and one small system over the
-others cost less: in single precision where that leaves no doubt about the signs. The inertia of the whole follows from
-the signs met on the way (Haynsworth).
+`DominantSystem`, where B = -(t K t + D_T) is diagonally dominant, hence positive definite, and D_r > 0: then the whole
+has N negative and as many positive eigenvalues as others, by proof and not by rounding. With  Gamma = R D^-1 R',
+Q z = h  is  (I + Gamma K) u = R D^-1 h,  z = D^-1 (h - R'Ku), which conjugate gradients in the inner product a'Kb solve
+in a few products with K, preconditioned by the same without the pointwise part: as many unknowns as others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.lapack import dpotrf, dtrtrs, spotrf, strtrs
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from milopt.compilation.evaluation_form import Index
 from milopt.compilation.quadratic import Matrix, Vector
+from milopt.declaration.gram import pieces
 from milopt.outcome.inertia import Inertia
 from milopt.solvers.symmetric import Symmetric
 
 FEW = 0.25
-"""Other columns in proportion to points, up to which the Cholesky factor of the pointwise part pays."""
+"""Other columns in proportion to points, up to which their own system costs little beside products with K."""
 NEARLY_ZERO = 1e-6
 """A pivot in proportion to the parts that it is the difference of."""
-CLEARLY = 1e-3
-"""An eigenvalue of the border, in proportion to its size, whose sign single precision does not change."""
+CLEARLY = 1e-8
+"""An eigenvalue of the border, in proportion to its size, that conjugate gradients tell from 0."""
+STEPS, ACCURACY = 60, 1e-14
+"""Conjugate gradients: products with K at most, and the residual in proportion to the first."""
+
+
+class SlowError(Exception):
+    """Conjugate gradients did not come to their end."""
 
 
 @dataclass(frozen=True)
@@ -46,115 +52,100 @@ class KernelPattern:
     pointwise: Index
     others: Index
 
+    @property
+    def entries(self) -> Vector:
+        """t."""
+        return np.asarray(self.R[:, self.pointwise].sum(axis=0), dtype=np.float64).ravel()
+
     def times(self, z: Vector) -> Vector:
         """(R'KR + D) z."""
         return np.asarray(self.R.T @ (self.K @ (self.R @ z)) + self.d * z)
 
 
-def first_system(pattern: KernelPattern) -> DefiniteSystem | IndefiniteSystem:
-    """Single precision where it can tell the signs and the others are few; it takes half the time."""
-    few = pattern.others.size <= FEW * pattern.pointwise.size
-    if few and (pattern.d[pattern.others] > 0).all() and (pattern.d[pattern.pointwise] < 0).all():
-        found = DefiniteSystem.of(pattern, np.float32)
-        if found is not None and found.is_clear:
-            return found
-    return exact_system(pattern)
-
-
-def exact_system(pattern: KernelPattern) -> DefiniteSystem | IndefiniteSystem:
-    """In double precision."""
-    few = pattern.others.size <= FEW * pattern.pointwise.size
-    if few and (pattern.d[pattern.pointwise] < 0).all():
-        found = DefiniteSystem.of(pattern, np.float64)
-        if found is not None:
-            return found
+def system_of(pattern: KernelPattern) -> DominantSystem | IndefiniteSystem:
+    """The faster one that the signs allow."""
+    if pattern.others.size <= FEW * pattern.pointwise.size and is_dominant(pattern):
+        try:
+            return DominantSystem(pattern)
+        except SlowError:
+            pass
     return IndefiniteSystem(pattern)
 
 
-class DefiniteSystem:
-    """B = -(tKt + D_T) = LL', and the system over the other columns and the multipliers -nu of the rows.
+def is_dominant(pattern: KernelPattern) -> bool:
+    """Whether every diagonal entry of B exceeds the others of its row, beyond rounding, and D_r > 0."""
+    d, t = pattern.d[pattern.pointwise], pattern.entries
+    if (d >= 0).any() or (pattern.d[pattern.others] <= 0).any():
+        return False
+    rows = np.concatenate([np.abs(pattern.K[part]) @ np.abs(t) for part in pieces(pattern.K)])
+    own = t**2 * pattern.K.diagonal()
+    return bool((-(own + d) > (np.abs(t) * rows - np.abs(own)) * (1 + 1e-9)).all())
 
-    With D_r > 0 too, the block of the others is  D_r + R_r'(K + K t B^-1 t K) R_r > 0, whatever rounding did to it: the
-    signs then depend on the border alone, of as many eigenvalues as there are rows. `is_clear` where single precision,
-    with a margin for what it rounds, leaves no doubt about B and about them.
-    """
 
-    def __init__(self, pattern: KernelPattern, factor: Matrix, t: Vector) -> None:
-        T, r = pattern.pointwise, pattern.others
-        self._T, self._r, self._factor, self._rows = T, r, factor, pattern.F.shape[0]
-        self.is_single = factor.dtype == np.float32
-        other = sp.csc_array(pattern.R)[:, r]
-        sums = np.asarray((other.T @ pattern.K).T)
-        border = pattern.F[:, r].toarray()
-        small = np.block(
-            [
-                [np.asarray(other.T @ sums) + np.diag(pattern.d[r]), border.T],
-                [border, np.zeros((self._rows, self._rows))],
-            ]
-        )
-        sides = np.hstack([t[:, None] * sums, pattern.F[:, T].toarray().T])
-        self._half = self._down(np.asfortranarray(sides, dtype=factor.dtype))
-        inner = self._half.T @ self._half
-        self._small = Symmetric(small + inner, definite=False, smallest=False)
-        found = self._small.inertia
-        self.signs = Inertia(found.positive, found.zero, found.negative + T.size)
-        self.is_clear = self._is_clear(small + inner, float(np.abs(inner[r.size :, r.size :]).max(initial=0.0)))
+class DominantSystem:
+    """See the module."""
 
-    def _is_clear(self, system: Matrix, size: float) -> bool:
-        count = self._r.size
-        inside = Symmetric(system[:count, :count])
-        if not inside.definite:
-            return False
-        solved = [inside.solve(column) for column in system[:count, count:].T]
-        across = np.array(solved).reshape(self._rows, count) @ system[:count, count:]
-        left = np.linalg.eigvalsh(system[count:, count:] - across)
-        negative = int((left < 0).sum())
-        clear = bool((np.abs(left) > CLEARLY * size).all())
-        return clear and self.signs == Inertia(count + self._rows - negative, 0, negative + self._T.size)
-
-    @classmethod
-    def of(cls, pattern: KernelPattern, precision: type[np.floating[Any]]) -> DefiniteSystem | None:
-        """The factors; None where B is not positive definite, in single precision with a margin."""
-        T = pattern.pointwise
-        t: Vector = np.asarray(pattern.R[:, T].sum(axis=0), dtype=np.float64).ravel()
-        B = pattern.K.astype(precision)
-        if (t == 1.0).all():
-            np.negative(B, out=B)
-        else:
-            B *= np.outer(-t, t)
-        single = precision is np.float32
-        own = -(t**2 * pattern.K.diagonal() + pattern.d[T])
-        B[np.diag_indices_from(B)] = own * (1.0 - (2 * T.size * 2.0**-24 if single else 0.0))
-        # Of a symmetric matrix by rows the upper triangle is the lower one by columns, which LAPACK overwrites.
-        factor, info = (spotrf if single else dpotrf)(B.T, lower=1, clean=0, overwrite_a=1)
-        return cls(pattern, factor, t) if info == 0 else None
-
-    def _down(self, right: Matrix, transposed: int = 0) -> Matrix:
-        """L^-1 right, or L'^-1 right."""
-        solve = strtrs if self.is_single else dtrtrs
-        return np.asarray(solve(self._factor, right, lower=1, trans=transposed, overwrite_b=1)[0])
+    def __init__(self, pattern: KernelPattern) -> None:
+        r, rows = pattern.others, pattern.F.shape[0]
+        self._pattern = pattern
+        self._other = sp.csc_array(pattern.R)[:, r]
+        self._gamma = sp.csr_array(pattern.R @ sp.diags_array(1.0 / pattern.d) @ pattern.R.T)
+        self._sums = np.asarray((self._other.T @ pattern.K).T)
+        self._factor, info = dpotrf(np.asarray(self._other.T @ self._sums) + np.diag(pattern.d[r]), lower=1, clean=0)
+        if info:
+            raise SlowError
+        self._border = np.array([self._inverse(row) for row in pattern.F.toarray()]).reshape(rows, pattern.d.size)
+        across = np.asarray(pattern.F @ self._border.T)
+        self._corner = (across + across.T) / 2
+        values = np.linalg.eigvalsh(self._corner)
+        size = float(np.linalg.norm(pattern.F.toarray() / np.sqrt(np.abs(pattern.d))) ** 2)
+        if rows and np.abs(values).min() <= CLEARLY * size:
+            raise SlowError
+        # The border's own eigenvalues are those of -F Q^-1 F'.
+        positive = int((values < 0).sum())
+        self.signs = Inertia(r.size + positive, 0, pattern.pointwise.size + rows - positive)
 
     def solve(self, q: Vector, g: Vector) -> tuple[Vector, Vector, float]:
         """(z, multipliers of the rows, what is left in a null space)."""
-        scale = max(float(np.abs(q).max(initial=0.0)), float(np.abs(g).max(initial=0.0)), 1e-300)
-        inside = self._down((q[self._T] / scale).astype(self._factor.dtype))
-        right = np.concatenate([-q[self._r], -g]) - scale * (self._half.T @ inside)
-        found = self._small.solve(right)
-        z = np.empty(q.size)
-        z[self._r] = found[: self._r.size]
-        lifted = self._half @ (found / scale).astype(self._factor.dtype) + inside
-        z[self._T] = scale * self._down(lifted, 1)
-        return z, -found[self._r.size :], self._small.leftover(right)
+        free = self._inverse(q)
+        multipliers = np.linalg.solve(self._corner, self._pattern.F @ free - g) if g.size else np.zeros(0)
+        return self._border.T @ multipliers - free, multipliers, 0.0
+
+    def _inverse(self, h: Vector) -> Vector:
+        """Q^-1 h."""
+        some = self._pattern
+        right = np.asarray(some.R @ (h / some.d))
+        lifted = self._solved(right, some.K @ right)
+        return np.asarray((h - some.R.T @ lifted) / some.d)
+
+    def _solved(self, rest: Vector, rest_K: Vector) -> Vector:
+        """K u for (I + Gamma K) u = rest; what ends in _K is a vector times K."""
+        u_K = np.zeros(rest.size)
+        p = p_K = u_K
+        before, first = 1.0, 0.0
+        for step in range(STEPS):
+            inside = dpotrs(self._factor, self._other.T @ rest_K, lower=1)[0].ravel()
+            z, z_K = rest - self._other @ inside, rest_K - self._sums @ inside
+            now = float(rest @ z_K)
+            first = max(first, now)
+            if now <= ACCURACY**2 * first:
+                return u_K
+            p, p_K = (z, z_K) if step == 0 else (z + now / before * p, z_K + now / before * p_K)
+            bent = np.asarray(self._gamma @ p_K)
+            bent_K = self._pattern.K @ bent
+            length = now / float(p_K @ (p + bent))
+            u_K = u_K + length * p_K
+            rest, rest_K = rest - length * (p + bent), rest_K - length * (p_K + bent_K)
+            before = now
+        raise SlowError
 
 
 class IndefiniteSystem:
     """The system over u, the others that are kept and the multipliers -nu, after the elimination of the rest."""
 
-    is_single = False
-
     def __init__(self, pattern: KernelPattern) -> None:
         T, r, rows = pattern.pointwise, pattern.others, pattern.F.shape[0]
-        t: Vector = np.asarray(pattern.R[:, T].sum(axis=0), dtype=np.float64).ravel()
+        t = pattern.entries
         self._T, self._r, self._t = T, r, t
         self._other = sp.csc_array(pattern.R)[:, r]
         delta, d = pattern.d[T] / t**2, pattern.d[r]
@@ -185,7 +176,7 @@ class IndefiniteSystem:
         matrix[N:, :N] = matrix[:N, N:].T
         matrix[kept.stop :, kept] = matrix[kept, kept.stop :].T
         less = sp.coo_array(self._couple @ sp.diags_array(1.0 / self._pivots) @ self._couple.T)
-        np.subtract.at(matrix, (less.row, less.col), less.data)
+        matrix[less.row, less.col] -= less.data
         self._factors = Symmetric(matrix, definite=False, smallest=False)
         found, gone = self._factors.inertia, int((self._pivots > 0).sum())
         self.signs = Inertia(found.positive + gone, found.zero, found.negative + self._pivots.size - gone)

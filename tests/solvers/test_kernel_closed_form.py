@@ -12,7 +12,7 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.outcome.status import Termination
 from milopt.solvers.closed_form import ClosedForm
 from milopt.solvers.kernel_closed_form import KernelClosedForm, kernel_pattern
-from milopt.solvers.kernel_systems import DefiniteSystem, IndefiniteSystem, exact_system, first_system
+from milopt.solvers.kernel_systems import DominantSystem, IndefiniteSystem, is_dominant, system_of
 
 
 def quadratic(rng, sizes, d_points, d_bags, t=1.0):
@@ -33,8 +33,7 @@ def compared(P, F, system=None):
     assert pattern is not None
     ours, dense = KernelClosedForm(pattern), ClosedForm(P, F)
     if system is not None:
-        ours._system = system(pattern)
-        ours._judge()
+        ours._use(system(pattern))
     rng = np.random.default_rng(1)
     q, g = rng.standard_normal(P.size), rng.standard_normal(F.shape[0])
     one, other = ours.solve(q, g), dense.solve(q, g)
@@ -65,35 +64,33 @@ def test_it_finds_what_the_dense_factors_find(seed, sizes, d_points, d_bags, t):
     compared(P, F)
 
 
-@pytest.mark.parametrize("single", [True, False])
-def test_cholesky_in_either_precision_and_ldl_agree(single):
-    rng = np.random.default_rng(0)
-    P, F = quadratic(rng, [12] * 8, -150.0, 0.1)
-    pattern = kernel_pattern(P, F)
-    kind = first_system(pattern) if single else exact_system(pattern)
-    assert isinstance(kind, DefiniteSystem)
-    assert kind.is_single is single
-    compared(P, F, lambda _: kind)
+@pytest.mark.parametrize("d_bag", [0.001, 0.1, 50.0])
+def test_conjugate_gradients_and_ldl_agree(d_bag):
+    P, F = quadratic(np.random.default_rng(0), [12] * 8, -40.0, d_bag)
+    assert is_dominant(kernel_pattern(P, F))
+    compared(P, F, DominantSystem)
     compared(P, F, IndefiniteSystem)
 
 
-def test_a_doubtful_border_is_left_to_double_precision():
-    # Where the bias direction is nearly flat, single precision cannot tell its sign.
+def test_dominance_is_that_of_the_definition():
     rng = np.random.default_rng(0)
-    P, F = quadratic(rng, [12] * 8, -150.0, 0.1)
-    pattern = kernel_pattern(P, F)
-    border = DefiniteSystem.of(pattern, np.float64)
-    corner = border._half[:, -1] @ border._half[:, -1]
-    inside = border._half[:, :-1]
-    other = sp.csc_array(pattern.R)[:, pattern.others]
-    S = other.T @ (pattern.K @ other.toarray()) + 0.1 * np.eye(8) + inside.T @ inside
-    side = pattern.F[:, pattern.others].toarray().ravel() + inside.T @ border._half[:, -1]
-    # The row's weight on the bags at which the Schur complement of the border is 0.
-    factor = np.sqrt(corner / (side @ np.linalg.solve(S, side)))
-    shifted = pattern.F.toarray()
-    shifted[:, pattern.others] = (factor * side - inside.T @ border._half[:, -1])[None, :] * (1 + 1e-6)
-    assert first_system(kernel_pattern(P, sp.csr_array(shifted))).is_single is False
-    assert first_system(pattern).is_single is True
+    for d_points in (-200.0, -40.0, -15.0, -3.0, -0.5, 1.0):
+        P, F = quadratic(rng, [12] * 8, d_points, 0.1, t=0.7)
+        B = -(0.49 * P.pieces[0].weight + d_points * np.eye(96))
+        outside = np.abs(B).sum(axis=1) - np.abs(B.diagonal())
+        assert is_dominant(kernel_pattern(P, F)) == bool((B.diagonal() > outside).all())
+    assert not is_dominant(kernel_pattern(*quadratic(rng, [12] * 8, -200.0, -0.1)))
+
+
+def test_a_doubtful_border_is_left_to_the_factors():
+    # Rows scaled until F Q^-1 F' is 0 leave conjugate gradients with a sign that they cannot tell.
+    P, F = quadratic(np.random.default_rng(0), [12] * 8, -40.0, 0.1)
+    points, bags = F.toarray() * (np.arange(104) < 96), F.toarray() * (np.arange(104) >= 96)
+    inverse = np.linalg.inv(P.dense)
+    a, b, c = ((x @ inverse @ y.T).item() for x, y in ((bags, bags), (points, bags), (points, points)))
+    factor = (-b + np.sqrt(b * b - a * c)) / a
+    assert isinstance(system_of(kernel_pattern(P, F)), DominantSystem)
+    assert isinstance(system_of(kernel_pattern(P, sp.csr_array(points + factor * bags))), IndefiniteSystem)
 
 
 def test_bag_pivots_of_zero_are_kept_as_unknowns():

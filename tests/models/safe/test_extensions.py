@@ -163,8 +163,8 @@ def test_several_classes_share_one_factorisation(monkeypatch):
     lists = [rng.standard_normal((3, 2)) + 3 * np.array([k == 1, k == 2]) for k in range(3) for _ in range(8)]
     labels = np.repeat(["a", "b", "c"], 8)
     factorised = []
-    first = kernel_closed_form.first_system
-    monkeypatch.setattr(kernel_closed_form, "first_system", lambda p: factorised.append(1) or first(p))
+    first = kernel_closed_form.system_of
+    monkeypatch.setattr(kernel_closed_form, "system_of", lambda p: factorised.append(1) or first(p))
     model = SAFE(aggregation="sum").fit(lists, labels)
     assert len(factorised) == 1
     assert model.score(lists, labels) == 1.0
