@@ -45,7 +45,7 @@ class SAFE(BagClassifier):
     core: str = "ksc"
     """`ksc` or `kpca`."""
     kernel: Kernel = RBF("median")
-    aggregation: str = "mean"
+    aggregation: str = "sum"
     """`sum`, `mean` or `max`."""
     loss: str = "square"
     """`square`, `huber` or `hinge`."""
@@ -59,9 +59,9 @@ class SAFE(BagClassifier):
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "gamma": (0.0, 0.3, 0.9),
         "rho": (1.0, 10.0, 100.0),
-        "kernel": (RBF(s="0.25/median"), RBF(s="median"), RBF(s="4/median")),
+        "kernel": (RBF(s="median"), RBF(s="4/median"), RBF(s="16/median")),
     }
-    """gamma below 1, where the core of spectral clustering alone stays convex; kernel widths about the median."""
+    """gamma below 1, where the core of spectral clustering alone stays convex; kernels from the median width on."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""

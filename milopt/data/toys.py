@@ -20,8 +20,8 @@ ACROSS = 1.05
 """Half the distance of the classes within a cluster: a bag of five is on the right side in 99 of 100 cases."""
 
 
-def toy_bags(kind: str, bags: int = 100, size: int = 5, seed: int = 0) -> DataSet:
-    """So many bags of so many instances, half of class -1 and half of class 1."""
+def toy_bags(kind: str, bags: int = 100, size: int = 5, seed: int = 0, across: float = ACROSS) -> DataSet:
+    """So many bags of so many instances, half of them of class 1; `across` sets spanning classes apart."""
     one_of("kind", kind, ("clusters", "spanning"))
     if bags < 2 or size < 1:
         raise ParameterError(f"A toy set needs at least 2 bags of at least 1 instance, not {bags} of {size}.")
@@ -30,7 +30,7 @@ def toy_bags(kind: str, bags: int = 100, size: int = 5, seed: int = 0) -> DataSe
     points = rng.standard_normal((bags * size, 2))
     points += toy_clusters(kind, labels, size, rng)[:, None] * np.array([APART, 0.0])
     if kind == "spanning":
-        points += np.repeat(labels, size)[:, None] * np.array([0.0, ACROSS])
+        points += np.repeat(labels, size)[:, None] * np.array([0.0, across])
     ids = tuple(f"toy{i}" for i in range(bags))
     return DataSet(f"toy, {kind}", Bags(points, np.arange(bags + 1) * size), labels, ids, source="drawn")
 
