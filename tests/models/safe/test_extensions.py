@@ -29,7 +29,7 @@ def test_the_hinge_over_equal_bags_is_the_set_kernel_svm():
     rng = np.random.default_rng(0)
     bags = Bags(rng.standard_normal((30, 2)), np.arange(11) * 3)
     y = np.where(np.arange(10) % 2 == 0, 1.0, -1.0)
-    ours = SAFE(loss="hinge", gamma=0.0, rho=3.0, kernel=K, scale="none").fit(bags, y)
+    ours = SAFE(loss="hinge", aggregation="mean", gamma=0.0, rho=3.0, kernel=K, scale="none").fit(bags, y)
     svm = SetKernelSVM(C=3.0, kernel=K, scale="none").fit(bags, y)
     assert ours.result_.objective == pytest.approx(svm.result_.objective, rel=1e-6)
     np.testing.assert_allclose(ours.decision_function(bags), svm.decision_function(bags), atol=1e-4)
