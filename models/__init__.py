@@ -5,12 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from milopt.models.ls_svm import LSSVM as LSSVM
     from milopt.models.mi_svm import MISVM as MISVM
     from milopt.models.miles import MILES as MILES
+    from milopt.models.safe import SAFE as SAFE
     from milopt.models.set_kernel_svm import SetKernelSVM as SetKernelSVM
     from milopt.models.shapelet_boost import ShapeletBoost as ShapeletBoost
+    from milopt.models.soft_ksc import SoftKSC as SoftKSC
+    from milopt.models.spectral_clustering import SpectralBagClustering as SpectralBagClustering
 
-_HOME = {"ShapeletBoost": "shapelet_boost", "MISVM": "mi_svm", "MILES": "miles", "SetKernelSVM": "set_kernel_svm"}
+_HOME = {
+    "ShapeletBoost": "shapelet_boost",
+    "SAFE": "safe",
+    "MISVM": "mi_svm",
+    "MILES": "miles",
+    "SetKernelSVM": "set_kernel_svm",
+    "LSSVM": "ls_svm",
+    "SoftKSC": "soft_ksc",
+    "SpectralBagClustering": "spectral_clustering",
+}
 
 __all__ = [*_HOME]
 

@@ -50,7 +50,7 @@ class ShapeletBoost(EnsembleClassifier):
     radius: float = 1.0
     kernel: Kernel = RBF("median")
     dictionary: str = "kmeans"
-    """`kmeans` centroids, a k-means++ `sample` of the instances, or `all` of them."""
+    """`kmeans` centroids, a k-means++ `sample` of the instances, a `uniform` one, or `all` of them."""
     atoms: int = 100
     """How many patterns the dictionary has at most, unless it has `all`."""
     bias: bool = True

@@ -14,40 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.linalg import eigh, qr, solve_triangular
-from scipy.linalg.lapack import dormqr, dpotrf, dpotrs, dsytrf, dsytrs
-from scipy.sparse.linalg import eigsh
+from scipy.linalg import qr, solve_triangular
+from scipy.linalg.lapack import dormqr
 
 from milopt.compilation.quadratic import Matrix, Quadratic, Vector
+from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import Termination
+from milopt.solvers.symmetric import Symmetric
 
 REFINEMENTS = 2
-
-
-@dataclass(frozen=True)
-class Inertia:
-    """How many eigenvalues of the reduced Hessian have each sign; the smallest one when it is negative."""
-
-    positive: int
-    zero: int
-    negative: int
-    smallest: float | None = None
-
-    def __str__(self) -> str:
-        if not self.negative:
-            return self.spectrum
-        return f"{'saddle' if self.positive else 'maximum'}: {self.spectrum}"
-
-    @property
-    def spectrum(self) -> str:
-        """The signs in words, without what they make of a stationary point."""
-        if self.negative:
-            plural = "" if self.negative == 1 else "s"
-            return f"{self.negative} negative direction{plural}, smallest eigenvalue {self.smallest:.3g}"
-        kind = "semidefinite" if self.zero else "definite"
-        return f"reduced Hessian positive {kind}: {self.positive} positive, {self.zero} zero"
 
 
 @dataclass(frozen=True)
@@ -76,7 +52,7 @@ class ClosedForm:
             self.rank = int(np.sum(pivots > 1e-12 * max(F.shape) * pivots.max(initial=0.0)))
             self.triangle = triangle[: self.rank, : self.rank]
             self.kept = self.order[: self.rank]
-        self.hessian = _Symmetric(self._reduced())
+        self.hessian = Symmetric(self._reduced())
 
     @property
     def inertia(self) -> Inertia:
@@ -138,71 +114,3 @@ class ClosedForm:
         half = self._turn(self.P.dense, transpose=True)[self.rank :]
         whole = self._turn(np.ascontiguousarray(half.T), transpose=True)[self.rank :]
         return np.asarray(0.5 * (whole + whole.T))
-
-
-class _Symmetric:
-    """A symmetric matrix factorised as cheaply as its inertia allows: Cholesky, LDL', or eigenvectors when singular."""
-
-    def __init__(self, matrix: Matrix) -> None:
-        size = matrix.shape[0]
-        self.size = size
-        self.vectors: Matrix | None = None
-        self.cholesky: Matrix
-        largest = float(np.abs(matrix).max(initial=0.0))
-        self.cholesky, info = dpotrf(matrix, lower=1, clean=0) if size else (matrix, 0)
-        self.definite = info == 0 and bool(np.all(self.cholesky.diagonal() ** 2 > 1e-11 * largest))
-        if self.definite:
-            self.inertia = Inertia(size, 0, 0)
-            return
-        self.ldl, self.pivots, _ = dsytrf(matrix, lower=1)
-        blocks = _block_eigenvalues(self.ldl, self.pivots)
-        if largest > 0.0 and np.abs(blocks).min() > 1e-11 * np.abs(blocks).max():
-            negative = int(np.sum(blocks < 0.0))
-            self.inertia = Inertia(size - negative, 0, negative, _smallest(matrix) if negative else None)
-            return
-        values, self.vectors = eigh(matrix)
-        zero = np.abs(values) <= 1e-14 * max(size, 100) * np.abs(values).max(initial=0.0)
-        self.kernel: npt.NDArray[np.bool_] = zero
-        self.inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, values))
-        negative = int(np.sum(~zero & (values < 0.0)))
-        self.inertia = Inertia(
-            size - negative - int(zero.sum()), int(zero.sum()), negative, float(values[0]) if negative else None
-        )
-
-    def solve(self, right: Vector) -> Vector:
-        """The solution, the shortest one when the matrix is singular."""
-        if self.size == 0:
-            return right
-        if self.definite:
-            return np.asarray(dpotrs(self.cholesky, right, lower=1)[0])
-        if self.vectors is None:
-            return np.asarray(dsytrs(self.ldl, self.pivots, right, lower=1)[0]).reshape(-1)
-        return np.asarray(self.vectors @ (self.inverse * (self.vectors.T @ right)))
-
-    def leftover(self, right: Vector) -> float:
-        """The largest component of `right` in the null space, which no solution can produce."""
-        if self.vectors is None:
-            return 0.0
-        return float(np.abs((self.vectors.T @ right)[self.kernel]).max(initial=0.0))
-
-
-def _block_eigenvalues(ldl: Matrix, pivots: npt.NDArray[np.intp]) -> Vector:
-    """Eigenvalues of the block-diagonal D of LDL'; by Sylvester their signs are the matrix's."""
-    values: list[float] = []
-    k = 0
-    while k < pivots.size:
-        if pivots[k] < 0:
-            block = np.array([[ldl[k, k], ldl[k + 1, k]], [ldl[k + 1, k], ldl[k + 1, k + 1]]])
-            values.extend(np.linalg.eigvalsh(block))
-            k += 2
-        else:
-            values.append(ldl[k, k])
-            k += 1
-    return np.array(values)
-
-
-def _smallest(matrix: Matrix) -> float:
-    """The smallest eigenvalue; by Lanczos where reducing the whole matrix would cost more than solving did."""
-    if matrix.shape[0] <= 1000:
-        return float(eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))[0])
-    return float(eigsh(matrix, k=1, which="SA", return_eigenvectors=False, tol=1e-8)[0])

@@ -1,6 +1,7 @@
 """`native`: milopt's own algorithms, for the patterns of flat programs that they solve best.
 
-* equality-constrained quadratics, convex or not: no finite bounds, every row in the zero cone (`closed_form`);
+* equality-constrained quadratics, convex or not: no finite bounds, every row in the zero cone (`closed_form`,
+  or `kernel_closed_form` where the quadratic is that of a kernel over points and bags);
 * box-constrained convex QPs: no rows at all (`box_qp`), warm-started from the last point;
 * linear programs with few rows or few columns (`dense_simplex`), warm-started from the last basis.
 
@@ -15,11 +16,12 @@ import numpy as np
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, StandardForm
-from milopt.declaration.leaves import FunctionNorm, Norm1
+from milopt.declaration.leaves import Atom, FunctionNorm, FunctionNormSquared, Norm1, QuadForm
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.solvers.box_qp import solve_box_qp
 from milopt.solvers.box_qp_split import Split, prove_convex, split
 from milopt.solvers.closed_form import ClosedForm
+from milopt.solvers.kernel_closed_form import KernelClosedForm, kernel_pattern
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.options import Options
@@ -27,6 +29,7 @@ from milopt.solving.solver import Feature, Solver
 
 if TYPE_CHECKING:
     from milopt.declaration.bags import Bags
+    from milopt.declaration.program import Program
     from milopt.declaration.semi_infinite import Oracle
     from milopt.solvers.linear_form import LinearForm
     from milopt.solving.pricing import Pricing
@@ -55,6 +58,16 @@ class Native(Solver):
             return None
         patterns = f"equality-constrained quadratics, box-constrained QPs and dense LPs of up to {FEW} rows or columns"
         return f"it has {found}; native solves {patterns}"
+
+    def takes_unseen(self, program: Program) -> bool:
+        """Equality-constrained quadratics: squares, and no inequality, bound or integer."""
+        atoms = [leaf for leaf, _ in program.objective.terms if isinstance(leaf, Atom)]
+        free = all(
+            not one.integer and not np.isfinite(one.lower).any() and not np.isfinite(one.upper).any()
+            for one in program.variables.values()
+        )
+        equal = all(constraint.equality for constraint in program.constraints.values())
+        return bool(atoms) and free and equal and all(isinstance(a, (QuadForm, FunctionNormSquared)) for a in atoms)
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """An engine; factorisations and the last point stay in it."""
@@ -121,7 +134,7 @@ class NativeEngine(Engine):
         self._forget()
 
     def _forget(self) -> None:
-        self._closed: ClosedForm | None = None
+        self._closed: ClosedForm | KernelClosedForm | None = None
         self._parts: Split | None = None
         self._last: Vector | None = None
         self._linear: LinearForm | None = None
@@ -156,9 +169,17 @@ class NativeEngine(Engine):
         if np.any(form.lower == np.inf) or np.any(form.upper == -np.inf):
             return self._solve_box(time_limit)
         if self._closed is None:
-            self._closed = ClosedForm(form.P, form.F)
+            pattern = kernel_pattern(form.P, form.F)
+            self._closed = ClosedForm(form.P, form.F) if pattern is None else KernelClosedForm(pattern)
         found_point = self._closed.solve(form.q, form.g)
-        return Answer(found_point.termination, found_point.reason, found_point.x, found_point.z, iterations=1)
+        return Answer(
+            found_point.termination,
+            found_point.reason,
+            found_point.x,
+            found_point.z,
+            iterations=1,
+            inertia=self._closed.inertia,
+        )
 
     def _solve_linear(self, linear: LinearForm, time_limit: float | None) -> Answer:
         if self.form.n == 0:

@@ -11,6 +11,7 @@ import numpy as np
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+from milopt.outcome.inertia import Inertia
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Compiled(ABC):
     @abstractmethod
     def recover(self, x: Vector, z: Vector | None) -> Point:
         """The evaluation form's point behind the standard form's answer."""
+
+    def inertia(self, found: Inertia) -> Inertia | None:
+        """Of the evaluation form's reduced Hessian, from that of the standard form's; None where it does not tell."""
+        return found
 
 
 def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowBlock]:

@@ -9,6 +9,10 @@ where strictly convex columns are eliminated (x = W^-1 (A'z - q + r)), a free li
 A_j'z = q_j, one with a single bound an inequality (or a bound on z when it occurs in one row only), and one with both
 bounds has r+, r- of its own. The dual's multipliers are the primal's columns, and
 f = sum_p ((E_f'z - p_f)/c_f)_p K(x_p, .).
+
+Without rows and bounds, stationary points of the one are stationary points of the other whatever the signs of W. With
+Q the dual's Hessian and A its k equalities, Schur complements of one system give  negative(primal's reduced Hessian) =
+negative(W) + positive(Q on the equalities) + k - (number of multipliers).
 """
 
 from __future__ import annotations
@@ -25,13 +29,18 @@ from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.separation import Separated, has_cone, separated
+from milopt.compilation.smallest_curvature import smallest_curvature
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
 from milopt.declaration.sparse import picked, scaled_rows, widened
 from milopt.errors import ConvexityError, UnsupportedError
+from milopt.outcome.inertia import Inertia
+
+MOST_POINTS = 2000
+"""Points up to which a saddle's smallest eigenvalue is found: beyond, it would cost as much as the solution did."""
 
 
-def dual_refusal(form: EvaluationForm) -> str | None:
-    """Why the dual cannot be formed, or None."""
+def dual_refusal(form: EvaluationForm, stationary: bool = False) -> str | None:
+    """Why the dual cannot be formed, or None; `stationary`: its stationary points are wanted, minima or not."""
     for space, ridge in zip(form.spaces, form.objective.ridge, strict=True):
         if ridge <= 0:
             return f"The dual needs ||{space.function.name}||^2 in the objective with a positive weight."
@@ -39,7 +48,9 @@ def dual_refusal(form: EvaluationForm) -> str | None:
         return "The dual of a program with second-order cones is not formed; use coordinates."
     if form.integer.any():
         return "A program with integer variables has no dual of this kind."
-    if any(not _is_definite(square.weight) for square in form.objective.squares):
+    free = not form.rows.count and not np.isfinite(form.lower).any() and not np.isfinite(form.upper).any()
+    enough = _is_regular if stationary and free else _is_definite
+    if not all(enough(square.weight) for square in form.objective.squares):
         return "The dual needs strictly convex squares; one has a zero, negative or singular weight."
     return None
 
@@ -48,7 +59,7 @@ class Dual(Compiled):
     """The dual over the active rows; columns are their multipliers, then r+ and r- where they are needed."""
 
     def __init__(self, source: EvaluationForm, spaces: Sequence[KernelSpace], active: Index) -> None:
-        reason = dual_refusal(source)
+        reason = dual_refusal(source, stationary=True)
         if reason is not None:
             raise UnsupportedError(reason)
         self.source = source
@@ -208,6 +219,20 @@ class Dual(Compiled):
         full[self.active] = multipliers[: self.active.size]
         return Point(primal[: self.source.n], coefficients, full)
 
+    def inertia(self, found: Inertia) -> Inertia | None:
+        """See the module; only where there are no rows, whose dependence on each other would count too."""
+        s, form = self.primal, self.source
+        if form.rows.count:
+            return None
+        count = self._rows
+        equalities = count - found.positive - found.zero - found.negative
+        negative = sum(_negatives(group.inverse) for group in s.groups) + found.positive + equalities - count
+        zero = found.zero + int(self._equality.sum()) - equalities
+        size = sum(space.count for space in self.spaces) + form.n
+        small = negative and sum(space.count for space in self.spaces) <= MOST_POINTS
+        smallest = smallest_curvature(form, self.spaces) if small else None
+        return Inertia(size - zero - negative, zero, negative, smallest)
+
     def _recover_linear(self, primal: Vector, x: Vector, z: Vector, s: Separated) -> None:
         index = self._row_columns
         has_lower = np.isfinite(s.lower[index])
@@ -227,6 +252,14 @@ def _check_kernel(space: KernelSpace, gram: npt.NDArray[np.float64]) -> None:
         smallest = float(np.linalg.eigvalsh(gram)[0])
         if smallest < -1e-9 * float(np.abs(gram).max(initial=0.0)):
             raise ConvexityError(space.indefinite(gram))
+
+
+def _is_regular(weight: npt.NDArray[np.float64]) -> bool:
+    return bool(weight.all()) if weight.ndim == 1 else _is_definite(weight)
+
+
+def _negatives(inverse: npt.NDArray[np.float64]) -> int:
+    return int((inverse < 0).sum()) if inverse.ndim == 1 else 0
 
 
 def _is_definite(weight: npt.NDArray[np.float64]) -> bool:

@@ -15,7 +15,7 @@ from milopt.compilation.rows import Rows, unit_rows
 from milopt.compilation.selection import Witness
 from milopt.compilation.standard_form import ColumnBlock
 from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Expression
+from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import Atom, BagMax, Evaluation, Function, InnerAtom, Parameter, Points, Variable
 from milopt.declaration.program import Program, leaves
 from milopt.declaration.sparse import added, csr, placed
@@ -76,6 +76,11 @@ class Linear:
         """Give places to the points of a stand-in for a maximum."""
         if isinstance(witness, Expression):
             self.register(witness)
+
+    def columns_of(self, variable: Leaf) -> npt.NDArray[np.intp]:
+        """Where a variable's columns are."""
+        start = self._start[id(variable)]
+        return np.arange(start, start + variable.size)
 
     @property
     def free_functions(self) -> list[Function]:
@@ -140,24 +145,26 @@ class Linear:
 
     def dictionary_square(self, function: Function, weight: float) -> Square:
         """weight/2 a'K_ZZ a."""
-        kernel = self._dictionary_kernel(function, function.dictionary)
-        return Square(self._coefficient_rows(function), weight * kernel, f"norm_squared({function.name})")
+        rows, term = self._coefficient_rows(function), f"norm_squared({function.name})"
+        if function.basis is not None:
+            return Square(rows, np.full(rows.count, weight), term)
+        return Square(rows, weight * self._dictionary_kernel(function, function.dictionary), term)
 
     def dictionary_rows(self, function: Function) -> Rows:
         """B a with B'B = K_ZZ, so that ||B a|| = ||f||."""
+        if function.basis is not None:
+            return self._coefficient_rows(function)
         kernel = self._dictionary_kernel(function, function.dictionary)
         root = symmetric_root(kernel, f"The kernel of {function.name!r} on its dictionary")
         return self._coefficient_rows(function).left(sp.csr_array(root))
 
     def _coefficient_rows(self, function: Function) -> Rows:
-        variable = function.coefficients
-        start = self._start[id(variable)]
-        return unit_rows(np.arange(start, start + variable.size), self.width, self.point_counts)
+        return unit_rows(self.columns_of(function.coefficients), self.width, self.point_counts)
 
     def _dictionary_kernel(self, function: Function, points: Points | None) -> npt.NDArray[np.float64]:
         key = (function, id(points))
         if key not in self._kernel_rows:
-            self._kernel_rows[key] = np.asarray(function.kernel(points, function.dictionary))
+            self._kernel_rows[key] = features(function, points)
         return self._kernel_rows[key]
 
     def _point_start(self, function: Function, points: Points) -> int:
@@ -167,6 +174,12 @@ class Linear:
                 return start
             start += known.shape[0]
         raise KeyError(function.name)
+
+
+def features(function: Function, points: Points | None) -> npt.NDArray[np.float64]:
+    """What the coefficients of a function with a dictionary are multiplied with at points: K(points, Z), or that R."""
+    values = np.asarray(function.kernel(points, function.dictionary))
+    return values if function.basis is None else values @ function.basis
 
 
 def _total(parts: list[sp.csr_array], rows: int, width: int) -> sp.csr_array:

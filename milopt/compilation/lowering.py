@@ -10,6 +10,7 @@ from milopt.compilation.linear import Linear
 from milopt.compilation.maxima import Maxima
 from milopt.compilation.selection import Witnesses
 from milopt.compilation.standard_form import Cone
+from milopt.compilation.streamed import is_large, stream
 from milopt.declaration.expression import Constraint
 from milopt.declaration.leaves import BagMax, FunctionNormSquared, QuadForm
 from milopt.declaration.program import Program
@@ -57,6 +58,7 @@ class Lowering:
         rows, atoms = self.linear.split(self.program.minimized())
         ridge = np.zeros(len(self.linear.free_functions))
         squares: list[Square] = []
+        large: list[tuple[QuadForm, float]] = []
         for atom, coefficient in atoms:
             if isinstance(atom, BagMax):
                 rows = self.maxima.in_objective(rows, atom, coefficient)
@@ -66,7 +68,9 @@ class Lowering:
             place = self.linear.place_of(atom.function) if isinstance(atom, FunctionNormSquared) else None
             if weight == 0:
                 continue
-            if isinstance(atom, QuadForm):
+            if isinstance(atom, QuadForm) and is_large(atom):
+                large.append((atom, 2 * weight))
+            elif isinstance(atom, QuadForm):
                 squares.append(Square(self.linear.inner(atom), 2 * weight * atom.weight, atom.describe()))
             elif isinstance(atom, FunctionNormSquared) and place is None:
                 squares.append(self.linear.dictionary_square(atom.function, 2 * weight))
@@ -76,6 +80,9 @@ class Lowering:
                 raise ConvexityError(wrong_side(atom, "the objective"))
             else:
                 rows = self.cones.through_column(rows, atom, matrix)
+        for streamed in stream(self.linear, large):
+            squares.append(streamed.square)
+            rows = rows.plus(streamed.linear)
         p = tuple(np.asarray(e.toarray()).ravel() for e in rows.E)
         return Objective(np.asarray(rows.A.toarray()).ravel(), p, tuple(ridge), tuple(squares), float(rows.g[0]))
 

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.declaration.sparse import same_entries
+
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
@@ -57,6 +59,13 @@ class Quadratic:
         for piece in self.pieces:
             total += piece.times(x)
         return total
+
+    def equals(self, other: Quadratic) -> bool:
+        """The same pieces, number by number."""
+        return len(self.pieces) == len(other.pieces) and all(
+            same_entries(mine.rows, its.rows) and np.array_equal(mine.weight, its.weight)
+            for mine, its in zip(self.pieces, other.pieces, strict=True)
+        )
 
     def value(self, x: Vector) -> float:
         """1/2 x'Px."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.declaration.sparse import same_entries
 
 
 class Cone(Enum):
@@ -106,6 +107,17 @@ class StandardForm:
     def value(self, x: Vector) -> float:
         """1/2 x'Px + q'x + c."""
         return self.P.value(x) + float(self.q @ x) + self.constant
+
+    def differs_in_q_only(self, other: StandardForm) -> bool:
+        """Whether all but q and the constant are the same numbers, so that what was factorised serves both."""
+        return (
+            same_entries(self.F, other.F)
+            and self.P.equals(other.P)
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name)) for name in ("g", "lower", "upper", "integer")
+            )
+            and [(block.cone, block.stop) for block in self.rows] == [(block.cone, block.stop) for block in other.rows]
+        )
 
     def rows_in(self, cone: Cone) -> npt.NDArray[np.intp]:
         """Indices of the rows in one kind of cone."""

@@ -6,3 +6,4 @@ from milopt.data.data_set import DataSet as DataSet
 from milopt.data.frames import from_frame as from_frame
 from milopt.data.loading import load_data as load_data
 from milopt.data.series import from_series as from_series
+from milopt.data.toys import toy_bags as toy_bags

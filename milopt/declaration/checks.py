@@ -18,6 +18,13 @@ def positive(name: str, value: float) -> float:
     return value
 
 
+def non_negative(name: str, value: float) -> float:
+    """A finite number of at least 0."""
+    if not _is_number(value) or not value >= 0:
+        raise ParameterError(f"{name} must be a number of at least 0, not {value!r}.")
+    return value
+
+
 def fraction(name: str, value: float) -> float:
     """A number strictly between 0 and 1."""
     if not _is_number(value) or not 0 < value < 1:

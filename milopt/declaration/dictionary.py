@@ -9,7 +9,7 @@ from milopt.declaration.checks import one_of
 from milopt.declaration.kernels import Kernel, Precomputed
 from milopt.errors import ParameterError
 
-CHOICES = ("kmeans", "sample", "all")
+CHOICES = ("kmeans", "sample", "uniform", "all")
 MOST = 20_000
 """Instances, drawn at random, that k-means looks at: more change its centroids little and its time much."""
 SEEDS, ITERATIONS = 10, 10
@@ -18,9 +18,9 @@ distances to the centroids by a hundredth and takes two to three times as long."
 
 
 def dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel, seed: int) -> Points:
-    """`kmeans` centroids, or a k-means++ `sample` of the instances, at most `atoms`; or `all` instances once each.
+    """At most `atoms` points: `kmeans` centroids, a k-means++ `sample`, a `uniform` one; or `all` instances once each.
 
-    The sample is spread by the distances of the kernel, K(x, x) - 2 K(x, z) + K(z, z).
+    The k-means++ sample is spread by the distances of the kernel, K(x, x) - 2 K(x, z) + K(z, z).
     Where there are no more different instances than atoms, these are the dictionary.
     """
     one_of("dictionary", choice, CHOICES)
@@ -28,10 +28,12 @@ def dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel, seed:
         raise ParameterError(f"atoms must be a whole number of at least 1, not {atoms!r}.")
     if choice == "kmeans" and isinstance(kernel, Precomputed):
         raise ParameterError(
-            'A precomputed kernel has rows and no points between them: give dictionary="sample" or "all".'
+            'A precomputed kernel has rows and no points between them: give "sample", "uniform" or "all".'
         )
     if choice == "all" or instances.shape[0] <= atoms:
         return distinct(instances)
+    if choice == "uniform":
+        return distinct(_some(instances, atoms, seed))
     some = _some(instances, max(MOST, 10 * atoms), seed)
     if choice == "sample":
         return some[_spread(some, atoms, kernel, seed)]

@@ -79,3 +79,12 @@ def is_symmetric(gram: Floats) -> bool:
     """Whether K = K' up to rounding."""
     scale = max((float(np.abs(gram[rows]).max(initial=0)) for rows in pieces(gram)), default=0.0)
     return all(np.abs(gram[rows] - gram[:, rows].T).max(initial=0) <= 1e-8 * scale for rows in pieces(gram))
+
+
+def orthonormal_basis(gram: Floats) -> Floats:
+    """R with R'KR = I, over the eigenvalues of K above 1e-10 of the largest: K(., Z) R is an orthonormal basis."""
+    from scipy.linalg import eigh
+
+    values, vectors = eigh(gram)
+    kept = values > 1e-10 * max(float(values[-1]), 0.0)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))

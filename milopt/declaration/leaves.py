@@ -88,14 +88,24 @@ class Parameter(Leaf):
 class Function:
     """f in a kernel's space; or, with a dictionary Z, f = sum_z a_z K(z, .) with coefficients `a` as a variable.
 
+    With a `basis` R the variable is c instead, and a = R c: with R'K_ZZ R = I, ||f|| = ||c||.
+
     `f(points)` evaluates it at bags, at an array of points, or at a matrix that shares rows with either; nothing is
     computed until a solver needs the kernel.
     """
 
-    def __init__(self, name: str, kernel: Kernel, dictionary: Points | None, coefficients: Variable | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        kernel: Kernel,
+        dictionary: Points | None,
+        coefficients: Variable | None,
+        basis: npt.NDArray[np.float64] | None = None,
+    ) -> None:
         self.name = name
         self.kernel = kernel
         self.dictionary = dictionary
+        self.basis = basis
         self._coefficients = coefficients
 
     def __call__(self, points: Bags | npt.ArrayLike | sp.csr_array) -> Evaluation:
@@ -115,6 +125,10 @@ class Function:
                 f"{self.name} has no dictionary; declare function({self.name!r}, kernel, dictionary=Z)."
             )
         return self._coefficients
+
+    def expanded(self, coefficients: Vector) -> Vector:
+        """a over the dictionary, from what the variable holds."""
+        return coefficients if self.basis is None else np.asarray(self.basis @ coefficients)
 
     def norm_squared(self) -> FunctionNormSquared:
         """||f||^2 in the kernel's space."""

@@ -20,6 +20,7 @@ from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import points as as_points
 from milopt.declaration.constants import real
 from milopt.declaration.expression import Constraint, Expression, Leaf, Shape, as_expression
+from milopt.declaration.gram import orthonormal_basis
 from milopt.declaration.kernels import Kernel, as_kernel
 from milopt.declaration.leaves import (
     BagMax,
@@ -75,9 +76,18 @@ class Program(Views):
         return self.variables[name]
 
     def function(
-        self, name: str, kernel: Kernel | Callable[..., object], dictionary: npt.ArrayLike | Points | None = None
+        self,
+        name: str,
+        kernel: Kernel | Callable[..., object],
+        dictionary: npt.ArrayLike | Points | None = None,
+        *,
+        orthonormal: bool = False,
     ) -> Function:
-        """A function of the kernel's space; with a dictionary Z, f = sum_z a_z K(z, .) and `f.coefficients` is a."""
+        """A function of the kernel's space; with a dictionary Z, f = sum_z a_z K(z, .) and `f.coefficients` is a.
+
+        `orthonormal`: the coefficients are those of an orthonormal basis of the span of the K(z, .) instead, which is
+        better conditioned; K_ZZ is computed at once.
+        """
         self._claim(name)
         checked = as_kernel(kernel)
         if dictionary is None:
@@ -86,8 +96,9 @@ class Program(Views):
         atoms = as_points(dictionary, f"The dictionary of {name!r}")
         if atoms.shape[0] == 0:
             raise DeclarationError(f"The dictionary of {name!r} must have at least one row.")
-        coefficients = self.variable(f"{name}.coefficients", atoms.shape[0])
-        self.functions[name] = Function(name, checked, atoms, coefficients)
+        basis = orthonormal_basis(checked(atoms, atoms)) if orthonormal else None
+        coefficients = self.variable(f"{name}.coefficients", atoms.shape[0] if basis is None else basis.shape[1])
+        self.functions[name] = Function(name, checked, atoms, coefficients, basis)
         return self.functions[name]
 
     def parameter(self, name: str, shape: int | Shape = (), *, sign: int = 0) -> Parameter:

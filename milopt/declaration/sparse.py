@@ -120,3 +120,9 @@ def taken(matrix: sp.csr_array, rows: npt.NDArray[np.intp]) -> sp.csr_array:
     if rows.size and rows[-1] - rows[0] + 1 == rows.size and (rows.size == 1 or bool((np.diff(rows) == 1).all())):
         return matrix[int(rows[0]) : int(rows[-1]) + 1]
     return matrix[rows]
+
+
+def same_entries(a: sp.csr_array, b: sp.csr_array) -> bool:
+    """The same numbers in the same places."""
+    same = a.shape == b.shape and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
+    return bool(same) and np.array_equal(a.data, b.data)

@@ -4,7 +4,16 @@ matplotlib is imported when something is drawn, not before.
 """
 
 from milopt.display.convergence import ConvergenceDisplay
+from milopt.display.instances import BagScoresDisplay, InstanceClustersDisplay
 from milopt.display.maximisers import MaximisersDisplay
 from milopt.display.patterns import PatternsDisplay
+from milopt.display.sensitivity import SensitivityDisplay
 
-__all__ = ["ConvergenceDisplay", "MaximisersDisplay", "PatternsDisplay"]
+__all__ = [
+    "BagScoresDisplay",
+    "ConvergenceDisplay",
+    "InstanceClustersDisplay",
+    "MaximisersDisplay",
+    "PatternsDisplay",
+    "SensitivityDisplay",
+]

@@ -38,7 +38,7 @@ from milopt.estimator.training_set import TrainingSet, training_set
 from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus
 from milopt.schemes.scheme import Scheme
-from milopt.schemes.solve import solve
+from milopt.schemes.solve import solve_each
 from milopt.solving.options import Options
 
 
@@ -77,6 +77,9 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program | SemiInfinite:
         """The model's program over training bags; y is -1/+1, a bag of weight 2 counts as two."""
 
+    def review(self, result: Result) -> None:  # most models have nothing to say
+        """Look at an answer before it is kept: warn, or raise a MiloptError to refuse it."""
+
     def program(
         self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
     ) -> Program | SemiInfinite:
@@ -92,13 +95,14 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Declare the program over these bags and solve it; for more than two classes one program a class."""
         probe, training = self._training(bags, y, sample_weight)
+        began = perf_counter()
+        programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
+        declaring = perf_counter() - began
         results: list[Result] = []
-        declaring = 0.0
-        for signs in training.signs():
-            began = perf_counter()
-            program = probe.declare(training.bags, signs, training.weight)
-            declaring += perf_counter() - began
-            results.append(_solved(program, self.solver, self.scheme, self.options))
+        for result in solve_each(programs, self.solver, self.scheme, self.options):
+            _look(result)
+            probe.review(result)
+            results.append(result)
         # Only now: a fit that fails leaves the last one as it was.
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})
@@ -226,17 +230,14 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         return cast("npt.NDArray[Any]", self.classes_[chosen])
 
 
-def _solved(
-    program: Program | SemiInfinite, solver: str | tuple[str, ...], scheme: str | Scheme | None, options: Options | None
-) -> Result:
-    result = solve(program, solver, scheme, options)
+def _look(result: Result) -> None:
+    program = result.program
     if not result.values and not result.functions and result.ensemble is None:
         raise UncertifiedError(f"{program.name} ended without a point: {result.termination}. {result.message}".strip())
     if result.point is not PointStatus.CERTIFIED:
         proof = f" ({result.certificate})" if result.certificate else ""
         message = f"{program.name} by {result.solver} ended as {result.termination}, point {result.point}{proof}."
         warnings.warn(f"{message} {result.message}".strip(), MiloptWarning, stacklevel=3)
-    return result
 
 
 def _seed(random_state: object) -> int:

@@ -26,6 +26,7 @@ from milopt.errors import ModelFileError
 from milopt.estimator.scaling import Scaling
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble, Members
+from milopt.outcome.inertia import Inertia
 from milopt.outcome.result import Attempt, Seconds, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
@@ -40,7 +41,7 @@ _RECORDS: Mapping[str, type] = {
     for known in (
         *(RBF, Linear, Polynomial, Precomputed, DTW, GlobalAlignment, Options),
         *(Direct, ConvexConcave, Representatives, Exact, ColumnGeneration),
-        *(Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members),
+        *(Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members, Inertia),
     )
 }
 _ENUMS: Mapping[str, type[Enum]] = {"Termination": Termination, "PointStatus": PointStatus}

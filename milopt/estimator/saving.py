@@ -28,6 +28,7 @@ from milopt.estimator.names import registered_name
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble
+from milopt.outcome.inertia import Inertia
 from milopt.outcome.result import FittedFunction, Result, Seconds, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
@@ -52,6 +53,7 @@ _PLAIN: Mapping[str, type | tuple[type, ...]] = {
     "history": tuple,
     "attempts": tuple,
     "ensemble": (Ensemble, NoneType),
+    "inertia": (Inertia, NoneType),
 }
 """What a result is made of besides its program and functions."""
 
@@ -174,7 +176,8 @@ def _restored(cls: type[BagClassifier], content: Mapping[str, Any], arrays: Mapp
 
 
 def _result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Mapping[str, Any]) -> Result:
-    plain = {name: decoded(code[name], arrays) for name in _PLAIN}
+    # Older files tell of no inertia.
+    plain = {name: decoded(code.get(name) if name == "inertia" else code[name], arrays) for name in _PLAIN}
     for name, kind in _PLAIN.items():
         if not isinstance(plain[name], kind):
             raise ValueError(f"its {name} is of another type")

@@ -29,18 +29,18 @@ def kind(program: Program) -> str:
 
 def step_kind(program: Program) -> str:
     """The kind once witnesses are chosen."""
-    return kind_name(_by_blocks(program))
+    return kind_name(block_features(program))
 
 
 def features(program: Program) -> frozenset[Feature]:
     """What a solver must take; a quadratic objective that is found to bend down adds `NONCONVEX`."""
-    found = _by_blocks(program)
-    if Feature.QUADRATIC in found and not verdict(program).convex:
-        found.add(Feature.NONCONVEX)
-    return frozenset(found)
+    found = block_features(program)
+    bends = Feature.QUADRATIC in found and not verdict(program).convex
+    return found | {Feature.NONCONVEX} if bends else found
 
 
-def _by_blocks(program: Program) -> set[Feature]:
+def block_features(program: Program) -> frozenset[Feature]:
+    """What its blocks say a solver must take, whether the objective is convex left open."""
     found = {Feature.LINEAR}
     if _has(program.objective, _SQUARES):
         found.add(Feature.QUADRATIC)
@@ -49,7 +49,7 @@ def _by_blocks(program: Program) -> set[Feature]:
         found.add(Feature.SECOND_ORDER)
     if any(variable.integer and variable.size for variable in program.variables.values()):
         found.add(Feature.INTEGER)
-    return found
+    return frozenset(found)
 
 
 def _has(expression: Expression, atoms: tuple[type[Leaf], ...]) -> bool:

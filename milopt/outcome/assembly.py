@@ -59,6 +59,7 @@ def assemble(
         rebuilds=outcome.rebuilds,
         log=outcome.log,
         witnesses=witnesses or {},
+        inertia=outcome.inertia,
     )
 
 
@@ -90,7 +91,8 @@ def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outco
     values = _values(lowering, outcome)
     for name, function in lowering.program.functions.items():
         if function.dictionary is not None:
-            fitted[name] = FittedFunction(function.kernel, function.dictionary, values[f"{name}.coefficients"])
+            a = function.expanded(values[f"{name}.coefficients"])
+            fitted[name] = FittedFunction(function.kernel, function.dictionary, a)
     return fitted
 
 

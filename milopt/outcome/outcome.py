@@ -9,6 +9,7 @@ import numpy as np
 from milopt.compilation.compiled import Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.outcome.certificate import Certificate, Evaluated
+from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.engine import Answer
 
@@ -32,6 +33,7 @@ class Outcome:
     solve_seconds: float = 0.0
     rebuilds: int = 0
     log: str = ""
+    inertia: Inertia | None = None
 
     @property
     def objective(self) -> float:

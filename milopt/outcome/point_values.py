@@ -64,5 +64,5 @@ class PointValues:
         if place is None:
             square = self._lowering.linear.dictionary_square(leaf.function, 1.0)
             a = square.rows.value(self._point.x[: square.rows.A.shape[1]], self._evaluations)
-            return max(0.0, float(a @ square.weight @ a))
+            return max(0.0, float(a @ weighted(square.weight, a)))
         return max(0.0, float(self._point.coefficients[place] @ self._evaluations[place]))

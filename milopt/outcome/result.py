@@ -29,6 +29,7 @@ from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, UncertifiedError
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble
+from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import PointStatus, Termination
 
 
@@ -128,6 +129,8 @@ class Result:
     """For a DC program: the chosen instance of each bag, by the atom's description."""
     ensemble: Ensemble | None = None
     """For a semi-infinite program: its columns and their weights; values and multipliers are then the master's."""
+    inertia: Inertia | None = None
+    """Of the reduced Hessian, where a closed form was factorised: a minimum, or how many ways lead down."""
 
     @property
     def exit_code(self) -> int:

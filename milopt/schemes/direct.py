@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from milopt.compilation.analysis import witnessed
@@ -24,24 +25,43 @@ class Direct(Scheme):
 
     def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Solve once."""
-        needy = witnessed(program)
-        if needy:
-            raise ConvexityError(
-                f"{program.name!r} is a DC program: {needy[0].describe()} needs a witness a bag; "
-                'solve it with scheme="ccp", "representatives" or "exact".'
-            )
+        _refuse_witnesses(program)
         clock = clock or Clock(options.time_limit)
         with Session(program, solver, options) as session:
-            outcome = session.solve(clock)
-            sign = -1.0 if program.maximizes else 1.0
-            bound = None if outcome.bound is None else sign * outcome.bound
-            step = Step(sign * outcome.objective, bound, outcome.certificate, clock.elapsed())
-            return assemble(
-                session.lowering,
-                session.spaces,
-                outcome,
-                solver=solver.name,
-                scheme=self.name,
-                seconds=clock.elapsed(),
-                history=(step,),
-            )
+            return self._solved(session, clock)
+
+    def run_each(self, programs: Sequence[Program], solver: Solver, options: Options) -> Iterator[Result]:
+        """Solve programs one after another in one session, each within the time limit."""
+        for program in programs:
+            _refuse_witnesses(program)
+        clock = Clock(options.time_limit)
+        with Session(programs[0], solver, options) as session:
+            yield self._solved(session, clock)
+            for program in programs[1:]:
+                clock = Clock(options.time_limit)
+                session.adopt(program)
+                yield self._solved(session, clock)
+
+    def _solved(self, session: Session, clock: Clock) -> Result:
+        outcome = session.solve(clock)
+        sign = -1.0 if session.program.maximizes else 1.0
+        bound = None if outcome.bound is None else sign * outcome.bound
+        step = Step(sign * outcome.objective, bound, outcome.certificate, clock.elapsed())
+        return assemble(
+            session.lowering,
+            session.spaces,
+            outcome,
+            solver=session.solver.name,
+            scheme=self.name,
+            seconds=clock.elapsed(),
+            history=(step,),
+        )
+
+
+def _refuse_witnesses(program: Program) -> None:
+    needy = witnessed(program)
+    if needy:
+        raise ConvexityError(
+            f"{program.name!r} is a DC program: {needy[0].describe()} needs a witness a bag; "
+            'solve it with scheme="ccp", "representatives" or "exact".'
+        )

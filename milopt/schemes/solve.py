@@ -8,7 +8,7 @@ without its certificate; every attempt is in `result.attempts`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -19,6 +19,7 @@ from milopt.errors import ConvexityError, MiloptError, MissingSolverError, Param
 from milopt.outcome.result import Attempt, Result
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
+from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
 from milopt.solving import registry
 from milopt.solving.explain import Case
@@ -73,17 +74,7 @@ def solve(
                 Attempt(name, Termination.ERROR, PointStatus.NONE, None, "", perf_counter() - began, str(error))
             )
             continue
-        attempts.append(
-            Attempt(
-                found.solver,
-                found.termination,
-                found.point,
-                found.certificate,
-                found.raw_status,
-                perf_counter() - began,
-                found.message,
-            )
-        )
+        attempts.append(_attempt(found, perf_counter() - began))
         result = _better(result, found)
         settled = (Termination.INFEASIBLE, Termination.UNBOUNDED)
         if found.point is PointStatus.CERTIFIED or found.termination in settled:
@@ -94,10 +85,39 @@ def solve(
     return replace(result, attempts=tuple(attempts))
 
 
+def solve_each(
+    programs: Sequence[Program | SemiInfinite],
+    solver: str | Solver | Sequence[str | Solver] = "auto",
+    scheme: str | Scheme | ColumnGeneration | None = None,
+    options: Options | None = None,
+) -> Iterator[Result]:
+    """Solve several programs alike, such as those of several classes, each result as soon as it is there.
+
+    Where one direct solve by one solver does it they share a session: kernel values, and the factors of a closed form.
+    """
+    plain = [program for program in programs if isinstance(program, Program)]
+    if len(plain) > 1 and len(plain) == len(programs) and isinstance(solver, (str, Solver)):
+        plans = [named_scheme(scheme, program) for program in plain]
+        chosen = [named_solver(solver, program) for program in plain]
+        if all(type(plan) is Direct for plan in plans) and len({one.name for one in chosen}) == 1:
+            began = perf_counter()
+            for result in Direct().run_each(plain, chosen[0], options or Options()):
+                yield replace(result, attempts=(_attempt(result, perf_counter() - began),))
+                began = perf_counter()
+            return
+    for program in programs:
+        yield solve(program, solver, scheme, options)
+
+
+def _attempt(found: Result, seconds: float) -> Attempt:
+    return Attempt(
+        found.solver, found.termination, found.point, found.certificate, found.raw_status, seconds, found.message
+    )
+
+
 def named_scheme(scheme: str | Scheme | ColumnGeneration | None, program: Program) -> Scheme:
     """A scheme by name; None takes CCP for a DC program and one direct solve otherwise."""
     from milopt.schemes.convex_concave import ConvexConcave
-    from milopt.schemes.direct import Direct
     from milopt.schemes.exact import Exact
     from milopt.schemes.representatives import Representatives
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import StandardForm
+from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import Termination
 from milopt.solving.options import Options
 
@@ -34,6 +35,8 @@ class Answer:
     log: str = ""
     interrupted: bool = False
     """Ended by Ctrl-C: a scheme must not go on."""
+    inertia: Inertia | None = None
+    """Of the form's Hessian on the subspace that its equalities leave, where the solver found it."""
 
 
 class What(Enum):

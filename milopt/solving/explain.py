@@ -7,6 +7,7 @@ would get: two instances a bag stand for all, which leaves the pattern as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from milopt.compilation.analysis import witnessed
 from milopt.compilation.compile_program import FormName, compile_form
@@ -16,7 +17,7 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.inspection.curvature_verdict import MOST_POINTS, sentence, verdict
-from milopt.inspection.kind import features, step_kind
+from milopt.inspection.kind import block_features, step_kind
 from milopt.inspection.lowered import lowered, sample, touched_points
 from milopt.inspection.table import Table
 from milopt.solving import registry
@@ -102,9 +103,8 @@ class Case:
 
     def __init__(self, program: Program) -> None:
         self.kind = step_kind(program)
-        self.features = features(program)
         self.is_dc = bool(witnessed(program))
-        self.bends = sentence(verdict(program)) if Feature.NONCONVEX in self.features else ""
+        self._program = program
         low = lowered(program)
         self.unknown = low.reason
         """Why there is no form to ask about: a value missing, a large dictionary, a norm on its wrong side."""
@@ -115,6 +115,11 @@ class Case:
         if low.form is not None:
             self._form, self._active = sample(program)
 
+    @cached_property
+    def bends(self) -> str:
+        """Why the objective is not convex, in words; empty where it is. Eigenvalues, so only on demand."""
+        return sentence(verdict(self._program))
+
     def asked(self, solver: Solver) -> Explanation:
         """One solver's answer."""
         reason = self._refusal(solver)
@@ -123,11 +128,13 @@ class Case:
     def _refusal(self, solver: Solver) -> str | None:
         if not self.is_possible:
             return self.unknown
-        missing = self.features - solver.features
-        if Feature.NONCONVEX in missing:
-            return f"{self.bends} {solver.name} takes convex programs only."
+        missing = block_features(self._program) - solver.features
         if missing:
             return lack(solver, missing, self.kind)
+        if Feature.NONCONVEX not in solver.features and self.bends:
+            return f"{self.bends} {solver.name} takes convex programs only."
+        if solver.takes_unseen(self._program):
+            return None
         flat = self._flat_form(self._name(solver))
         if flat is None and solver.recognises_patterns:
             return self.unknown or f"it takes patterns, and this one has more than {MOST_POINTS} points to look at"
@@ -139,7 +146,7 @@ class Case:
             return f"{words}, by its features; {self.unknown.rstrip('.')}"
         if self._form.spaces:
             words += ", by the dual" if self._name(solver) == "dual" else ", in coordinates"
-        if self._flat_form(self._name(solver)) is None:
+        if not solver.takes_unseen(self._program) and self._flat_form(self._name(solver)) is None:
             words += f"; by its features, for it evaluates functions at more than {MOST_POINTS} points"
         return words
 
@@ -147,7 +154,8 @@ class Case:
         """The form in which functions would reach a solver."""
         if self._form is None or solver.prefers != "dual" or not self._form.spaces:
             return "coordinates"
-        return "dual" if dual_refusal(self._form) is None else "coordinates"
+        saddles = Feature.NONCONVEX in solver.features
+        return "dual" if dual_refusal(self._form, saddles) is None else "coordinates"
 
     def _flat_form(self, name: FormName) -> StandardForm | None:
         if name not in self._flat:

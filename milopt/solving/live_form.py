@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import scipy.sparse as sp
 
 from milopt.compilation.compiled import Compiled
 from milopt.compilation.coordinates import Coordinates
@@ -18,11 +17,12 @@ from milopt.compilation.evaluation_form import Block, EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.standard_form import StandardForm
+from milopt.declaration.sparse import same_entries
 from milopt.errors import UnsupportedError
 from milopt.solving.engine import Change, What
 from milopt.solving.lazy import LazyRows
 from milopt.solving.options import Options
-from milopt.solving.solver import Solver
+from milopt.solving.solver import Feature, Solver
 
 EVERYTHING = Change(What.EVERYTHING)
 
@@ -30,7 +30,8 @@ EVERYTHING = Change(What.EVERYTHING)
 class LiveForm:
     """The evaluation form of a program and the flat form that an engine has of it."""
 
-    def __init__(self, lowering: Lowering, options: Options, solver: Solver) -> None:
+    def __init__(self, lowering: Lowering, options: Options, solver: Solver, before: LiveForm | None = None) -> None:
+        """`before`: of a program that may evaluate its functions at the same points; kernel values are then kept."""
         self.lowering = lowering
         self.options = options
         self._objective = lowering.objective()
@@ -39,10 +40,11 @@ class LiveForm:
         }
         self.form = self._assembled()
         self._whole_up_to = solver.whole_up_to
+        self._takes_saddles = Feature.NONCONVEX in solver.features
         self.rows = self._lazy_rows()
         self.spaces: list[KernelSpace] = []
         self.whitenings: list[Whitening] = []
-        self._renew_spaces()
+        self._renew_spaces(before)
         self.uses_dual = self._chooses_dual(solver.prefers)
         self._compiled: Compiled | None = None
 
@@ -100,7 +102,7 @@ class LiveForm:
             return self._compile_again()
         rows = np.flatnonzero(np.isin(self._names_of(self.form, self.rows.active), changed))
         self._compiled = self.coordinates()
-        if _same_matrix(self.form.rows.A, before.rows.A):
+        if same_entries(self.form.rows.A, before.rows.A):
             return Change(What.OFFSET)
         return Change(What.ROWS_REPLACED, rows)
 
@@ -182,7 +184,13 @@ class LiveForm:
     def _lazy_rows(self) -> LazyRows:
         return LazyRows(self.form, self.options.lazy, self._whole_up_to)
 
-    def _renew_spaces(self) -> None:
+    def _renew_spaces(self, before: LiveForm | None = None) -> None:
+        known = before.spaces if before is not None else []
+        if before is not None and len(known) == len(self.form.spaces):
+            pairs = zip(known, self.form.spaces, strict=True)
+            if all(mine.serves(its) for mine, its in pairs):
+                self.spaces, self.whitenings = before.spaces, before.whitenings
+                return
         self.spaces = [KernelSpace(space) for space in self.form.spaces]
         self.whitenings = [Whitening(space) for space in self.spaces]
 
@@ -194,7 +202,7 @@ class LiveForm:
         wish = self.options.form
         if wish == "coordinates" or (wish == "auto" and not self.form.spaces):
             return False
-        reason = dual_refusal(self.form)
+        reason = dual_refusal(self.form, self._takes_saddles)
         if reason is not None and wish == "dual":
             raise UnsupportedError(reason)
         if reason is not None or wish == "dual":
@@ -218,9 +226,3 @@ class LiveForm:
     def _names_of(form: EvaluationForm, rows: Index) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
         names = np.array([block.name for block in form.blocks], dtype=np.str_)
         return names[np.searchsorted(form.starts, rows, side="right") - 1] if rows.size else names[:0]
-
-
-def _same_matrix(a: sp.csr_array, b: sp.csr_array) -> bool:
-    """The same entries in the same places."""
-    same = np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
-    return same and np.array_equal(a.data, b.data)

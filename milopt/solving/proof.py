@@ -63,7 +63,7 @@ def proved(
     if wanted and not compiled.form.second_order:
         found, proof, before = _polished(form, spaces, compiled, answer, found, proof, options.tolerance)
     outcome = Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
-    return outcome if before is None else replace(outcome, polished=before)
+    return replace(outcome, polished=before, inertia=answer.inertia)
 
 
 def _polished(

@@ -29,7 +29,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import Termination
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import infeasible_blocks, unbounded_blocks
-from milopt.solving.engine import Answer, Change, Engine
+from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.live_form import EVERYTHING, LiveForm
 from milopt.solving.options import Options
 from milopt.solving.proof import Candidate, candidate, proved
@@ -137,6 +137,19 @@ class Session:
             self.lowering.linear.add_variable(variable)
             self._tell(self.live.append_columns(rows))
 
+    def adopt(self, program: Program) -> None:
+        """Go on with another program without witnesses, and keep of this one what serves it too.
+
+        Kernel values stay where functions are evaluated at the same points, and an engine that was told so keeps its
+        factors where the two differ in the linear part of the objective alone.
+        """
+        before, had = self.live, self.live.compiled.form if self._engine is not None else None
+        self.program, self.lowering = program, Lowering(program)
+        self.live = LiveForm(self.lowering, self.options, self.solver, before)
+        if had is not None:
+            same = self.live.uses_dual == before.uses_dual and self.live.compiled.form.differs_in_q_only(had)
+            self._tell(Change(What.LINEAR) if same else EVERYTHING)
+
     def delete(self, *names: str) -> None:
         """Delete constraint blocks."""
         for name in names:
@@ -205,6 +218,7 @@ class Session:
             spent += perf_counter() - start
             iterations, log = iterations + answer.iterations, log + answer.log
             clock.interrupted |= answer.interrupted
+            answer = self._in_program(answer)
             found = candidate(self.form, self.spaces, self.live.compiled, answer)
             change = None if clock.is_over() else self._next(answer, found)
             if change is None:
@@ -237,6 +251,17 @@ class Session:
         slack = 0.1 * self.options.tolerance
         violated = self.live.rows.violated(self.form, found.worth.rows / (1.0 + np.abs(self.form.rows.g)), slack)
         return self.live.hand_over(violated) if violated.size else None
+
+    def _in_program(self, answer: Answer) -> Answer:
+        """The answer with the inertia of the program's own Hessian, which says what a stationary point of it is."""
+        if answer.inertia is None:
+            return answer
+        inertia = self.live.compiled.inertia(answer.inertia)
+        known = (Termination.STATIONARY, Termination.OPTIMAL)
+        if inertia is None or answer.termination not in known:
+            return replace(answer, inertia=inertia)
+        termination = Termination.STATIONARY if inertia.is_saddle else Termination.OPTIMAL
+        return replace(answer, inertia=inertia, termination=termination, raw_status=str(inertia))
 
     def _check_curvature(self) -> None:
         """Judge the objective again whenever the form is another one; the dual, where it exists, is convex."""

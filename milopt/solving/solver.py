@@ -24,6 +24,7 @@ from milopt.solving.options import Options
 
 if TYPE_CHECKING:
     from milopt.declaration.bags import Bags
+    from milopt.declaration.program import Program
     from milopt.declaration.semi_infinite import Oracle
     from milopt.solving.pricing import Pricing
 
@@ -96,6 +97,10 @@ class Solver(ABC):
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
         """That algorithm at work, start to end; None where it has none."""
         return None
+
+    def takes_unseen(self, program: Program) -> bool:
+        """Whether its blocks alone show that it takes a program, before any kernel is evaluated."""
+        return False
 
     @abstractmethod
     def engine(self, form: StandardForm, options: Options) -> Engine:

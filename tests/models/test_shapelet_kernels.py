@@ -123,7 +123,7 @@ def test_a_precomputed_gram_gives_what_its_kernel_gives(ball: str, choice: str) 
 def test_a_precomputed_gram_has_no_centroids() -> None:
     rows, windows, y = rows_of_windows(0)
     gram = Precomputed(RBF(0.1)(windows, windows))
-    with pytest.raises(ParameterError, match='no points between them: give dictionary="sample" or "all"'):
+    with pytest.raises(ParameterError, match='no points between them: give "sample", "uniform" or "all"'):
         model(kernel=gram, window=None).fit(rows, y)
 
 

@@ -1,0 +1,137 @@
+"""SAFE: one system, against the dense system as it is written down; and with landmarks, up to 500,000 instances.
+
+Exact: the corrected system  [I + G Omega, G1; 1', 0]  formed and solved densely, as printed, against milopt's `native`
+(seconds in the solver: system, solution and refinement; the Gram matrix is given to both sides). With the core of
+spectral clustering, gamma = 0.3 is convex and solved by conjugate gradients; gamma = 1000 is a saddle, factorised as
+LDL'. `apart` is the largest difference of instance scores.
+
+Landmarks: toy bags of 25 instances in the plane whose classes span two clusters, rank 300; processor seconds of the
+whole fit (k-means, degrees, system), accuracy on new bags (0.98 is the best possible), and the largest resident memory,
+each in a process of its own. The limits for 500,000 instances are 60 s and 4 GB. The exponents are those of seconds
+against N, fitted by least squares.
+
+    python benchmarks/safe.py [--sets musk1 elephant musk2] [--instances 50000 100000 200000 500000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from data_sets import data_set
+from timing import single_thread, table, timed
+
+from milopt import RBF, Bags, Precomputed, Program, Session, as_bags, bag_sum, get, quad_form, sum_squares
+from milopt.data import toy_bags
+from milopt.models import SAFE
+
+Array = npt.NDArray[np.float64]
+RANK, SIZE = 300, 25
+ACROSS = 0.41
+"""At which the mean of 25 instances is on the right side in 98 of 100 bags."""
+
+
+def literal(omega: Array, bags: Bags, y: Array, v: Array, gamma: float, rho: float) -> Array:
+    """Instance scores by the dense system of size N + 1."""
+    J = bags.membership.toarray()
+    G = rho * J @ J.T - gamma * np.diag(v)
+    N = v.size
+    one = np.ones((N, 1))
+    system = np.block([[np.eye(N) + G @ omega, G @ one], [one.T, np.zeros((1, 1))]])
+    found = np.linalg.solve(system, np.append(rho * J @ y, 0.0))
+    return np.asarray(omega @ found[:-1] + found[-1])
+
+
+def exact(name: str, gamma: float, rho: float = 1.0) -> tuple[object, ...]:
+    """Both sides on one data set."""
+    lists, y = data_set(name)
+    given = as_bags(lists)
+    omega = RBF("median").fitted(given.instances)(given.instances, given.instances)
+    v = 1 / omega.sum(axis=1)
+    theirs, due = timed(literal, omega, given, y, v, gamma, rho)
+    bags = Bags(np.arange(v.size, dtype=float)[:, None], given.offsets)
+    program = Program("SAFE")
+    f, b = program.function("f", Precomputed(omega)), program.variable("b")
+    e = f(bags) + b
+    program.minimize(0.5 * f.norm_squared() - 0.5 * gamma * quad_form(e, v) + 0.5 * rho * sum_squares(bag_sum(e) - y))
+    with Session(program, get("native")) as session:
+        form = session.compiled.form
+        ours, answer = timed(lambda: get("native").engine(form, session.options).solve(None))
+        point = session.compiled.recover(answer.x, answer.z)
+        scores = omega @ point.coefficients[0] + point.x[0]
+        inertia = session.compiled.inertia(answer.inertia)
+    kind = "saddle" if inertia.is_saddle else "minimum"
+    apart = float(np.abs(scores - due).max())
+    return name, v.size, gamma, kind, theirs, ours, f"{theirs / ours:.1f}x", apart
+
+
+def growth(sizes: tuple[int, ...] = (500, 1000, 2000, 4000)) -> tuple[list[float], list[float]]:
+    """Processor seconds of exact fits to toy bags, kernel and certificate included: minima, then saddles."""
+    minima, saddles = [], []
+    for count in sizes:
+        data = toy_bags("spanning", count // SIZE, SIZE)
+        model = SAFE(aggregation="sum", kernel=RBF(1.0), scale="none", on_nonconvex="allow")
+        minima.append(timed(model.fit, data.bags, data.labels)[0])
+        saddles.append(timed(model.set_params(gamma=1e4).fit, data.bags, data.labels)[0])
+    return minima, saddles
+
+
+def exponent(sizes: list[int] | tuple[int, ...], seconds: list[float]) -> float:
+    """b of seconds = a N^b."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def with_landmarks(count: int) -> dict[str, float]:
+    """One fit, here."""
+    few = toy_bags("spanning")
+    SAFE(rank=10).fit(few.bags, few.labels)
+    known = toy_bags("spanning", count // SIZE, SIZE, seed=0, across=ACROSS)
+    new = toy_bags("spanning", 5000, SIZE, seed=1, across=ACROSS)
+    seconds, model = timed(SAFE(rank=RANK, random_state=0).fit, known.bags, known.labels)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {"seconds": seconds, "accuracy": model.score(new.bags, new.labels), "GB": memory}
+
+
+def rows(counts: list[int], found: dict[int, dict[str, float]]) -> Iterator[tuple[object, ...]]:
+    """Each fit in a process of its own."""
+    for count in counts:
+        command = [sys.executable, __file__, "--only", str(count)]
+        found[count] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        one = found[count]
+        yield f"{count:,} in {count // SIZE:,} bags", one["seconds"], one["accuracy"], one["GB"]
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="*", default=["musk1", "elephant", "musk2"])
+    parser.add_argument("--instances", nargs="*", type=int, default=[50_000, 100_000, 200_000, 500_000])
+    parser.add_argument("--only", type=int, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.only:
+        print(json.dumps(with_landmarks(asked.only)))
+        return
+    # First, while this process is small: the memory of one that starts another counts as the other's.
+    found: dict[int, dict[str, float]] = {}
+    table((f"rank {RANK}", "CPU s", "accuracy", "GB"), rows(asked.instances, found))
+    if len(found) > 1:
+        seconds = [one["seconds"] for one in found.values()]
+        print(f"exponent with landmarks {exponent(list(found), seconds):.2f}")
+    heads = ("exact, CPU s", "N", "gamma", "point", "dense", "native", "ratio", "apart")
+    table(heads, (exact(name, gamma) for name in asked.sets for gamma in (0.3, 1e3)), first=16, least=10)
+    sizes = (500, 1000, 2000, 4000)
+    growth((500,))
+    for kind, seconds in zip(("minimum", "saddle"), growth(sizes), strict=True):
+        shown = ", ".join(f"{n}: {s:.2g}" for n, s in zip(sizes, seconds, strict=True))
+        print(f"whole exact fit, {kind}: s by N {shown}; exponent {exponent(sizes, seconds):.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    single_thread()
+    main()

@@ -1,0 +1,87 @@
+"""A symmetric matrix factorised as cheaply as its inertia allows: Cholesky, LDL', or eigenvectors when singular."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotrs, dsytrf, dsytrs
+from scipy.sparse.linalg import eigsh
+
+from milopt.compilation.quadratic import Matrix, Vector
+from milopt.outcome.inertia import Inertia
+
+PANEL = 64
+"""Columns that LAPACK factorises at a time, for which it is given room."""
+
+
+class Symmetric:
+    """The factors of a symmetric matrix, and the signs of its eigenvalues."""
+
+    def __init__(self, matrix: Matrix, *, definite: bool = True, smallest: bool = True) -> None:
+        """`definite`: it may be, so that Cholesky is tried first; `smallest`: find a smallest eigenvalue below 0."""
+        size = matrix.shape[0]
+        self.size = size
+        self.vectors: Matrix | None = None
+        self.cholesky: Matrix = matrix
+        self.definite = size == 0
+        largest = float(np.abs(matrix).max(initial=0.0))
+        if size and definite:
+            self.cholesky, info = dpotrf(matrix, lower=1, clean=0)
+            self.definite = info == 0 and bool(np.all(self.cholesky.diagonal() ** 2 > 1e-11 * largest))
+        if self.definite:
+            self.inertia = Inertia(size, 0, 0)
+            return
+        self.ldl, self.pivots, _ = dsytrf(matrix, lower=1, lwork=PANEL * size)
+        blocks = _block_eigenvalues(self.ldl, self.pivots)
+        if largest > 0.0 and np.abs(blocks).min() > 1e-11 * np.abs(blocks).max():
+            negative = int(np.sum(blocks < 0.0))
+            least = _smallest(matrix) if negative and smallest else None
+            self.inertia = Inertia(size - negative, 0, negative, least)
+            return
+        values, self.vectors = eigh(matrix)
+        zero = np.abs(values) <= 1e-14 * max(size, 100) * np.abs(values).max(initial=0.0)
+        self.kernel: npt.NDArray[np.bool_] = zero
+        self.inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, values))
+        negative = int(np.sum(~zero & (values < 0.0)))
+        self.inertia = Inertia(
+            size - negative - int(zero.sum()), int(zero.sum()), negative, float(values[0]) if negative else None
+        )
+
+    def solve(self, right: Vector) -> Vector:
+        """The solution, the shortest one when the matrix is singular."""
+        if self.size == 0:
+            return right
+        if self.definite:
+            return np.asarray(dpotrs(self.cholesky, right, lower=1)[0])
+        if self.vectors is None:
+            return np.asarray(dsytrs(self.ldl, self.pivots, right, lower=1)[0]).reshape(-1)
+        return np.asarray(self.vectors @ (self.inverse * (self.vectors.T @ right)))
+
+    def leftover(self, right: Vector) -> float:
+        """The largest component of `right` in the null space, which no solution can produce."""
+        if self.vectors is None:
+            return 0.0
+        return float(np.abs((self.vectors.T @ right)[self.kernel]).max(initial=0.0))
+
+
+def _block_eigenvalues(ldl: Matrix, pivots: npt.NDArray[np.intp]) -> Vector:
+    """Eigenvalues of the block-diagonal D of LDL'; by Sylvester their signs are the matrix's."""
+    values: list[float] = []
+    k = 0
+    while k < pivots.size:
+        if pivots[k] < 0:
+            block = np.array([[ldl[k, k], ldl[k + 1, k]], [ldl[k + 1, k], ldl[k + 1, k + 1]]])
+            values.extend(np.linalg.eigvalsh(block))
+            k += 2
+        else:
+            values.append(ldl[k, k])
+            k += 1
+    return np.array(values)
+
+
+def _smallest(matrix: Matrix) -> float:
+    """The smallest eigenvalue; by Lanczos where reducing the whole matrix would cost more than solving did."""
+    if matrix.shape[0] <= 1000:
+        return float(eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))[0])
+    return float(eigsh(matrix, k=1, which="SA", return_eigenvectors=False, tol=1e-8)[0])

@@ -1,0 +1,103 @@
+"""The two-stage comparator, the least-squares SVM, clustering without labels, and the two toy sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from milopt import Bags, Program, quad_form, solve
+from milopt.data import toy_bags
+from milopt.declaration.spectrum import code_book, spectrum
+from milopt.errors import ParameterError
+from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
+from tests.models.safe.cases import K, Matrices
+
+
+def test_the_least_squares_svm_solves_its_system(golden_bags):
+    bags, y = golden_bags
+    result = LSSVM(C=3.0, kernel=K, scale="none").fit(bags, y).result_
+    J = bags.membership.toarray() / bags.sizes
+    gram = J.T @ K(bags.instances, bags.instances) @ J
+    system = np.block([[gram + np.eye(6) / 3, np.ones((6, 1))], [np.ones((1, 6)), np.zeros((1, 1))]])
+    *a, b = np.linalg.solve(system, np.append(y, 0.0))
+    np.testing.assert_allclose(result.score(bags), gram @ a + b, atol=1e-10)
+    np.testing.assert_allclose(y - result.score(bags), np.array(a) / 3, atol=1e-10)
+    assert abs(sum(a)) < 1e-10
+
+
+def test_on_singletons_safe_without_a_core_is_the_least_squares_svm():
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.standard_normal((12, 2)), np.arange(13))
+    y = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
+    one = SAFE(gamma=0.0, rho=2.0, kernel=K).fit(bags, y)
+    np.testing.assert_allclose(
+        one.decision_function(bags), LSSVM(C=2.0, kernel=K).fit(bags, y).decision_function(bags), atol=1e-10
+    )
+
+
+def test_directions_solve_the_eigenproblem_and_centre_the_scores(golden_bags):
+    bags, y = golden_bags
+    some = Matrices(bags, y, "ksc", 1.0, 1.0)
+    # The first eigenvalue of a row-stochastic matrix is 1, with the vector of ones; centring takes it away.
+    np.testing.assert_allclose((some.omega * some.v[:, None]) @ np.ones(12), np.ones(12), atol=1e-12)
+    found = spectrum(K, bags.instances, some.v, 3)
+    P = np.eye(12) - np.outer(np.ones(12), some.v) / some.v.sum()
+    np.testing.assert_allclose(np.diag(some.v) @ P @ some.omega @ found.alpha, found.alpha * found.values, atol=1e-10)
+    assert np.all(np.diff(found.values) <= 0)
+    assert found.values[0] < 1
+    np.testing.assert_allclose(some.v @ found.scores(bags.instances), 0, atol=1e-10)
+    np.testing.assert_allclose(np.einsum("pk,pq,qk->k", found.alpha, some.omega, found.alpha), 1, atol=1e-10)
+    with pytest.raises(ParameterError, match="12 instances have from 1 to 11 directions, not 12"):
+        spectrum(K, bags.instances, some.v, 12)
+
+
+def test_the_core_alone_turns_singular_at_the_inverse_of_each_eigenvalue(golden_bags):
+    bags, y = golden_bags
+    v = Matrices(bags, y, "ksc", 1.0, 1.0).v
+    for value in spectrum(K, bags.instances, v, 2).values:
+        program = Program("core")
+        f, b = program.function("f", K), program.variable("b")
+        program.minimize(0.5 * f.norm_squared() - 0.5 / value * quad_form(f(bags) + b, v))
+        assert solve(program, "native").inertia.zero == 1
+
+
+def test_memberships_and_bag_features_sum_to_one(golden_bags):
+    bags, y = golden_bags
+    scores = spectrum(K, bags.instances, Matrices(bags, y, "ksc", 1.0, 1.0).v, 2).scores(bags.instances)
+    soft = code_book(scores, 3).memberships(scores)
+    assert np.all(soft >= 0)
+    np.testing.assert_allclose(soft.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(bags.mean(soft).sum(axis=1), 1, atol=1e-12)
+
+
+def test_the_toy_sets_tell_the_one_stage_method_from_the_two_stage_one():
+    accuracy = {}
+    for kind in ("clusters", "spanning"):
+        new = toy_bags(kind, seed=1)
+        for model in (SAFE(aggregation="sum"), SoftKSC(clusters=2)):
+            known = toy_bags(kind, seed=0)
+            accuracy[kind, type(model).__name__] = model.fit(known.bags, known.labels).score(new.bags, new.labels)
+    assert accuracy["clusters", "SAFE"] == 1.0
+    assert accuracy["clusters", "SoftKSC"] == 1.0
+    assert accuracy["spanning", "SAFE"] >= 0.97
+    assert accuracy["spanning", "SoftKSC"] <= 0.75
+
+
+def test_clusters_of_bags_and_instances_are_found_without_labels():
+    known, new = toy_bags("clusters", seed=0), toy_bags("clusters", seed=1)
+    model = SpectralBagClustering().fit(known.bags)
+    assert adjusted_rand_score(known.labels, model.labels_) == 1.0
+    assert adjusted_rand_score(new.labels, model.predict(new.bags)) == 1.0
+    assert adjusted_rand_score(np.repeat(new.labels, 5), np.concatenate(model.predict_instances(new.bags))) > 0.95
+    np.testing.assert_array_equal(model.fit_predict(known.bags), model.labels_)
+
+
+def test_toys_are_drawn_as_asked():
+    data = toy_bags("spanning", bags=8, size=3, seed=5)
+    assert (len(data.bags), data.bags.sizes.tolist(), sorted(set(data.labels.tolist()))) == (8, [3] * 8, [-1, 1])
+    assert data.digest == toy_bags("spanning", bags=8, size=3, seed=5).digest
+    with pytest.raises(ParameterError, match='kind must be one of "clusters", "spanning"'):
+        toy_bags("moons")
+    with pytest.raises(ParameterError, match="at least 2 bags of at least 1 instance, not 1 of 5"):
+        toy_bags("clusters", bags=1)

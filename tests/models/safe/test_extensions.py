@@ -1,0 +1,175 @@
+"""Losses, maxima, landmarks, several classes: what each of them is equal to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milopt import Bags, Precomputed, Program, as_bags, bag_sum, load_data, quad_form, solve
+from milopt.compilation import streamed
+from milopt.models import SAFE, SetKernelSVM
+from milopt.outcome.status import PointStatus, Termination
+from milopt.solving.solver import Feature
+from tests.models.general_solvers import general_solvers
+from tests.models.safe.cases import K, safe, solved
+
+
+def test_the_hinge_without_a_core_is_the_svm_on_the_set_kernel_with_the_bias_times_the_size(golden_bags):
+    bags, y = golden_bags
+    ours = solved(bags, y, "kpca", 0.0, 5.0, "auto", loss="hinge")
+    program = Program("dual")
+    a = program.variable("a", 6, lower=0, upper=5.0)
+    gram = bags.sum(bags.sum(K(bags.instances, bags.instances)).T)
+    program.maximize(a.sum() - 0.5 * quad_form(y * a, gram))
+    program.subject_to((bags.sizes * y) @ a == 0)
+    assert ours.objective == pytest.approx(solve(program, "clarabel").objective, rel=1e-6)
+
+
+def test_the_hinge_over_equal_bags_is_the_set_kernel_svm():
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.standard_normal((30, 2)), np.arange(11) * 3)
+    y = np.where(np.arange(10) % 2 == 0, 1.0, -1.0)
+    ours = SAFE(loss="hinge", aggregation="mean", gamma=0.0, rho=3.0, kernel=K, scale="none").fit(bags, y)
+    svm = SetKernelSVM(C=3.0, kernel=K, scale="none").fit(bags, y)
+    assert ours.result_.objective == pytest.approx(svm.result_.objective, rel=1e-6)
+    np.testing.assert_allclose(ours.decision_function(bags), svm.decision_function(bags), atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "huber"])
+def test_robust_losses_with_a_core_are_convex_below_the_second_eigenvalue(loss, golden_bags):
+    bags, y = golden_bags
+    program = safe(bags, y, "ksc", 0.9, 2.0, loss=loss)
+    values = [
+        solve(program, name).objective
+        for name in general_solvers(Feature.QUADRATIC, but=("cvxpy:SCS", "cvxpy:OSQP"))
+        if solve(program, name).point is PointStatus.CERTIFIED
+    ]
+    assert len(values) >= 3
+    np.testing.assert_allclose(values, values[0], rtol=1e-6)
+
+
+def test_the_core_of_robust_losses_centres_the_scores(golden_bags):
+    bags, y = golden_bags
+    result = solved(bags, y, "ksc", 0.9, 2.0, "auto", loss="huber")
+    v = 1 / K(bags.instances, bags.instances).sum(axis=1)
+    assert abs(v @ result.instance_scores(bags.instances)) < 1e-8
+
+
+def test_huber_is_the_square_where_the_residuals_are_small(golden_bags):
+    bags, y = golden_bags
+    # Residuals of this fit are below 1, the knee.
+    square, huber = (solved(bags, y, "kpca", 0.0, 1.0, "auto", loss=loss) for loss in ("square", "huber"))
+    assert np.abs(square.score(bags) - y).max() < 1
+    assert huber.objective == pytest.approx(square.objective, rel=1e-6)
+
+
+def test_huber_gives_up_an_outlier_that_the_square_bends_to(golden_bags):
+    bags, y = golden_bags
+    far = y.copy()
+    far[0] = 30.0
+    square, huber = (solved(bags, far, "kpca", 0.0, 1.0, "auto", loss=loss) for loss in ("square", "huber"))
+    assert huber.score(bags)[0] < 0.2 * square.score(bags)[0]
+
+
+@pytest.mark.parametrize("scheme", ["ccp", "representatives"])
+def test_maxima_are_squared_at_their_witnesses(scheme, golden_bags):
+    bags, y = golden_bags
+    program = safe(bags, y, "kpca", 0.0, 2.0, aggregation="max")
+    result = solve(program, "auto", scheme)
+    assert result.termination in (Termination.STATIONARY, Termination.CYCLE)
+    E = result.score(bags)
+    np.testing.assert_array_equal(E, bags.max(result.instance_scores(bags.instances)))
+    f = result.functions["f"]
+    value = 0.5 * f.norm_squared + np.sum((E - y) ** 2)
+    if scheme == "ccp":
+        assert result.objective == pytest.approx(value, rel=1e-5)
+        # At these representatives it is the square over one instance a bag, in closed form.
+        chosen = bags.argmax(result.instance_scores(bags.instances))
+        alone = solved(Bags(bags.instances[chosen], np.arange(7)), y, "kpca", 0.0, 2.0)
+        assert alone.objective <= result.objective + 1e-6
+
+
+def test_on_singletons_all_aggregations_are_one():
+    rng = np.random.default_rng(1)
+    bags = Bags(rng.standard_normal((14, 2)), np.arange(15))
+    y = np.where(np.arange(14) % 2 == 0, 1.0, -1.0)
+    found = [solved(bags, y, "ksc", 0.0, 2.0, "auto", aggregation=a).objective for a in ("sum", "mean", "max")]
+    np.testing.assert_allclose(found, found[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("landmarks", ["kmeans", "uniform", "sample"])
+def test_all_instances_as_landmarks_are_the_exact_fit(landmarks, golden_bags):
+    bags, y = golden_bags
+    exact = SAFE(kernel=K, scale="none", gamma=0.5, rho=1.0).fit(bags, y)
+    ours = SAFE(kernel=K, scale="none", gamma=0.5, rho=1.0, rank=12, landmarks=landmarks).fit(bags, y)
+    assert ours.result_.objective == pytest.approx(exact.result_.objective, rel=1e-8)
+    np.testing.assert_allclose(ours.decision_function(bags), exact.decision_function(bags), atol=1e-7)
+
+
+def test_few_landmarks_are_the_exact_fit_of_the_kernel_that_they_leave():
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.standard_normal((60, 2)), np.arange(16) * 4)
+    y = np.where(np.arange(15) % 2 == 0, 1.0, -1.0)
+    model = SAFE(kernel=K, scale="none", rank=10, landmarks="uniform", random_state=0).fit(bags, y)
+    Z = model.result_.program.functions["f"].dictionary
+    cross = K(bags.instances, Z)
+    gram = cross @ np.linalg.solve(K(Z, Z), cross.T)
+    numbered = Bags(np.arange(60.0)[:, None], bags.offsets)
+    exact = SAFE(kernel=Precomputed((gram + gram.T) / 2)).fit(numbered, y)
+    assert model.result_.objective == pytest.approx(exact.result_.objective, rel=1e-7)
+    np.testing.assert_allclose(model.decision_function(bags), exact.decision_function(numbered), atol=1e-5)
+
+
+@pytest.mark.parametrize("core", ["ksc", "kpca"])
+def test_blocks_add_up_to_the_whole(core, monkeypatch):
+    data = load_data("musk1")
+    model = SAFE(core=core, gamma=0.01, rank=20, random_state=0)
+    whole = model.fit(data.bags, data.labels).result_
+    monkeypatch.setattr(streamed, "LARGE", 0)
+    monkeypatch.setattr(streamed, "BLOCK", 1000)
+    blocks = model.fit(data.bags, data.labels).result_
+    assert blocks.point is PointStatus.CERTIFIED
+    assert blocks.objective == pytest.approx(whole.objective, rel=1e-10)
+    np.testing.assert_allclose(blocks.values["f.coefficients"], whole.values["f.coefficients"], atol=1e-8)
+
+
+def test_blocks_take_weights_of_both_signs_and_points_in_any_order(monkeypatch):
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.standard_normal((40, 2)), np.arange(11) * 4)
+    weight, target = rng.standard_normal(40), rng.standard_normal(40)
+
+    def declared():
+        program = Program("mixed")
+        f = program.function("f", K, dictionary=bags.instances[:6])
+        b = program.variable("b")
+        e = f(bags.instances)
+        program.minimize(
+            10 * f.norm_squared() + 0.1 * quad_form(2 * e + b - target, weight) + quad_form(bag_sum(e) - b, np.ones(10))
+        )
+        return program
+
+    whole = solve(declared(), "native")
+    monkeypatch.setattr(streamed, "LARGE", 0)
+    monkeypatch.setattr(streamed, "BLOCK", 50)
+    blocks = solve(declared(), "native")
+    assert blocks.objective == pytest.approx(whole.objective, rel=1e-9)
+    assert float(blocks.values["b"]) == pytest.approx(float(whole.values["b"]), rel=1e-9)
+
+
+def test_several_classes_share_one_factorisation(monkeypatch):
+    from milopt.solvers import kernel_closed_form
+
+    rng = np.random.default_rng(0)
+    lists = [rng.standard_normal((3, 2)) + 3 * np.array([k == 1, k == 2]) for k in range(3) for _ in range(8)]
+    labels = np.repeat(["a", "b", "c"], 8)
+    factorised = []
+    first = kernel_closed_form.system_of
+    monkeypatch.setattr(kernel_closed_form, "system_of", lambda p: factorised.append(1) or first(p))
+    model = SAFE(aggregation="sum").fit(lists, labels)
+    assert len(factorised) == 1
+    assert model.score(lists, labels) == 1.0
+    for k, label in enumerate("abc"):
+        alone = SAFE(aggregation="sum").fit(lists, labels == label)
+        np.testing.assert_allclose(
+            model.decision_function(lists)[:, k], alone.decision_function(as_bags(lists)), atol=1e-10
+        )
