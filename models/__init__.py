@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from milopt.models.mi_svm import MISVM as MISVM
     from milopt.models.miles import MILES as MILES
+    from milopt.models.miordm import MIORDM as MIORDM
+    from milopt.models.mirsvm import MIRSVM as MIRSVM
+    from milopt.models.odm import ODM as ODM
     from milopt.models.set_kernel_svm import SetKernelSVM as SetKernelSVM
     from milopt.models.shapelet_boost import ShapeletBoost as ShapeletBoost
 
-_HOME = {"ShapeletBoost": "shapelet_boost", "MISVM": "mi_svm", "MILES": "miles", "SetKernelSVM": "set_kernel_svm"}
+_HOME = {
+    "MILES": "miles",
+    "MIORDM": "miordm",
+    "MIRSVM": "mirsvm",
+    "MISVM": "mi_svm",
+    "ODM": "odm",
+    "SetKernelSVM": "set_kernel_svm",
+    "ShapeletBoost": "shapelet_boost",
+}
 
 __all__ = [*_HOME]
 

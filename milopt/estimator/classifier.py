@@ -10,6 +10,7 @@ import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from time import perf_counter
 from typing import Any, ClassVar, Self, cast
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from milopt.data.windows import Windows
 from milopt.declaration.arrays import Floats, Points
 from milopt.declaration.bags import Bags
+from milopt.declaration.checks import one_of
 from milopt.declaration.kernels import Kernel, Precomputed, as_kernel
 from milopt.declaration.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.program import Program
@@ -50,6 +52,8 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     solver: str | tuple[str, ...] = "auto"
     scheme: str | Scheme | None = None
+    form: str | None = None
+    """`dual` or `primal`: how a function of a kernel's space reaches the solver; None as the solver prefers."""
     options: Options | None = None
     scale: str = "minmax01"
     """`minmax01`, `zscore` or `none`, fitted on the training instances (see `estimator.scaling`)."""
@@ -90,6 +94,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Declare the program over these bags and solve it; for more than two classes one program a class."""
+        options = _in_form(self.form, self.options)
         probe, training = self._training(bags, y, sample_weight)
         results: list[Result] = []
         declaring = 0.0
@@ -97,7 +102,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
             began = perf_counter()
             program = probe.declare(training.bags, signs, training.weight)
             declaring += perf_counter() - began
-            results.append(_solved(program, self.solver, self.scheme, self.options))
+            results.append(_solved(program, self.solver, self.scheme, options))
         # Only now: a fit that fails leaves the last one as it was.
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})
@@ -233,6 +238,14 @@ def _solved(
         message = f"{program.name} by {result.solver} ended as {result.termination}, point {result.point}{proof}."
         warnings.warn(f"{message} {result.message}".strip(), MiloptWarning, stacklevel=3)
     return result
+
+
+def _in_form(form: str | None, options: Options | None) -> Options | None:
+    """The options with the form that a model asks for; `coordinates` is what they call the primal."""
+    if form is None:
+        return options
+    one_of("form", form, ("dual", "primal"))
+    return replace(options or Options(), form="dual" if form == "dual" else "coordinates")
 
 
 def _seed(random_state: object) -> int:

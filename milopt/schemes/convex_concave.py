@@ -25,7 +25,7 @@ from milopt.solving.solver import Solver
 
 @dataclass(frozen=True)
 class ConvexConcave(Scheme):
-    """CCP from a `start`: means by default, or a selection, function values, points (see `schemes.start`)."""
+    """CCP from a `start`: the program's by default, or a selection, function values, points (see `schemes.start`)."""
 
     name = "ccp"
     start: Start = None
@@ -42,7 +42,8 @@ class ConvexConcave(Scheme):
         if not atoms:
             return Direct().run(program, solver, options, clock)
         clock = clock or Clock(options.time_limit)
-        witnesses = {atom: starting_witness(atom, self.start) for atom in atoms}
+        start = program.start if self.start is None else self.start
+        witnesses = {atom: starting_witness(atom, start) for atom in atoms}
         with Session(program, solver, options, witnesses=witnesses) as session:
             found = descend(session, atoms, clock, self.max_steps, self.relative_decrease)
             return assemble(

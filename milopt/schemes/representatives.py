@@ -57,7 +57,8 @@ class Representatives(Scheme):
         used: Selections = {}
         """The representatives of the best iterate's own solve; none while they are the start's."""
         ended, message = Termination.LIMIT, f"Stopped after {self.max_steps} steps; the best iterate is kept."
-        witnesses = {atom: starting_witness(atom, self.start) for atom in atoms}
+        start = program.start if self.start is None else self.start
+        witnesses = {atom: starting_witness(atom, start) for atom in atoms}
         with Session(program, solver, options, witnesses=witnesses, both_sides=True) as session:
             totals = Totals()
             try:
