@@ -3,9 +3,9 @@
     min  1/2 ||f||^2 + sum_i c0_i (xi_i^2 + mu_i eps_i^2)
     s.t. y_i F_i >= 1 - theta_i - xi_i,   y_i F_i <= 1 + theta_i + eps_i,        c0_i = lambda w_i / (W (1 - theta_i)^2)
 
-with F_i the mean of f over bag i (its one instance, where bags are of one), w_i the weight of the bag and W their sum.
-A margin within [1 - theta, 1 + theta] costs nothing, one below it the square of what it lacks, one above it mu times
-the square of what it has too much. Its dual is a QP over delta = (alpha, beta) >= 0 alone,
+with F_i the mean of f + b over bag i (its one instance, where bags are of one), w_i the weight of the bag and W the sum
+of weights. A margin within [1 - theta, 1 + theta] costs nothing, one below it the square of what it lacks, one above it
+mu times the square of what it has too much. Its dual is a QP over delta = (alpha, beta) >= 0 alone,
 
     min  1/2 delta'A delta + b'delta,   A = [[Q + diag(c), -Q], [-Q, Q + diag(c / mu)]],   b = (theta - 1, theta + 1),
 
@@ -62,10 +62,10 @@ class ODM(BagClassifier):
         b = as_expression(0.0) if self.bias == "none" else program.variable("b")
         size = f.norm_squared() + sum_squares(b) if self.bias == "regularised" else f.norm_squared()
         program.minimize(0.5 * size + quad_form(xi, cost) + quad_form(eps, cost * mu))
-        margin = y * (self._aggregate(f(bags)) + b)
+        margin = y * self._aggregate(f(bags) + b)
         program.subject_to(margin >= 1 - theta - xi, name="lower")
         program.subject_to(margin <= 1 + theta + eps, name="upper")
-        program.score(lambda new: self._aggregate(f(new)) + b, instances=lambda x: f(x) + b)
+        program.score(lambda new: self._aggregate(f(new) + b), instances=lambda x: f(x) + b)
         return program
 
     def _aggregate(self, values: Expression) -> Expression:

@@ -29,4 +29,4 @@ def starting_points(start: str, bags: Bags, kernel: Kernel, seed: object) -> Flo
     share = np.repeat(1.0 / bags.sizes, bags.sizes)
     shape = (len(bags), instances.shape[0])
     averaging = sp.csr_array((share, np.arange(instances.shape[0]), bags.offsets), shape=shape)
-    return np.asarray((averaging @ instances).toarray())
+    return np.asarray((averaging @ instances).toarray(), dtype=np.float64)
