@@ -10,12 +10,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt import RBF, Bags, ConvexConcave, Exact, Options, Precomputed, Representatives, Session, as_bags, get, solve
+from milopt import (
+    RBF,
+    Bags,
+    ConvexConcave,
+    Exact,
+    Options,
+    Precomputed,
+    Program,
+    Representatives,
+    Session,
+    as_bags,
+    get,
+    quad_form,
+    solve,
+)
 from milopt.compilation.selection import one_hot
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.models import MIORDM, ODM
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.separable import separable_optimum
 from milopt.schemes.start import starting_witness
 
 K = RBF(0.5)
@@ -257,3 +272,44 @@ def test_class_dependent_margins_move_the_margins_of_their_class(golden_bags):
     wide = miordm(theta=(0.1, 0.8)).fit(bags, y)
     t = y * wide.decision_function(bags)
     assert t[y > 0].mean() < t[y < 0].mean()
+
+
+def test_native_goes_on_from_the_last_step_when_witnesses_change_and_rows_join(data_set):
+    arrays, y = data_set("musk1")
+    bags = as_bags(arrays)
+    program = miordm(kernel=RBF()).program(bags, y)
+    (atom,) = program.bag_maxima()
+    for lazy in (False, True):
+        with Session(
+            program, get("native"), Options(lazy=lazy), witnesses=one_hot({atom: bags.offsets[:-1]})
+        ) as session:
+            first = session.solve()
+            session.set_witnesses(one_hot({atom: bags.offsets[:-1]}))
+            assert session.solve().iterations == 0
+            session.set_witnesses(one_hot({atom: bags.offsets[1:] - 1}))
+            warm = session.solve()
+        chosen = one_hot({atom: bags.offsets[1:] - 1})
+        with Session(program, get("native"), Options(lazy=lazy), witnesses=chosen) as session:
+            cold = session.solve()
+        assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
+        assert warm.iterations < cold.iterations
+        assert first.certificate.worst <= 1e-10
+        assert warm.certificate.worst <= 1e-10
+
+
+def test_slacks_are_completed_in_closed_form_as_a_solver_would(golden_bags):
+    _, y = golden_bags
+    program = Program("rest")
+    xi = program.variable("xi", 6)
+    hinge = program.variable("hinge", 6, lower=0)
+    program.minimize(quad_form(xi, np.arange(1.0, 7.0)) - 2 * xi.sum() + 3 * hinge.sum() + 1)
+    program.subject_to(xi >= y / 2, name="above")
+    program.subject_to(2 * xi <= 1.5, name="below")
+    program.subject_to(hinge >= 1 - y, name="loss")
+    value, values = separable_optimum(program, 1e-9)
+    found = solve(program, "clarabel")
+    assert value == pytest.approx(found.objective, rel=1e-7)
+    for name, numbers in values.items():
+        np.testing.assert_allclose(numbers, found.values[name], atol=1e-6)
+    program.subject_to(xi[0] + xi[1] >= 0, name="together")
+    assert separable_optimum(program, 1e-9) is None
