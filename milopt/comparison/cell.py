@@ -66,9 +66,11 @@ class Cell:
     @property
     def failed(self) -> bool:
         """Whether it should have a point that its scheme promises, and an accuracy, and has not."""
-        return not self.refused and (bool(self.reason) or not self._kept())
+        return not self.refused and (bool(self.reason) or not self.kept)
 
-    def _kept(self) -> bool:
+    @property
+    def kept(self) -> bool:
+        """Whether the point is what its scheme promises: certified, or the best iterate of a cycle."""
         if self.termination is None or self.point is None:
             return False
         return keeps_promise(Termination(self.termination), PointStatus(self.point))

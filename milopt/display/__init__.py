@@ -4,7 +4,15 @@ matplotlib is imported when something is drawn, not before.
 """
 
 from milopt.display.convergence import ConvergenceDisplay
+from milopt.display.critical_difference import CriticalDifferenceDisplay
+from milopt.display.margins import MarginsDisplay
 from milopt.display.maximisers import MaximisersDisplay
 from milopt.display.patterns import PatternsDisplay
 
-__all__ = ["ConvergenceDisplay", "MaximisersDisplay", "PatternsDisplay"]
+__all__ = [
+    "ConvergenceDisplay",
+    "CriticalDifferenceDisplay",
+    "MarginsDisplay",
+    "MaximisersDisplay",
+    "PatternsDisplay",
+]
