@@ -97,7 +97,7 @@ class Ranking:
         )
         title = f"{self.measure.replace('_', ' ')} on {len(self.data)} data sets, and mean ranks (1 is best)"
         table = Table(title, ("model", *numeric), rows, frozenset(numeric))
-        verdict = "not all alike" if self.p_value < self.alpha else "may all be alike"
+        verdict = "are not all alike" if self.p_value < self.alpha else "may all be alike"
         found = f"Friedman: chi-squared {self.friedman:.3f}, p = {self.p_value:.2g}: the models {verdict}."
         apart = f"{self.test}: different at level {self.alpha:g} where ranks differ by more than"
         return f"{table}\n{found}\n{apart} {self.critical_difference:.3f}."
