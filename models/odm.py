@@ -29,9 +29,9 @@ from milopt.declaration.labels import Signs, Weights
 class ODM(BagClassifier):
     """Margins of a chosen mean and little spread, of the mean of a function over each bag."""
 
-    lam: float = 128.0
+    lam: float = 16.0
     """What deviations cost, all together, beside ||f||^2."""
-    theta: float | tuple[float, float] = 0.1
+    theta: float | tuple[float, float] = 0.7
     """Half the width of the margins that cost nothing, in [0, 1); a pair is of the negative and the positive class."""
     mu: float | tuple[float, float] = 0.7
     """What too large a margin costs beside one too small, in (0, 1]; or a pair."""
@@ -40,11 +40,10 @@ class ODM(BagClassifier):
     """`none` as in the papers, `regularised` (the kernel K + 1), or `free`."""
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
-        "lam": (2.0**4, 2.0**7, 2.0**10),
-        "theta": (0.1, 0.7),
-        "kernel": (RBF("0.5/median"), RBF("2/median")),
+        "lam": (16.0, 128.0),
+        "kernel": (RBF("0.125/median"), RBF("0.5/median"), RBF("2/median")),
     }
-    """Costs by powers of eight, a narrow and a wide range of margins, kernel widths about the median distance."""
+    """Two costs, and kernel widths about the median distance: among many candidates few bags would choose by chance."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
