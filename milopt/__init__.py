@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from milopt.estimator import InstanceTransformer as InstanceTransformer
     from milopt.estimator import load_model as load_model
     from milopt.evaluation.evaluate import evaluate as evaluate
+    from milopt.evaluation.ranking import rank as rank
     from milopt.outcome.result import Result as Result
     from milopt.schemes.convex_concave import ConvexConcave as ConvexConcave
     from milopt.schemes.direct import Direct as Direct
@@ -78,6 +79,7 @@ _HOME = {
     "InstanceTransformer": "milopt.estimator",
     "load_model": "milopt.estimator",
     "evaluate": "milopt.evaluation.evaluate",
+    "rank": "milopt.evaluation.ranking",
     "Options": "milopt.solving.options",
     "available": "milopt.solving.registry",
     "get": "milopt.solving.registry",

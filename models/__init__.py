@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from milopt.models.ls_svm import LSSVM as LSSVM
     from milopt.models.mi_svm import MISVM as MISVM
     from milopt.models.miles import MILES as MILES
+    from milopt.models.miordm import MIORDM as MIORDM
+    from milopt.models.mirsvm import MIRSVM as MIRSVM
+    from milopt.models.odm import ODM as ODM
     from milopt.models.safe import SAFE as SAFE
     from milopt.models.set_kernel_svm import SetKernelSVM as SetKernelSVM
     from milopt.models.shapelet_boost import ShapeletBoost as ShapeletBoost
@@ -15,12 +18,15 @@ if TYPE_CHECKING:
     from milopt.models.spectral_clustering import SpectralBagClustering as SpectralBagClustering
 
 _HOME = {
-    "ShapeletBoost": "shapelet_boost",
-    "SAFE": "safe",
-    "MISVM": "mi_svm",
-    "MILES": "miles",
-    "SetKernelSVM": "set_kernel_svm",
     "LSSVM": "ls_svm",
+    "MILES": "miles",
+    "MIORDM": "miordm",
+    "MIRSVM": "mirsvm",
+    "MISVM": "mi_svm",
+    "ODM": "odm",
+    "SAFE": "safe",
+    "SetKernelSVM": "set_kernel_svm",
+    "ShapeletBoost": "shapelet_boost",
     "SoftKSC": "soft_ksc",
     "SpectralBagClustering": "spectral_clustering",
 }

@@ -1,7 +1,8 @@
 """Box-constrained QPs:  min 1/2 x'Px + q'x  s.t.  l <= x <= u,  P positive semidefinite, bounds possibly infinite.
 
-A few epochs of coordinate descent, then semismooth Newton. Where P has no diagonal part of its own to lean on, it is
-lent one:  x_{k+1} = argmin 1/2 x'Px + q'x + (sigma/2) ||x - x_k||^2  over the box, the proximal point method. Its steps
+From a start, principal pivoting; where that does not settle, or there is no start, a few epochs of coordinate descent,
+then semismooth Newton. Where P has no diagonal part of its own to lean on, it is lent one:
+x_{k+1} = argmin 1/2 x'Px + q'x + (sigma/2) ||x - x_k||^2  over the box, the proximal point method. Its steps
 x_{k+1} - x_k tend to a ray of descent when there is no minimum:  P d = 0, q'd < 0, d in the box's recession cone.
 """
 
@@ -16,6 +17,7 @@ import numpy as np
 from milopt.compilation.quadratic import Vector
 from milopt.outcome.status import Termination
 from milopt.solvers.box_qp_newton import Point, Progress, Strict, newton, projected_gradient
+from milopt.solvers.box_qp_pivoting import pivot
 from milopt.solvers.box_qp_split import Split
 
 TOLERANCE = 1e-12
@@ -66,6 +68,10 @@ def solve_box_qp(
         return _separable(parts.diagonal, q, lower, upper, x)
     progress = Progress(deadline)
     try:
+        if start is not None:
+            settled = pivot(parts, q, lower, upper, x, TOLERANCE, progress)
+            if settled is not None:
+                return _judge(parts, settled, progress)
         for epochs in (EPOCHS_STRICT if _strict(parts, lower, upper) else EPOCHS_LENT, EPOCHS_RESCUE):
             if q.size >= WORTHWHILE or epochs == EPOCHS_RESCUE:
                 # numba takes a second to load, longer than Newton's method on a few columns.

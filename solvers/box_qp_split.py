@@ -77,15 +77,20 @@ class Split:
 
 
 def split(P: Quadratic) -> Split:
-    """P split: its diagonal pieces apart, one dense piece over a selection kept, anything else made dense."""
+    """P split: squares of single columns apart, one dense piece over a selection kept, anything else made dense."""
     diagonal = np.zeros(P.size)
     rest: list[Piece] = []
     for piece in P.pieces:
-        if piece.weight.ndim == 1 and np.all(np.diff(piece.rows.indptr) <= 1):
-            weights = np.repeat(piece.weight, np.diff(piece.rows.indptr)) * piece.rows.data**2
-            diagonal += np.bincount(piece.rows.indices, weights=weights, minlength=P.size)
-        else:
+        if piece.weight.ndim == 2:
             rest.append(piece)
+            continue
+        counts = np.diff(piece.rows.indptr)
+        alone = np.repeat(counts <= 1, counts)
+        weights = np.repeat(piece.weight, counts)[alone] * piece.rows.data[alone] ** 2
+        diagonal += np.bincount(piece.rows.indices[alone], weights=weights, minlength=P.size)
+        if not alone.all():
+            several = counts > 1
+            rest.append(Piece(sp.csr_array(piece.rows[np.flatnonzero(several)]), piece.weight[several]))
     identity = np.arange(P.size, dtype=np.intp)
     if np.any(diagonal < 0.0):
         return Split(np.zeros(P.size), np.ascontiguousarray(P.dense), identity, np.ones(P.size))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, StandardForm
@@ -118,6 +119,15 @@ def _needs_simplex(form: StandardForm) -> bool:
     return form.m > 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
 
 
+def _moved(last: Vector, places: npt.NDArray[np.intp], size: int) -> Vector | None:
+    """The last point where its columns are now, and 0 elsewhere; None where they are not all there."""
+    if places.size and places.max() >= size:
+        return None
+    start = np.zeros(size)
+    start[places] = last
+    return start
+
+
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
@@ -140,15 +150,21 @@ class NativeEngine(Engine):
         self._linear: LinearForm | None = None
 
     def update(self, form: StandardForm, change: Change) -> None:
-        """Take the new form; new q and g keep what was factorised and start from the last point, LPs nearly always."""
+        """Take the new form; new q and g keep what was factorised, LPs nearly everything.
+
+        A box QP starts from the last point, also where all its numbers changed and its columns have kept their places.
+        """
         self.form = form
         if self._linear is not None and form.P.is_zero and not form.integer.any() and not form.second_order:
             kept = self._linear.apply(form, change)
         else:
             kept = self._linear is None and change.what in (What.LINEAR, What.OFFSET)
         if not kept:
+            last = self._last
             self._forget()
             self.rebuilds += 1
+            if last is not None and change.index is not None and change.index.size == last.size:
+                self._last = _moved(last, change.index, form.n)
 
     def solve(self, time_limit: float | None) -> Answer:
         """Solve by the pattern that the form has."""
@@ -198,8 +214,9 @@ class NativeEngine(Engine):
         form = self.form
         if self._parts is None:
             parts = split(form.P)
-            # Columns that cannot move need no convexity.
-            prove_convex(parts, np.flatnonzero(form.lower < form.upper), form.name)
+            if not form.known_convex:
+                # Columns that cannot move need no convexity.
+                prove_convex(parts, np.flatnonzero(form.lower < form.upper), form.name)
             self._parts = parts
         found = solve_box_qp(self._parts, form.q, form.lower, form.upper, self._last, time_limit)
         self._last = found.x

@@ -15,6 +15,7 @@ from milopt.cli.fit import fit
 from milopt.cli.inspect import inspect
 from milopt.cli.models import models
 from milopt.cli.predict import predict
+from milopt.cli.rank import rank
 from milopt.cli.solvers import solvers
 
 
@@ -35,7 +36,7 @@ app = Application(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (compare, fit, predict, evaluate, inspect, models, solvers, data):
+for command in (compare, fit, predict, evaluate, rank, inspect, models, solvers, data):
     app.command(command.__name__)(guarded(command))
 
 

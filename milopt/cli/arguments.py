@@ -165,12 +165,15 @@ def estimator(
     from milopt.errors import ParameterError
     from milopt.model_registry import get_model, parse_settings
 
-    own = {"solver": solver_choice(solver), "scheme": scheme, "options": options, "random_state": seed}
+    own = {"solver": solver_choice(solver), "options": options, "random_state": seed}
     check_solvers(solver)
     cls = get_model(model)
     values = parse_settings(cls, settings or ())
-    if taken := sorted(set(values) & set(own)):
+    if taken := sorted(set(values) & {*own, "scheme"}):
         raise ParameterError(f'"{taken[0]}" is not set by --set: it has an option of its own.')
+    if scheme is not None:
+        # A model may have a scheme of its own.
+        values["scheme"] = scheme
     make: Callable[..., BagClassifier] = cls
     return make(**own, **values)
 

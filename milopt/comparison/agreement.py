@@ -1,7 +1,8 @@
 """Whether the solvers of a formulation found the same optimum.
 
 Objectives a and b agree when |a - b| <= 1e-6 max(1, |b|). The reference is the objective that most others agree with,
-so that one solver that is off is named, and not all the others. Only certified points have a say.
+so that one solver that is off is named, and not all the others. Only what schemes promise has a
+say: certified points, and best iterates of cycles.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Agreement:
 
 def agreement(model: str, cells: Sequence[Cell]) -> Agreement:
     """The verdict on the cells of one formulation."""
-    found = [(cell.solver, cell.objective) for cell in cells if cell.certified and cell.objective is not None]
+    found = [(cell.solver, cell.objective) for cell in cells if cell.kept and cell.objective is not None]
     stationary = any(cell.termination == "stationary" for cell in cells)
     if not found:
         return Agreement(model, (), (), 0.0, stationary)

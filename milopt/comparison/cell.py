@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from milopt.outcome.certificate import Certificate
+from milopt.outcome.status import PointStatus, Termination, keeps_promise
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Cell:
 
     @property
     def certified(self) -> bool:
-        """Whether the point carries the certificate that its scheme promises."""
+        """Whether the point carries its certificate."""
         return self.point == "certified"
 
     @property
@@ -64,8 +65,15 @@ class Cell:
 
     @property
     def failed(self) -> bool:
-        """Whether it should have a certified point and an accuracy, and has not."""
-        return not self.refused and (bool(self.reason) or not self.certified)
+        """Whether it should have a point that its scheme promises, and an accuracy, and has not."""
+        return not self.refused and (bool(self.reason) or not self.kept)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the point is what its scheme promises: certified, or the best iterate of a cycle."""
+        if self.termination is None or self.point is None:
+            return False
+        return keeps_promise(Termination(self.termination), PointStatus(self.point))
 
     @property
     def accuracy(self) -> float | None:

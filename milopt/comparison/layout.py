@@ -89,7 +89,7 @@ class Layout:
             said.append("SILP: a semi-infinite linear program, before any of its columns are generated")
         if any(cell.sizes.evaluations for cell in cells):
             said.append("a+b columns: a of variables, and at most b coordinates of functions")
-        if any(cell.termination is not None and not cell.certified for cell in cells):
+        if any(cell.termination is not None and not cell.kept for cell in cells):
             said.append(f"{UNPROVED}: the certificate does not hold")
         return said
 
@@ -112,7 +112,7 @@ def _short(model: str) -> str:
 def _proof(cell: Cell) -> str:
     if cell.certificate is None:
         return "none"
-    return f"{cell.certificate.worst:.1e}{'' if cell.certified else ' ' + UNPROVED}"
+    return f"{cell.certificate.worst:.1e}{'' if cell.kept else ' ' + UNPROVED}"
 
 
 def _count(number: int | None) -> str:

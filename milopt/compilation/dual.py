@@ -119,6 +119,7 @@ class Dual(Compiled):
             self._columns(),
             blocks,
             not self.source.maximize,
+            known_convex=True,
         )
 
     def _bounds(self) -> tuple[Vector, Vector]:

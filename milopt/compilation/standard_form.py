@@ -93,6 +93,8 @@ class StandardForm:
     """The program was declared as a maximisation; this form is the minimisation of its negative."""
     notes: tuple[str, ...] = ()
     """What a person who opens its file should know."""
+    known_convex: bool = False
+    """P is positive semidefinite by how it was made: nobody needs to find out."""
 
     @property
     def n(self) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite
 from numbers import Real
 
 import numpy as np
 
+from milopt.declaration.arrays import Floats
+from milopt.declaration.labels import Signs
 from milopt.errors import ParameterError
 
 
@@ -44,6 +46,25 @@ def truth(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name} must be True or False, not {value!r}.")
     return bool(value)
+
+
+def below_one(name: str, value: float) -> float:
+    """A number of at least 0 and below 1."""
+    if not _is_number(value) or not 0 <= value < 1:
+        raise ParameterError(f"{name} must lie at 0 or above and below 1, not {value!r}.")
+    return value
+
+
+def by_class(
+    name: str, value: float | Sequence[float], y: Signs, check: Callable[[str, float], float] = positive
+) -> Floats:
+    """One number a bag, from one for all, or from a pair for the negative and the positive class."""
+    if not isinstance(value, (tuple, list)):
+        return np.full(y.size, float(check(name, value)))  # type: ignore[arg-type]  # no sequence is a number
+    if len(value) != 2:
+        raise ParameterError(f"{name} takes a number, or two for the negative and the positive class, not {value!r}.")
+    negative, positive_ = (float(check(f"{name}[{k}]", one)) for k, one in enumerate(value))
+    return np.where(y > 0, positive_, negative)
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:

@@ -58,6 +58,8 @@ class Program(Views):
         self._minimized: Expression | None = None
         self.bag_score: BagScore | None = None
         self.instance_score: InstanceScore | None = None
+        self.start: npt.NDArray[np.intp] | npt.NDArray[np.float64] | None = None
+        """Where the witnesses start unless a scheme is given a start of its own (see `schemes.start`)."""
 
     # -- declaring ---------------------------------------------------------------------------------------------
 

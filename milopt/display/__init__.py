@@ -4,7 +4,9 @@ matplotlib is imported when something is drawn, not before.
 """
 
 from milopt.display.convergence import ConvergenceDisplay
+from milopt.display.critical_difference import CriticalDifferenceDisplay
 from milopt.display.instances import BagScoresDisplay, InstanceClustersDisplay
+from milopt.display.margins import MarginsDisplay
 from milopt.display.maximisers import MaximisersDisplay
 from milopt.display.patterns import PatternsDisplay
 from milopt.display.sensitivity import SensitivityDisplay
@@ -12,7 +14,9 @@ from milopt.display.sensitivity import SensitivityDisplay
 __all__ = [
     "BagScoresDisplay",
     "ConvergenceDisplay",
+    "CriticalDifferenceDisplay",
     "InstanceClustersDisplay",
+    "MarginsDisplay",
     "MaximisersDisplay",
     "PatternsDisplay",
     "SensitivityDisplay",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self, cast
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from milopt.declaration.arrays import Floats
 from milopt.declaration.checks import one_of
+from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.display.canvas import COOL, WARM, axes_for, tidy
 from milopt.errors import MiloptError
 from milopt.outcome.result import Result
+from milopt.outcome.status import Termination
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +41,12 @@ class Curve:
     bound: Floats
     reached: Floats
     """What an oracle found before each step; no bound, unless the oracle proves it."""
+    changed: Floats
+    """How many witnesses each step changed."""
+    ended: str = ""
+    """How an alternation ended."""
+    kept: int = -1
+    """The step whose point an alternation keeps: the best one, unless it came to a fixed point."""
 
     @property
     def gap(self) -> Floats:
@@ -52,8 +61,9 @@ class ConvergenceDisplay:
 
     Of a semi-infinite program the master's value is a lower bound, which rises as rows join it. An upper bound is drawn
     where every oracle proves one (`oracle="exact"`, or the one-hot class, which is searched). The best edge that was
-    found before a step proves nothing, but ends within the tolerance of the value. For more than two classes every
-    program has its curves.
+    found before a step proves nothing, but ends within the tolerance of the value. Of an alternation over witnesses the
+    title tells how it ended, a ring marks the step that is kept, and bars on an axis of their own how many witnesses
+    each step changed. For more than two classes every program has its curves.
     """
 
     curves: tuple[Curve, ...]
@@ -85,6 +95,8 @@ class ConvergenceDisplay:
                 _gap(axes, curve, colour)
             else:
                 _values(axes, curve, colour, _COLOURS[1] if len(self.curves) == 1 else colour)
+        if scale == "linear" and len(self.curves) == 1 and self.curves[0].ended:
+            _alternation(axes, self.curves[0])
         if scale == "log":
             axes.set_yscale("log")
         axes.set_xlabel("step")
@@ -110,6 +122,26 @@ def _values(axes: Axes, curve: Curve, colour: str, other: str) -> None:
         axes.plot(steps, curve.reached, color="0.6", linestyle=":", marker=mark, markersize=2, label=curve.name + word)
 
 
+def _alternation(axes: Axes, curve: Curve) -> None:
+    """The step that is kept, how the alternation ended, and how many witnesses each step changed."""
+    from matplotlib.ticker import MaxNLocator
+
+    steps, kept = np.arange(1, curve.objective.size + 1), curve.kept
+    place = ([kept + 1], [curve.objective[kept]])
+    axes.scatter(*place, s=60, facecolors="none", edgecolors=WARM, zorder=3, label=f"kept, step {kept + 1}")
+    ended = "fixed point" if curve.ended == "stationary" else curve.ended
+    axes.set_title(f"{ended} after {steps.size} steps", fontsize=9)
+    beside = axes.twinx()
+    beside.bar(steps, curve.changed, color="0.88", width=0.6)
+    beside.set_ylabel("witnesses changed", color="0.45")
+    beside.yaxis.set_major_locator(MaxNLocator(integer=True))
+    beside.tick_params(axis="y", colors="0.45")
+    beside.spines[["top"]].set_visible(False)
+    # The curve belongs before the bars.
+    axes.set_zorder(beside.get_zorder() + 1)
+    axes.patch.set_visible(False)
+
+
 def _gap(axes: Axes, curve: Curve, colour: str) -> None:
     gap = curve.gap
     steps, word = np.arange(1, gap.size + 1), "bound − value" if np.isfinite(curve.bound[-1]) else "best edge − value"
@@ -129,16 +161,24 @@ def _curve(result: Result, name: str) -> Curve:
     if result.bound is not None:
         # What was proved at the very end, when no row was missing any more.
         bound[-1] = result.bound
+    objective = _numbers([step.objective for step in result.history])
+    alternates = result.scheme in ("ccp", "representatives")
+    settled = result.termination is Termination.STATIONARY or not np.isfinite(objective).any()
+    rises = isinstance(result.program, Program) and result.program.maximizes
+    best = objective.size - 1 if settled else int((np.nanargmax if rises else np.nanargmin)(objective))
     return Curve(
         name,
         isinstance(result.program, SemiInfinite),
-        _numbers([step.objective for step in result.history]),
+        objective,
         bound,
         _numbers([step.reached for step in result.history]),
+        _numbers([step.changed for step in result.history]),
+        str(result.termination) if alternates else "",
+        best,
     )
 
 
-def _numbers(values: list[float | None]) -> Floats:
+def _numbers(values: Sequence[float | None]) -> Floats:
     numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     return numbers

@@ -10,6 +10,7 @@ import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from time import perf_counter
 from typing import Any, ClassVar, Self, cast
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from milopt.data.windows import Windows
 from milopt.declaration.arrays import Floats, Points
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import truth
+from milopt.declaration.checks import one_of, truth
 from milopt.declaration.kernels import Kernel, Precomputed, as_kernel
 from milopt.declaration.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.program import Program
@@ -51,6 +52,8 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     solver: str | tuple[str, ...] = "auto"
     scheme: str | Scheme | None = None
+    form: str | None = None
+    """`dual` or `primal`: how a function of a kernel's space reaches the solver; None as the solver prefers."""
     options: Options | None = None
     scale: str = "minmax01"
     """`minmax01`, `zscore` or `none`, fitted on the training instances (see `estimator.scaling`)."""
@@ -94,12 +97,13 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Declare the program over these bags and solve it; for more than two classes one program a class."""
+        options = _in_form(self.form, self.options)
         probe, training = self._training(bags, y, sample_weight)
         began = perf_counter()
         programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
         declaring = perf_counter() - began
         results: list[Result] = []
-        for result in solve_each(programs, self.solver, self.scheme, self.options):
+        for result in solve_each(programs, self.solver, self.scheme, options):
             _look(result)
             probe.review(result)
             results.append(result)
@@ -238,6 +242,14 @@ def _look(result: Result) -> None:
         proof = f" ({result.certificate})" if result.certificate else ""
         message = f"{program.name} by {result.solver} ended as {result.termination}, point {result.point}{proof}."
         warnings.warn(f"{message} {result.message}".strip(), MiloptWarning, stacklevel=3)
+
+
+def _in_form(form: str | None, options: Options | None) -> Options | None:
+    """The options with the form that a model asks for; `coordinates` is what they call the primal."""
+    if form is None:
+        return options
+    one_of("form", form, ("dual", "primal"))
+    return replace(options or Options(), form="dual" if form == "dual" else "coordinates")
 
 
 def _seed(random_state: object) -> int:

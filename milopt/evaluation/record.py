@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus
+from milopt.outcome.status import PointStatus, Termination, keeps_promise
 
 Label: TypeAlias = str | int | float | bool
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
@@ -31,6 +31,11 @@ class Fit:
     def certified(self) -> bool:
         """Whether the point carries its certificate."""
         return self.point == PointStatus.CERTIFIED.value
+
+    @property
+    def kept(self) -> bool:
+        """Whether the scheme came to an end that it promises."""
+        return keeps_promise(Termination(self.termination), PointStatus(self.point))
 
     @classmethod
     def of(cls, results: Sequence[Result], candidate: int, fold: int | None) -> Fit:

@@ -84,12 +84,12 @@ class Evaluation:
 
     @property
     def exit_code(self) -> int:
-        """130 after Ctrl-C; that of the first failure; 3 where a model's last fit has no certificate; 0 otherwise."""
+        """130 after Ctrl-C; that of the first failure; 3 where a last fit is not what its scheme promises; or 0."""
         if self.interrupted:
             return 130
         if self.failures:
             return self.failures[0].exit_code
-        return 0 if all(record.fits[-1].certified for record in self.records) else 3
+        return 0 if all(record.fits[-1].kept for record in self.records) else 3
 
     def as_dict(self) -> dict[str, Plain]:
         """Everything as plain JSON data, but for where it is kept."""

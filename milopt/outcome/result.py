@@ -30,7 +30,7 @@ from milopt.errors import DeclarationError, UncertifiedError
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.inertia import Inertia
-from milopt.outcome.status import PointStatus, Termination
+from milopt.outcome.status import PointStatus, Termination, keeps_promise
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,11 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """0 when the point carries the certificate its scheme promises, 3 otherwise."""
-        return 0 if self.point is PointStatus.CERTIFIED else 3
+        """0 when the point carries the certificate its scheme promises, 3 otherwise.
+
+        An alternation that cycles promises its best iterate, whose own step is certified, and no more.
+        """
+        return 0 if keeps_promise(self.termination, self.point) else 3
 
     def require_certified(self) -> Result:
         """Itself, or an UncertifiedError that says what is missing."""

@@ -38,3 +38,8 @@ class PointStatus(Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+def keeps_promise(termination: Termination, point: PointStatus) -> bool:
+    """Whether a scheme came to an end that it has: a certified point, or the best iterate of an alternation's cycle."""
+    return point is PointStatus.CERTIFIED or (termination is Termination.CYCLE and point is PointStatus.FEASIBLE)

@@ -19,6 +19,7 @@ from milopt.declaration.program import Program, leaves
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.status import PointStatus
 from milopt.schemes.direct import Direct
+from milopt.schemes.separable import separable_optimum
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 
@@ -48,6 +49,9 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
         expression = known.substituted(constraint.expression)
         if expression.terms:
             rest.subject_to(Constraint(expression, constraint.equality), name)
+    alone = separable_optimum(rest, options.tolerance)
+    if alone is not None:
+        return Completed(*alone)
     left = clock.left()
     enough = Clock(None if left is None else max(left, LEAST_SECONDS))
     result = Direct().run(rest, automatic(rest), replace(options, form="auto"), enough)

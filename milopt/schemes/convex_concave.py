@@ -9,14 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from milopt.compilation.analysis import witnessed
+from milopt.compilation.selection import mean_selection, one_hot
+from milopt.declaration.expression import Expression
+from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
+from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result
 from milopt.schemes.descent import descend
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, at_least_one
 from milopt.schemes.start import Start, starting_witness
-from milopt.schemes.steps import kept_status, named
+from milopt.schemes.steps import Totals, kept_status, named, selections
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
@@ -25,7 +29,7 @@ from milopt.solving.solver import Solver
 
 @dataclass(frozen=True)
 class ConvexConcave(Scheme):
-    """CCP from a `start`: means by default, or a selection, function values, points (see `schemes.start`)."""
+    """CCP from a `start`: the program's by default, or a selection, function values, points (see `schemes.start`)."""
 
     name = "ccp"
     start: Start = None
@@ -42,9 +46,13 @@ class ConvexConcave(Scheme):
         if not atoms:
             return Direct().run(program, solver, options, clock)
         clock = clock or Clock(options.time_limit)
-        witnesses = {atom: starting_witness(atom, self.start) for atom in atoms}
+        start = program.start if self.start is None else self.start
+        witnesses = {atom: starting_witness(atom, start) for atom in atoms}
         with Session(program, solver, options, witnesses=witnesses) as session:
-            found = descend(session, atoms, clock, self.max_steps, self.relative_decrease)
+            totals = Totals()
+            if any(isinstance(witness, Expression) for witness in witnesses.values()):
+                _enter_bags(session, atoms, clock, totals)
+            found = descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals)
             return assemble(
                 session.lowering,
                 session.spaces,
@@ -58,3 +66,17 @@ class ConvexConcave(Scheme):
                 history=found.history,
                 witnesses=named(found.chosen),
             )
+
+
+def _enter_bags(session: Session, atoms: list[BagMax], clock: Clock, totals: Totals) -> None:
+    """From points that are no instances to the witnesses that their function has.
+
+    At such a point a function may be larger than anywhere in the bag: what is solved there is no restriction of the
+    program, so its value is none to descend from.
+    """
+    outcome = session.solve(clock)
+    totals.add(outcome)
+    if outcome.point is None:
+        session.set_witnesses({atom: mean_selection(atom) for atom in atoms})
+    else:
+        session.set_witnesses(one_hot(selections(PointValues(session.lowering, outcome), atoms)))

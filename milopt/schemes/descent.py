@@ -36,7 +36,14 @@ class Descended:
     totals: Totals
 
 
-def descend(session: Session, atoms: list[BagMax], clock: Clock, max_steps: int, relative_decrease: float) -> Descended:
+def descend(
+    session: Session,
+    atoms: list[BagMax],
+    clock: Clock,
+    max_steps: int,
+    relative_decrease: float,
+    totals: Totals | None = None,
+) -> Descended:
     """Step from the session's witnesses to a fixed point, to a decrease below tolerance, or to a limit."""
     program = session.program
     sign = -1.0 if program.maximizes else 1.0
@@ -44,7 +51,7 @@ def descend(session: Session, atoms: list[BagMax], clock: Clock, max_steps: int,
     old: Selections | None = None
     last: Outcome | None = None
     ended, message = Termination.LIMIT, f"Stopped after {max_steps} steps."
-    totals = Totals()
+    totals = totals or Totals()
     try:
         for _ in range(max_steps):
             outcome = session.solve(clock)

@@ -51,13 +51,15 @@ class Representatives(Scheme):
         clock = clock or Clock(options.time_limit)
         sign = -1.0 if program.maximizes else 1.0
         history: list[Step] = []
-        seen: set[bytes] = set()
+        seen: dict[bytes, int] = {}
+        """The step at which a selection occurred."""
         old: Selections | None = None
         best: tuple[float, Outcome, Completed | None] | None = None
         used: Selections = {}
         """The representatives of the best iterate's own solve; none while they are the start's."""
         ended, message = Termination.LIMIT, f"Stopped after {self.max_steps} steps; the best iterate is kept."
-        witnesses = {atom: starting_witness(atom, self.start) for atom in atoms}
+        start = program.start if self.start is None else self.start
+        witnesses = {atom: starting_witness(atom, start) for atom in atoms}
         with Session(program, solver, options, witnesses=witnesses, both_sides=True) as session:
             totals = Totals()
             try:
@@ -83,12 +85,14 @@ class Representatives(Scheme):
                     key = b"".join(np.asarray(new[atom]).tobytes() for atom in atoms)
                     if key in seen:
                         ended = Termination.CYCLE
-                        message = f"The selection of step {len(history)} had occurred before; the best iterate is kept."
+                        period = len(history) - seen[key]
+                        message = f"The selection of step {len(history)} occurred {period} steps before: a cycle; "
+                        message += "the best iterate is kept."
                         break
                     if clock.is_over():
                         ended, message = Termination.LIMIT, f"{clock.why()}; the best iterate is kept."
                         break
-                    seen.add(key)
+                    seen[key] = len(history)
                     old = new
                     session.set_witnesses(one_hot(new))
             except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Where witnesses start: the bag's mean, a selection, function values, or points."""
+"""Where witnesses start: the mean of the function over each bag, a selection, function values, or points."""
 
 from __future__ import annotations
 

@@ -53,7 +53,10 @@ class What(Enum):
 
 @dataclass(frozen=True)
 class Change:
-    """What `update` must do; `index` names rows or columns, for deleted rows of the old form, else of the new one."""
+    """What `update` must do; `index` names rows or columns, for deleted rows of the old form, else of the new one.
+
+    Where everything changed, `index` may still say where each old column stands now, for a start from the last point.
+    """
 
     what: What
     index: npt.NDArray[np.intp] | None = None

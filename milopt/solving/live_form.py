@@ -99,7 +99,7 @@ class LiveForm:
         if not same or not np.array_equal(self.form.group, before.group):
             return self.start_again()
         if not self._is_flat:
-            return self._compile_again()
+            return self._compile_again(more=0)
         rows = np.flatnonzero(np.isin(self._names_of(self.form, self.rows.active), changed))
         self._compiled = self.coordinates()
         if same_entries(self.form.rows.A, before.rows.A):
@@ -152,7 +152,7 @@ class LiveForm:
         if self._is_flat and isinstance(self._compiled, Coordinates):
             self._compiled.append(self.form, rows)
             return Change(What.ROWS_ADDED)
-        return self._compile_again()
+        return self._compile_again(more=rows.size)
 
     def hand_over_all(self) -> Change:
         """Every row goes to the engine."""
@@ -194,9 +194,14 @@ class LiveForm:
         self.spaces = [KernelSpace(space) for space in self.form.spaces]
         self.whitenings = [Whitening(space) for space in self.spaces]
 
-    def _compile_again(self) -> Change:
-        self._compiled = None
-        return EVERYTHING
+    def _compile_again(self, more: int | None = None) -> Change:
+        """Nothing of the flat form stays; where only `more` rows joined, a dual's columns still have their places."""
+        before, self._compiled = self._compiled, None
+        if more is None or not isinstance(before, Dual):
+            return EVERYTHING
+        places = np.arange(before.form.n)
+        places[before.active.size :] += more
+        return Change(What.EVERYTHING, places)
 
     def _chooses_dual(self, prefers: str) -> bool:
         wish = self.options.form

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-COMMANDS = ("compare", "fit", "predict", "evaluate", "inspect", "models", "solvers", "data")
+COMMANDS = ("compare", "fit", "predict", "evaluate", "rank", "inspect", "models", "solvers", "data")
 
 
 def test_help_takes_at_most_three_times_what_numpy_takes() -> None:

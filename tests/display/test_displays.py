@@ -10,12 +10,18 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from milopt import from_series, load_data
-from milopt.display import ConvergenceDisplay, MaximisersDisplay, PatternsDisplay
+from milopt import RBF, from_series, load_data, rank
+from milopt.display import (
+    ConvergenceDisplay,
+    CriticalDifferenceDisplay,
+    MarginsDisplay,
+    MaximisersDisplay,
+    PatternsDisplay,
+)
 from milopt.display.canvas import COOL, WARM
 from milopt.errors import BagsError, MiloptError, ParameterError
 from milopt.estimator.maximisers import CAUTION
-from milopt.models import MISVM, ShapeletBoost
+from milopt.models import MIORDM, MIRSVM, MISVM, ShapeletBoost
 from tests.estimator.shapelets import case
 
 
@@ -143,6 +149,7 @@ def test_no_text_leaves_the_picture_or_covers_another() -> None:
         PatternsDisplay.from_estimator(given.model, given.bags[1]),
         PatternsDisplay.from_estimator(given.model),
         ConvergenceDisplay.from_estimator(given.model),
+        MarginsDisplay.from_estimators({"boosted": given.model}, given.bags, given.y),
     ):
         figure = shown.figure_
         figure.canvas.draw()
@@ -197,6 +204,69 @@ def test_convergence_without_a_proof_and_of_other_schemes(golden_bags) -> None:
     assert [label for label in labels if "master" in label] == [f"class {k}: master (lower bound)" for k in range(3)]
     with pytest.raises(ParameterError, match="scale must be one of"):
         ConvergenceDisplay.from_estimator(model, scale="cubic", ax=axes())
+
+
+@pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
+def test_an_alternation_shows_how_it_ended_what_it_kept_and_what_it_changed(golden_bags) -> None:
+    bags, y = golden_bags
+    model = MIORDM(lam=16.0, theta=0.5, mu=0.5, kernel=RBF(0.5), scale="none", scheme="representatives").fit(bags, y)
+    shown = ConvergenceDisplay.from_estimator(model)
+    history = model.result_.history
+    assert shown.ax_.get_title() == "cycle after 3 steps"
+    (ring,) = shown.ax_.collections
+    best = int(np.argmin([step.objective for step in history]))
+    np.testing.assert_allclose(ring.get_offsets(), [[best + 1, history[best].objective]])
+    beside = next(ax for ax in shown.figure_.axes if ax is not shown.ax_)
+    assert [bar.get_height() for bar in beside.patches] == [step.changed for step in history]
+    settled = ConvergenceDisplay.from_estimator(model.set_params(scheme="ccp").fit(bags, y))
+    assert settled.ax_.get_title().startswith("fixed point after")
+
+
+@pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
+def test_margins_are_scores_times_labels_with_their_mean_and_deviation(golden_bags) -> None:
+    bags, y = golden_bags
+    words = np.where(y > 0, "yes", "no")
+    models = {"MIORDM": MIORDM(random_state=0).fit(bags, words), "MIRSVM": MIRSVM().fit(bags, words)}
+    shown = MarginsDisplay.from_estimators(models, bags, words, ax=axes())
+    for one, model in zip(shown.margins, models.values(), strict=True):
+        expected = y * model.decision_function(bags)
+        np.testing.assert_allclose(one.values, expected)
+        assert (one.mean, one.deviation) == pytest.approx((expected.mean(), expected.std()))
+    curves = [line for line in shown.ax_.lines if line.get_drawstyle() == "steps-post"]
+    for one, line in zip(shown.margins, curves, strict=True):
+        np.testing.assert_allclose(line.get_xdata(), np.sort(one.values))
+        assert line.get_ydata()[-1] == 1.0
+    told = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    assert told[0].startswith(f"MIORDM: {shown.margins[0].mean:.2f} ±")
+    with pytest.raises(ParameterError, match="no model to draw"):
+        MarginsDisplay.from_estimators({}, bags, words)
+    with pytest.raises(BagsError, match="knows no class 1"):
+        MarginsDisplay.from_estimators(models, bags, y)
+    with pytest.raises(BagsError, match="2 labels for 6 bags"):
+        MarginsDisplay.from_estimators(models, bags, words[:2])
+    several = MIORDM().fit(bags, [0, 1, 2, 0, 1, 2])
+    with pytest.raises(ParameterError, match="separates 3 classes"):
+        MarginsDisplay.from_estimators({"three": several}, bags, [0, 1, 2, 0, 1, 2])
+
+
+def test_a_bar_joins_models_that_the_tests_do_not_tell_apart() -> None:
+    values = {"best": 0.9, "good": 0.89, "fair": 0.7, "bad": 0.5}
+    evaluations = [
+        {
+            "data": str(k),
+            "digest": "",
+            "protocol": "1x10",
+            "seed": 0,
+            "table": [{"model": name, "accuracy": value + 0.001 * (k % 3)} for name, value in values.items()],
+        }
+        for k in range(10)
+    ]
+    pairs = CriticalDifferenceDisplay.from_ranking(rank(evaluations))
+    assert len(pairs.drawn_["crossbars"]) == 3
+    control = CriticalDifferenceDisplay.from_ranking(rank(evaluations, control="best"), ax=axes())
+    assert len(control.drawn_["crossbars"]) == 1
+    np.testing.assert_array_equal(control.joined()[0], [1, 1, 0, 0])
+    assert "Bonferroni-Dunn" in texts(control.ax_)
 
 
 def test_what_cannot_be_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,79 +1,86 @@
-"""MIORDM as a program: the paper's alternation cycles on twelve points, the convex-concave procedure never rises."""
+"""MIORDM: the paper's loop cycles on twelve points, the convex-concave procedure never rises, exact is enumeration."""
 
 from __future__ import annotations
 
+from itertools import product
+
+import cvxpy as cp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from milopt import RBF, Bags, ConvexConcave, Program, Representatives, bag_max, solve, sum_squares
+from milopt import (
+    RBF,
+    Bags,
+    ConvexConcave,
+    Exact,
+    Options,
+    Precomputed,
+    Program,
+    Representatives,
+    Session,
+    as_bags,
+    get,
+    quad_form,
+    solve,
+)
+from milopt.compilation.selection import one_hot
+from milopt.errors import MiloptWarning, ParameterError
+from milopt.models import MIORDM, ODM
+from milopt.outcome.point_values import PointValues
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.separable import separable_optimum
+from milopt.schemes.start import starting_witness
 
 K = RBF(0.5)
 LAMBDA, THETA, MU = 16.0, 0.5, 0.5
 CYCLE = ((1, 3, 4, 8, 9, 10), (1, 2, 4, 7, 9, 11))
+pytestmark = pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
 
 
-def miordm(bags, y) -> Program:
-    """min 1/2 ||f||^2 + c0 (||xi||^2 + mu ||eps||^2)  s.t.  1 - theta - xi <= y max f <= 1 + theta + eps."""
-    program = Program("MIORDM")
-    f = program.function("f", K)
-    xi, eps = program.variable("xi", len(bags)), program.variable("eps", len(bags))
-    c0 = LAMBDA / (len(bags) * (1 - THETA) ** 2)
-    program.minimize(0.5 * f.norm_squared() + c0 * (sum_squares(xi) + MU * sum_squares(eps)))
-    program.subject_to(y * bag_max(f(bags)) >= 1 - THETA - xi, name="lower")
-    program.subject_to(y * bag_max(f(bags)) <= 1 + THETA + eps, name="upper")
-    program.score(lambda new: bag_max(f(new)), instances=lambda x: f(x))
-    return program
+def miordm(**more) -> MIORDM:
+    return MIORDM(**{"lam": LAMBDA, "theta": THETA, "mu": MU, "kernel": K, "scale": "none"} | more)
 
 
-def true_objective(result, bags, y):
+def true_objective(result, bags, y, lam=LAMBDA, theta=THETA, mu=MU):
     """Jtrue at the result's function, from the definition."""
     t = y * bags.max(result.functions["f"](bags.instances))
-    c0 = LAMBDA / (len(bags) * (1 - THETA) ** 2)
-    loss = np.maximum(1 - THETA - t, 0) ** 2 + MU * np.maximum(t - 1 - THETA, 0) ** 2
-    return 0.5 * result.functions["f"].norm_squared + c0 * loss.sum()
+    loss = np.maximum(1 - theta - t, 0) ** 2 + mu * np.maximum(t - 1 - theta, 0) ** 2
+    return 0.5 * result.functions["f"].norm_squared + lam / (len(bags) * (1 - theta) ** 2) * loss.sum()
 
 
 def means(bags) -> Bags:
     return Bags(bags.mean(bags.instances), np.arange(len(bags) + 1))
 
 
+def random_bags(seed, m=6, size=3, shift=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(m) % 2, -1.0, 1.0)
+    bags = [rng.normal(size=(size, 2)) for _ in range(m)]
+    for bag, sign in zip(bags, y, strict=True):
+        bag[0] += shift * (sign > 0)
+    return as_bags(bags), y
+
+
 def reselected(bags, y, start, name):
     """Which representatives one solve with `start` leads to."""
-    result = solve(miordm(bags, y), name, Representatives(start=start, max_steps=1))
+    result = solve(miordm().program(bags, y), name, Representatives(start=start, max_steps=1))
     return tuple(bags.argmax(result.functions["f"](bags.instances)).tolist())
 
 
+@pytest.mark.parametrize("form", ["dual", "primal"])
 @pytest.mark.parametrize("name", ["native", "highs", "clarabel", "ecos"])
-def test_golden_inner_solve_on_bag_means(name, golden_bags):
+def test_golden_inner_solve_on_bag_means(name, form, golden_bags):
+    if (name, form) == ("native", "primal"):
+        pytest.skip("native solves box-constrained duals; the primal has rows")
     bags, y = golden_bags
-    result = solve(miordm(means(bags), y), name, Representatives(max_steps=1))
+    result = miordm(solver=name, form=form, scheme="representatives").fit(means(bags), y).result_
     assert result.certificate.worst <= 1e-6
     assert result.objective == pytest.approx(5.770615, abs=1e-5)
     alpha = [0.803559, 10.848897, 10.484436, 0.256361, 0.419725, 0.269484]
     np.testing.assert_allclose(result.duals["lower"], alpha, atol=1e-4)
     np.testing.assert_allclose(result.duals["upper"], np.zeros(6), atol=1e-6)
-
-
-def test_derived_dual_of_the_inner_problem_is_the_box_qp_of_odm(golden_bags):
-    bags, y = golden_bags
-    x = means(bags)
-    program = Program("ODM")
-    f = program.function("f", K)
-    xi, eps = program.variable("xi", 6), program.variable("eps", 6)
-    c0 = LAMBDA / (6 * (1 - THETA) ** 2)
-    program.minimize(0.5 * f.norm_squared() + c0 * (sum_squares(xi) + MU * sum_squares(eps)))
-    program.subject_to(y * f(x.instances) >= 1 - THETA - xi, name="lower")
-    program.subject_to(y * f(x.instances) <= 1 + THETA + eps, name="upper")
-    form = program.to_standard_form("dual")
-    Q, c = np.outer(y, y) * K(x.instances, x.instances), 1 / (2 * c0)
-    A = np.block([[Q + c * np.eye(6), -Q], [-Q, Q + c / MU * np.eye(6)]])
-    np.testing.assert_allclose(form.P.sparse.toarray(), A, atol=1e-12)
-    np.testing.assert_allclose(form.q, np.repeat([THETA - 1, THETA + 1], 6), atol=1e-12)
-    assert form.m == 0
-    assert (form.lower == 0).all()
-    assert (form.upper == np.inf).all()
-    assert solve(program, "native").objective == pytest.approx(5.770615, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["native", "highs", "clarabel"])
@@ -82,35 +89,227 @@ def test_alternation_from_bag_means_enters_the_golden_cycle_of_period_two(name, 
     assert reselected(bags, y, bags.mean(bags.instances), name) == CYCLE[0]
     assert reselected(bags, y, np.array(CYCLE[0]), name) == CYCLE[1]
     assert reselected(bags, y, np.array(CYCLE[1]), name) == CYCLE[0]
-    result = solve(miordm(bags, y), name, Representatives(start=bags.mean(bags.instances)))
+    with pytest.warns(MiloptWarning, match="ended as cycle"):
+        result = miordm(solver=name, scheme="representatives").fit(bags, y).result_
     assert result.termination is Termination.CYCLE
     assert result.point is not PointStatus.CERTIFIED
-    assert len(result.history) <= 4
+    assert [step.changed for step in result.history] == [6, 3, 3]
+    np.testing.assert_array_equal(
+        result.history[0].objective, solve(miordm().program(bags, y), name, Representatives(max_steps=1)).objective
+    )
 
 
 @pytest.mark.parametrize("start", CYCLE)
 def test_alternation_keeps_the_best_iterate_of_the_cycle(start, golden_bags):
     bags, y = golden_bags
-    result = solve(miordm(bags, y), "highs", Representatives(start=np.array(start)))
+    result = solve(miordm().program(bags, y), "highs", Representatives(start=np.array(start)))
     assert result.termination is Termination.CYCLE
     assert result.objective == pytest.approx(true_objective(result, bags, y), rel=1e-6)
     assert result.objective == pytest.approx(min(step.objective for step in result.history))
 
 
-@pytest.mark.parametrize("name", ["highs", "clarabel", "ecos"])
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.sampled_from([16.0, 512.0]), st.sampled_from([0.1, 0.7]))
+def test_alternation_always_ends_and_says_how(seed, lam, theta):
+    bags, y = random_bags(seed, m=8, size=4)
+    result = miordm(lam=lam, theta=theta, solver="native", scheme="representatives").fit(bags, y).result_
+    assert result.termination in (Termination.STATIONARY, Termination.CYCLE, Termination.LIMIT)
+    assert (result.termination is Termination.STATIONARY) == (result.history[-1].changed == 0)
+    assert result.objective == pytest.approx(true_objective(result, bags, y, lam, theta), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["native", "highs", "clarabel", "ecos"])
 def test_convex_concave_procedure_never_rises_and_ends_below_the_alternation(name, golden_bags):
     bags, y = golden_bags
-    result = solve(miordm(bags, y), name, ConvexConcave(start=bags.mean(bags.instances)))
-    assert (result.termination, result.point) == (Termination.STATIONARY, PointStatus.CERTIFIED)
+    result = miordm(solver=name).fit(bags, y).result_
+    assert (result.scheme, result.termination, result.point) == ("ccp", Termination.STATIONARY, PointStatus.CERTIFIED)
     objectives = np.array([step.objective for step in result.history])
     assert (np.diff(objectives) <= 1e-9 * objectives[:-1] + 1e-8).all()
     assert result.objective == pytest.approx(true_objective(result, bags, y), rel=1e-6)
-    alternation = solve(miordm(bags, y), name, Representatives(start=bags.mean(bags.instances)))
+    alternation = miordm(solver=name, scheme="representatives").fit(bags, y).result_
     assert result.objective < alternation.objective
 
 
-def test_bags_of_one_are_settled_in_one_step(golden_bags):
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.sampled_from([16.0, 512.0]), st.sampled_from([0.1, 0.7]))
+def test_steps_of_the_procedure_fall_and_are_certified(seed, lam, theta):
+    bags, y = random_bags(seed, m=8, size=4)
+    result = miordm(lam=lam, theta=theta, solver="native").fit(bags, y).result_
+    assert (result.termination, result.point) == (Termination.STATIONARY, PointStatus.CERTIFIED)
+    objectives = np.array([step.objective for step in result.history])
+    assert (np.diff(objectives) <= 1e-9 * (1 + objectives[:-1])).all()
+    assert all(step.certificate.worst <= 1e-6 for step in result.history)
+    assert result.objective == pytest.approx(true_objective(result, bags, y, lam, theta), rel=1e-6)
+
+
+def with_witnesses(bags, y, witnesses):
+    """The convex step of the specification at fixed witnesses, by cvxpy, from the formulas alone."""
+    gram = K(bags.instances, bags.instances)
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > 1e-10 * values[-1]
+    L = vectors[:, kept] * np.sqrt(values[kept])
+    beta, xi, eps = cp.Variable(L.shape[1]), cp.Variable(len(bags), nonneg=True), cp.Variable(len(bags), nonneg=True)
+    rows = []
+    for i in range(len(bags)):
+        inside = list(range(bags.offsets[i], bags.offsets[i + 1]))
+        if y[i] > 0:
+            rows += [L[witnesses[i]] @ beta >= 1 - THETA - xi[i], L[inside] @ beta <= 1 + THETA + eps[i]]
+        else:
+            rows += [L[inside] @ beta <= xi[i] - (1 - THETA), L[witnesses[i]] @ beta >= -(1 + THETA) - eps[i]]
+    c0 = LAMBDA / (len(bags) * (1 - THETA) ** 2)
+    cost = 0.5 * cp.sum_squares(beta) + c0 * (cp.sum_squares(xi) + MU * cp.sum_squares(eps))
+    return cp.Problem(cp.Minimize(cost), rows).solve(solver=cp.CLARABEL)
+
+
+@pytest.mark.parametrize("name", ["native", "highs", "clarabel"])
+def test_a_step_of_the_procedure_is_the_program_of_the_specification(name):
+    bags, y = random_bags(3)
+    first = bags.offsets[:-1].copy()
+    program = miordm().program(bags, y)
+    chosen = one_hot({program.bag_maxima()[0]: first})
+    for form in ("dual", "coordinates") if name != "native" else ("dual",):
+        with Session(program, get(name), Options(form=form), witnesses=chosen) as session:
+            assert session.solve().objective == pytest.approx(with_witnesses(bags, y, first), rel=1e-6)
+
+
+def test_from_points_that_are_no_instances_the_procedure_first_enters_the_bags():
+    """At a mean the function may be larger than anywhere in its bag: a value there is none to descend from."""
+    bags, y = random_bags(0, m=8, size=4)
+    program, start = miordm(theta=0.1).program(bags, y), bags.mean(bags.instances)
+    (atom,) = program.bag_maxima()
+    with Session(program, get("native"), witnesses={atom: starting_witness(atom, start)}) as session:
+        outside = session.solve()
+        values = PointValues(session.lowering, outside)
+        inside = bags.argmax(values.inner(atom))
+    one, other = (solve(program, "native", ConvexConcave(start=chosen)) for chosen in (start, inside))
+    assert [step.objective for step in one.history] == pytest.approx([step.objective for step in other.history])
+    assert outside.objective < one.history[0].objective
+
+
+@pytest.mark.parametrize("name", ["native", "highs"])
+@pytest.mark.parametrize("seed", range(2))
+def test_exact_is_enumeration_and_bounds_the_procedure_from_below(seed, name):
+    bags, y = random_bags(seed, m=4, size=3, shift=0.3)
+    best = min(with_witnesses(bags, y, witnesses) for witnesses in product(*np.split(np.arange(12), 4)))
+    result = miordm(solver=name, scheme="exact").fit(bags, y).result_
+    assert (result.termination, result.point) == (Termination.OPTIMAL, PointStatus.CERTIFIED)
+    assert result.objective == pytest.approx(best, rel=1e-6)
+    assert result.bound == pytest.approx(best, rel=1e-6)
+    assert miordm(solver=name).fit(bags, y).result_.objective >= best * (1 - 1e-6)
+
+
+def test_exact_keeps_the_best_point_at_a_limit(golden_bags):
     bags, y = golden_bags
-    one = solve(miordm(means(bags), y), "native", Representatives())
-    assert one.termination is Termination.STATIONARY
-    assert one.objective == pytest.approx(5.770615, abs=1e-5)
+    result = miordm(scheme=Exact(max_nodes=1)).fit(bags, y).result_
+    assert result.termination in (Termination.LIMIT, Termination.OPTIMAL)
+    assert result.objective >= result.bound - 1e-6
+
+
+def test_bags_of_one_are_odm_in_one_step(golden_bags):
+    bags, y = golden_bags
+    for scheme in ("representatives", "ccp"):
+        one = miordm(solver="native", scheme=scheme).fit(means(bags), y)
+        assert one.result_.termination is Termination.STATIONARY
+        assert one.result_.objective == pytest.approx(5.770615, abs=1e-5)
+        plain = ODM(lam=LAMBDA, theta=THETA, mu=MU, kernel=K, scale="none").fit(means(bags), y)
+        np.testing.assert_allclose(one.decision_function(bags), _largest(plain, bags), atol=1e-9)
+
+
+def _largest(model, bags):
+    return np.array([scores.max() for scores in model.instance_scores(bags)])
+
+
+def test_both_sides_of_one_maximum_need_one_witness_a_bag(golden_bags):
+    bags, y = golden_bags
+    program = miordm().program(bags, y)
+    assert program.kind == "DC"
+    assert len(program.bag_maxima()) == 1
+    sides = {side.where: (side.convex.tolist(), side.witness.tolist()) for side in program.sides()}
+    assert sides == {"lower": ([1, 3, 5], [0, 2, 4]), "upper": ([0, 2, 4], [1, 3, 5])}
+
+
+def test_order_of_bags_and_of_instances_and_copies_of_instances_change_nothing():
+    bags, y = random_bags(5, m=10)
+    new, _ = random_bags(6, m=10)
+    order = np.random.default_rng(0).permutation(len(bags))
+    shuffled = [np.concatenate([bags[i][::-1], bags[i][2:]]) for i in order]
+    first, third = np.arange(10) * 3, np.arange(10) * 4 + 2
+    one = miordm(scheme=ConvexConcave(start=first)).fit(bags, y)
+    other = miordm(scheme=ConvexConcave(start=third)).fit(shuffled, y[order])
+    np.testing.assert_allclose(one.decision_function(new), other.decision_function(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("scheme", ["ccp", "representatives", "exact"])
+def test_bags_of_identical_instances_are_bags_of_one(scheme):
+    bags, y = random_bags(2, m=6, size=1)
+    copies = [np.repeat(bag, 3, axis=0) for bag in bags]
+    one = miordm(scheme=scheme).fit(bags, y)
+    other = miordm(scheme=scheme).fit(copies, y)
+    assert other.result_.objective == pytest.approx(one.result_.objective, rel=1e-8)
+    np.testing.assert_allclose(other.decision_function(bags), one.decision_function(bags), atol=1e-6)
+
+
+def test_identical_bags_of_both_classes_are_scored_alike():
+    bag = np.array([[0.0, 1.0], [2.0, 0.5]])
+    model = miordm().fit([bag] * 4, [0, 1, 0, 1])
+    assert model.result_.point is PointStatus.CERTIFIED
+    np.testing.assert_allclose(model.decision_function([bag]), 0.0, atol=1e-6)
+
+
+def test_it_starts_from_the_means_of_instances_unless_the_kernel_has_no_such_points(golden_bags):
+    bags, y = golden_bags
+    np.testing.assert_array_equal(miordm().program(bags, y).start, bags.mean(bags.instances))
+    gram = K(bags.instances, bags.instances)
+    rows = Bags(np.arange(12.0)[:, None], bags.offsets)
+    assert miordm(kernel=Precomputed(gram)).program(rows, y).start is None
+    assert miordm(kernel=Precomputed(gram)).fit(rows, y).result_.termination is Termination.STATIONARY
+    with pytest.raises(ParameterError, match='start must be one of "mean", "random"'):
+        miordm(start="median").fit(bags, y)
+
+
+def test_class_dependent_margins_move_the_margins_of_their_class(golden_bags):
+    bags, y = golden_bags
+    wide = miordm(theta=(0.1, 0.8)).fit(bags, y)
+    t = y * wide.decision_function(bags)
+    assert t[y > 0].mean() < t[y < 0].mean()
+
+
+def test_native_goes_on_from_the_last_step_when_witnesses_change_and_rows_join(data_set):
+    arrays, y = data_set("musk1")
+    bags = as_bags(arrays)
+    program = miordm(kernel=RBF()).program(bags, y)
+    (atom,) = program.bag_maxima()
+    for lazy in (False, True):
+        with Session(
+            program, get("native"), Options(lazy=lazy), witnesses=one_hot({atom: bags.offsets[:-1]})
+        ) as session:
+            first = session.solve()
+            session.set_witnesses(one_hot({atom: bags.offsets[:-1]}))
+            assert session.solve().iterations == 0
+            session.set_witnesses(one_hot({atom: bags.offsets[1:] - 1}))
+            warm = session.solve()
+        chosen = one_hot({atom: bags.offsets[1:] - 1})
+        with Session(program, get("native"), Options(lazy=lazy), witnesses=chosen) as session:
+            cold = session.solve()
+        assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
+        assert warm.iterations < cold.iterations
+        assert first.certificate.worst <= 1e-10
+        assert warm.certificate.worst <= 1e-10
+
+
+def test_slacks_are_completed_in_closed_form_as_a_solver_would(golden_bags):
+    _, y = golden_bags
+    program = Program("rest")
+    xi = program.variable("xi", 6)
+    hinge = program.variable("hinge", 6, lower=0)
+    program.minimize(quad_form(xi, np.arange(1.0, 7.0)) - 2 * xi.sum() + 3 * hinge.sum() + 1)
+    program.subject_to(xi >= y / 2, name="above")
+    program.subject_to(2 * xi <= 1.5, name="below")
+    program.subject_to(hinge >= 1 - y, name="loss")
+    value, values = separable_optimum(program, 1e-9)
+    found = solve(program, "clarabel")
+    assert value == pytest.approx(found.objective, rel=1e-7)
+    for name, numbers in values.items():
+        np.testing.assert_allclose(numbers, found.values[name], atol=1e-6)
+    program.subject_to(xi[0] + xi[1] >= 0, name="together")
+    assert separable_optimum(program, 1e-9) is None

@@ -16,7 +16,8 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.errors import ConvexityError
 from milopt.outcome.status import Termination
 from milopt.solvers.box_qp import BoxAnswer, solve_box_qp
-from milopt.solvers.box_qp_newton import projected_gradient
+from milopt.solvers.box_qp_newton import Progress, projected_gradient
+from milopt.solvers.box_qp_pivoting import pivot
 from milopt.solvers.box_qp_split import prove_convex, split
 from milopt.solvers.box_qp_sweeps import compiled, reference_sweeps, sweeps
 
@@ -235,3 +236,32 @@ def test_time_limit_keeps_a_point_of_the_box() -> None:
     assert found.termination is Termination.LIMIT
     assert found.x is not None
     assert np.all(found.x >= 0.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 30), far=st.sampled_from([0.0, 1e-3, 1.0]))
+def test_pivoting_from_a_start_is_the_minimum_or_says_that_it_found_none(seed: int, n: int, far: float) -> None:
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(n, n))
+    parts, q = split(dense(factor @ factor.T + 0.1 * np.eye(n))), rng.normal(size=n)
+    lower, upper = np.zeros(n), np.where(rng.random(n) < 0.5, np.inf, rng.random(n))
+    expected = solve_box_qp(parts, q, lower, upper).x
+    assert expected is not None
+    start = np.clip(expected + far * rng.normal(size=n), lower, upper)
+    found = pivot(parts, q, lower, upper, start, 1e-12, Progress(np.inf))
+    if found is not None:
+        np.testing.assert_allclose(found.x, expected, atol=1e-8)
+    else:
+        assert far > 0.0
+    again = solve_box_qp(parts, q, lower, upper, start)
+    assert again.termination is Termination.OPTIMAL
+    np.testing.assert_allclose(again.x, expected, atol=1e-8)
+
+
+def test_squares_of_single_columns_are_the_diagonal_whatever_else_their_piece_has() -> None:
+    rows = sp.csr_array(np.array([[2.0, 0, 0], [0, 0, 0], [1.0, 1.0, 1.0], [0, 0, 3.0]]))
+    P = Quadratic(3, (Piece(rows, np.array([1.0, 5.0, 2.0, 1.0])),))
+    parts = split(P)
+    np.testing.assert_allclose(parts.diagonal, [4.0, 0.0, 9.0])
+    for x in np.eye(3):
+        np.testing.assert_allclose(parts.times(x), P.times(x))
