@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from milopt.declaration.arrays import Floats, Points, numeric
 from milopt.declaration.gram import is_symmetric, minus_squared_distances, pieces, points, products, squared_norms
 from milopt.declaration.width import inverse_median, is_positive, over_median
 from milopt.errors import BagsError, ParameterError
+
+if TYPE_CHECKING:
+    from milopt.declaration.bags import Bags
 
 
 class Kernel(ABC):
@@ -41,6 +44,10 @@ class Kernel(ABC):
     def fitted(self, instances: Any) -> Kernel:
         """The kernel with what depends on the data resolved; itself where nothing does."""
         return self
+
+    def fitted_to(self, bags: Bags) -> Kernel:
+        """The same, from training bags."""
+        return self.fitted(bags.instances)
 
     @abstractmethod
     def latex(self) -> str:

@@ -193,7 +193,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         labels = training_labels(self, y)
         training = training_set(bags, labels, sample_weight, self.class_weight, scale)
         for name, kernel in kernels.items():
-            setattr(probe, name, kernel.fitted(training.bags.instances) if self.fits_kernels else kernel)
+            setattr(probe, name, kernel.fitted_to(training.bags) if self.fits_kernels else kernel)
         probe.random_state = _seed(self.random_state)
         return probe, training
 
