@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from milopt.models.box_svm import BoxCountingSVM as BoxCountingSVM
     from milopt.models.mi_svm import MISVM as MISVM
     from milopt.models.miles import MILES as MILES
     from milopt.models.set_kernel_svm import SetKernelSVM as SetKernelSVM
     from milopt.models.shapelet_boost import ShapeletBoost as ShapeletBoost
 
-_HOME = {"ShapeletBoost": "shapelet_boost", "MISVM": "mi_svm", "MILES": "miles", "SetKernelSVM": "set_kernel_svm"}
+_HOME = {
+    "BoxCountingSVM": "box_svm",
+    "MILES": "miles",
+    "MISVM": "mi_svm",
+    "SetKernelSVM": "set_kernel_svm",
+    "ShapeletBoost": "shapelet_boost",
+}
 
 __all__ = [*_HOME]
 

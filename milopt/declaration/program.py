@@ -57,6 +57,7 @@ class Program(Views):
         self._minimized: Expression | None = None
         self.bag_score: BagScore | None = None
         self.instance_score: InstanceScore | None = None
+        self.remarks: tuple[str, ...] = ()
 
     # -- declaring ---------------------------------------------------------------------------------------------
 
@@ -158,6 +159,10 @@ class Program(Views):
             raise DeclarationError("score takes functions of bags and of instances, such as lambda new: f(new) + b.")
         self.bag_score = bags
         self.instance_score = instances
+
+    def remark(self, sentence: str) -> None:
+        """Something that a person should know about how this program came about; reports tell it."""
+        self.remarks = (*self.remarks, sentence)
 
     @property
     def scores_instances(self) -> bool:

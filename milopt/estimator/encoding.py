@@ -18,6 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.bag_kernels.box_counting import BoxCounting
+from milopt.bag_kernels.grid import Grid
+from milopt.bag_kernels.set_kernels import Minimax, SetKernel
 from milopt.data.windows import Cut
 from milopt.declaration.alignment import DTW, GlobalAlignment
 from milopt.declaration.bag_rows import BagRows
@@ -40,6 +43,7 @@ _RECORDS: Mapping[str, type] = {
     known.__name__: known
     for known in (
         *(RBF, Linear, Polynomial, Precomputed, DTW, GlobalAlignment, Options),
+        *(BoxCounting, Grid, SetKernel, Minimax),
         *(Direct, ConvexConcave, Representatives, Exact, ColumnGeneration),
         *(Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members),
     )
