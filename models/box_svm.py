@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
 
-from milopt import BagClassifier, Program, as_bags, sum_squares
+from milopt import BagClassifier, Kernel, Program, as_bags, sum_squares
 from milopt.bag_kernels.box_counting import BoxCounting
-from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap, Repair
-from milopt.declaration.bag_kernel import BagKernel
-from milopt.declaration.bag_rows import joined
+from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap, FeatureMap, Repair
+from milopt.bag_kernels.set_kernels import as_bag_kernel
+from milopt.declaration.bag_rows import different, joined
 from milopt.declaration.bags import Bags
 from milopt.declaration.checks import one_of, positive
 from milopt.declaration.labels import Signs, Weights
@@ -29,25 +29,25 @@ from milopt.errors import ParameterError
 class BoxCountingSVM(BagClassifier):
     """Maximum-margin separation of bags by the boxes of a grid that they meet.
 
-    The grid follows the range of each feature, so that scaling changes nothing. `fit_transductive` is the one way in
-    which bags without labels enter.
+    `tau` is a number up to 1, or such as "4/D": counts grow exponentially with the number of features, and so do the
+    differences between them. Another kernel of bags may take the place of box counting; one of instances means its mean
+    set kernel. The grid follows the range of each feature, so that scaling changes nothing.
     """
 
-    C: float = 100.0
-    kernel: BagKernel = BoxCounting()
-    tau: float = 0.005
+    C: float = 10.0
+    tau: float | str = "1/D"
+    kernel: Kernel = BoxCounting()
     gram: str = "empirical"
-    normalise: str = "constant"
+    normalise: str = "cosine"
     bias: str = "free"
     unlabelled: Bags | None = None
     """What `fit_transductive` sets: bags that join the reference bags of the empirical map."""
-    scale: str = "none"
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
-        "tau": (0.02, 0.005),
-        "C": (0.1, 1.0, 10.0, 100.0, 1000.0),
+        "tau": ("4/D", "1/D", "0.25/D"),
+        "C": (0.1, 1.0, 10.0, 100.0),
     }
-    """The two roots that were tried most, and C by powers of ten."""
+    """Roots about the one that takes the mean over features, and C by powers of ten."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
@@ -68,18 +68,19 @@ class BoxCountingSVM(BagClassifier):
     def fit_transductive(
         self, bags: object, y: npt.ArrayLike, unlabelled: object, sample_weight: npt.ArrayLike | None = None
     ) -> Self:
-        """Fit with bags without labels among the reference bags: their labels, which nobody gave, are `transduction_`.
+        """Fit with bags without labels among the reference bags; the labels found for them are `transduction_`.
 
-        For other new bags fit again. The grid is that of the labelled bags alone.
+        For other new bags fit again. The grid is that of the labelled bags alone, and features are not scaled.
         """
-        if self.scale != "none" or self.gram != "empirical":
-            raise ParameterError('fit_transductive needs gram="empirical" and scale="none".')
-        given, self.unlabelled = self.unlabelled, as_bags(unlabelled)
+        if self.gram != "empirical":
+            raise ParameterError(f'fit_transductive needs the reference bags of gram="empirical", not {self.gram!r}.')
+        own = self.unlabelled, self.scale
+        self.unlabelled, self.scale = as_bags(unlabelled), "none"
         try:
             self.fit(bags, y, sample_weight)
             self.transduction_ = self.predict(self.unlabelled)
         finally:
-            self.unlabelled = given
+            self.unlabelled, self.scale = own
         return self
 
     @property
@@ -90,13 +91,30 @@ class BoxCountingSVM(BagClassifier):
 
     def outside(self, bags: object) -> int:
         """How many values of these bags lie outside the grid of the training bags, and are clipped to it."""
-        kernel: Any = self._known().declarer.kernel  # type: ignore[attr-defined]
-        return int(kernel.outside(self._scaled(bags)))
+        kernel: Any = vars(self._known().declarer)["kernel"]
+        if not isinstance(kernel, BoxCounting):
+            raise ParameterError(f"{kernel!r} has no grid that values could lie outside of.")
+        return kernel.outside(self._scaled(bags))
 
-    def _kernel(self, bags: Bags) -> BagKernel:
+    def _kernel(self, bags: Bags) -> FeatureMap:
         """The kernel of the program, over these training bags."""
         one_of("gram", self.gram, ("empirical", "clipped"))
-        damped = Damped(self.kernel.fitted_to(bags), self.tau, self.normalise)
+        fitted = as_bag_kernel(self.kernel).fitted_to(bags)
+        damped = Damped(fitted, root(self.tau, bags.dimension), self.normalise)
+        # A bag of weight 2 is one reference bag, and so is a bag that was given twice.
         if self.gram == "clipped":
-            return Clipped(damped, bags)
-        return EmpiricalMap(damped, bags if self.unlabelled is None else joined([bags, self.unlabelled]))
+            return Clipped(damped, different(bags))
+        return EmpiricalMap(damped, different(bags if self.unlabelled is None else joined([bags, self.unlabelled])))
+
+
+def root(tau: float | str, dimension: int) -> float:
+    """tau as a number; "4/D" is 4 over the number of features, but at most 1."""
+    if not isinstance(tau, str):
+        return tau
+    number, slash, letter = tau.partition("/")
+    try:
+        if not slash or letter.strip() != "D":
+            raise ValueError
+        return min(1.0, positive("tau", float(number)) / dimension)
+    except ValueError:
+        raise ParameterError(f'tau must be a number above 0 and at most 1, or such as "1/D", not {tau!r}.') from None

@@ -81,6 +81,11 @@ class BoxCounting(LogKernel):
         return replace(self, grid=fitted_grid(bags, self.binning, int(self.bins)))
 
     @property
+    def takes_points_as_they_are(self) -> bool:
+        """With a grid, it does: the cuts are in the units of the bags that it was fitted to."""
+        return self.grid is not None
+
+    @property
     def log_scale(self) -> float:
         """log of the number of all boxes, which no count exceeds."""
         return self._grid().log_boxes

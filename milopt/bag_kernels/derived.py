@@ -1,15 +1,16 @@
 """Kernels of bags made from others: damped, made positive semidefinite over reference bags, or mapped to these.
 
     Damped        k'(P, Q) = (k(P, Q) / c(P, Q))^tau          c: a constant, or sqrt(k(P, P) k(Q, Q))
-    EmpiricalMap  <phi(P), phi(Q)> / q,   phi(P) = (k'(P, R_1), ..., k'(P, R_q))
-    Clipped       k'(P, R) V+ L+^-1 V+' k'(R, Q),   where k'(R, R) = V L V', and + are the positive eigenvalues
+    EmpiricalMap  <phi(P), phi(Q)>,   phi(P) = (k'(P, R_1), ..., k'(P, R_q))
+    Clipped       <phi(P), phi(Q)>,   phi(P) = k'(P, R) V+ L+^-1/2,   k'(R, R) = V L V', + the positive eigenvalues
 
-The last two are positive semidefinite whatever k' is. On the reference bags themselves `Clipped` is k' with its
-negative eigenvalues set to 0; k' itself where it has none.
+The last two are positive semidefinite whatever k' is; their features are centred and scaled over the reference bags R.
+On these themselves `Clipped` is k' with its negative eigenvalues set to 0, but for that.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -70,21 +71,31 @@ class Damped(BagKernel):
         return self.kernel.log_diagonal(A) if isinstance(self.kernel, LogKernel) else _log(self.kernel.diagonal(A))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class EmpiricalMap(BagKernel):
-    """The inner product of a bag's kernel values with reference bags: their mean, not their sum."""
+class FeatureMap(BagKernel):
+    """A kernel by features over reference bags, which are centred, and in units of their spread, over these bags.
+
+    Neither changes what an SVM with a free bias can do; both let one C mean about the same for every kernel.
+    """
 
     is_semidefinite: ClassVar[bool] = True
-    kernel: BagKernel
     reference: Bags
 
-    def features(self, bags: Bags) -> Floats:
-        """phi / sqrt(q), a row a bag."""
-        return np.asarray(self.kernel(bags, self.reference) / np.sqrt(len(self.reference)))
+    @abstractmethod
+    def raw_features(self, bags: Bags) -> Floats:
+        """phi, a row a bag."""
 
-    def latex(self) -> str:
-        """K(B, B') in LaTeX."""
-        return r"\tfrac{1}{q}\sum_{j} k'(x, R_j) k'(R_j, z)"
+    def features(self, bags: Bags) -> Floats:
+        """(phi - mean) / spread, a row a bag."""
+        centre, spread = self._frame
+        return (self.raw_features(bags) - centre) / spread
+
+    @cached_property
+    def _frame(self) -> tuple[Floats, float]:
+        phi = self.raw_features(self.reference)
+        centre = phi.mean(axis=0)
+        spread = float(np.sqrt(((phi - centre) ** 2).sum(axis=1).mean()))
+        # Bags that are all alike have no spread but rounding.
+        return centre, spread if spread > ROUNDING * float(np.abs(phi).max()) else 1.0
 
     def _between(self, A: Bags, B: Bags) -> Floats:
         left = self.features(A)
@@ -93,6 +104,22 @@ class EmpiricalMap(BagKernel):
 
     def _own(self, A: Bags) -> Floats:
         return np.asarray((self.features(A) ** 2).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EmpiricalMap(FeatureMap):
+    """The inner product of the kernel values of bags with reference bags."""
+
+    kernel: BagKernel
+    reference: Bags
+
+    def raw_features(self, bags: Bags) -> Floats:
+        """k'(P, R), a row a bag."""
+        return self.kernel(bags, self.reference)
+
+    def latex(self) -> str:
+        """K(B, B') in LaTeX."""
+        return r"\langle k'(x, R), k'(z, R)\rangle"
 
     def __repr__(self) -> str:
         return f"EmpiricalMap({self.kernel!r}, {len(self.reference)} bags)"
@@ -120,10 +147,9 @@ class Repair:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Clipped(BagKernel):
+class Clipped(FeatureMap):
     """A kernel whose negative directions over reference bags are left out."""
 
-    is_semidefinite: ClassVar[bool] = True
     kernel: BagKernel
     reference: Bags
 
@@ -142,7 +168,7 @@ class Clipped(BagKernel):
         norm = float(np.linalg.norm(values))
         return Repair(int(negative.sum()), float(values[0]), top, float(np.linalg.norm(values[negative])) / norm)
 
-    def features(self, bags: Bags) -> Floats:
+    def raw_features(self, bags: Bags) -> Floats:
         """k'(P, R) V+ L+^-1/2, a row a bag."""
         values, vectors = self._spectrum
         kept = values > ROUNDING * values[-1]
@@ -152,18 +178,11 @@ class Clipped(BagKernel):
         """K(B, B') in LaTeX."""
         return r"[k'(x, z)]_+"
 
-    def _between(self, A: Bags, B: Bags) -> Floats:
-        left = self.features(A)
-        return np.asarray(left @ (left if B is A else self.features(B)).T)
-
-    def _own(self, A: Bags) -> Floats:
-        return np.asarray((self.features(A) ** 2).sum(axis=1))
-
     def __repr__(self) -> str:
         return f"Clipped({self.kernel!r}, {len(self.reference)} bags)"
 
 
 def _log(values: Floats) -> Floats:
     if (values <= 0).any():
-        raise ParameterError("Damped takes a kernel whose values are all positive, and this one has others.")
+        raise ParameterError("Damped takes a kernel whose values are all positive, and this has others.")
     return np.log(values)

@@ -96,3 +96,8 @@ def extremes(bags: Bags) -> Floats:
 def _check_power(power: object) -> None:
     if not isinstance(power, (int, np.integer)) or isinstance(power, bool) or power < 1:
         raise ParameterError(f"power must be a whole number of at least 1, not {power!r}.")
+
+
+def as_bag_kernel(kernel: Kernel) -> BagKernel:
+    """A kernel of bags as it is, or one of instances by its mean over pairs of them."""
+    return kernel if isinstance(kernel, BagKernel) else SetKernel(kernel, "mean")

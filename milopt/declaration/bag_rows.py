@@ -54,3 +54,12 @@ def joined(parts: Sequence[Bags]) -> Bags:
     if any(sp.issparse(some) for some in rows):
         return Bags(sp.vstack([sp.csr_array(some) for some in rows], format="csr"), offsets)
     return Bags(np.vstack(cast("list[Floats]", rows)), offsets)
+
+
+def different(bags: Bags) -> Bags:
+    """Every bag once, in order of first occurrence: a bag given twice is one."""
+    first: dict[bytes, int] = {}
+    for i, bag in enumerate(bags):
+        rows = bag.toarray() if isinstance(bag, sp.csr_array) else bag
+        first.setdefault(np.ascontiguousarray(rows).tobytes(), i)
+    return bags if len(first) == len(bags) else bags[np.array(list(first.values()))]

@@ -29,6 +29,11 @@ class Kernel(ABC):
     is_semidefinite: ClassVar[bool] = False
     """Whether every Gram matrix is known to be positive semidefinite; where it is not known, solvers look."""
 
+    @property
+    def takes_points_as_they_are(self) -> bool:
+        """Whether it means points in the units that they are given in, so that nobody may scale them."""
+        return False
+
     def __call__(self, A: Any, B: Any) -> Floats:
         """The Gram matrix K(A, B), len(A) x len(B); exactly symmetric where B is A."""
         left = points(A)
@@ -197,6 +202,11 @@ class Precomputed(Kernel):
         held = gram.view()
         held.flags.writeable = False
         object.__setattr__(self, "gram", held)
+
+    @property
+    def takes_points_as_they_are(self) -> bool:
+        """Row numbers have no scale."""
+        return True
 
     def latex(self) -> str:
         """K(x, z) in LaTeX."""
