@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from milopt.models.box_svm import BoxCountingSVM as BoxCountingSVM
+    from milopt.models.gmil1 import GMIL1 as GMIL1
     from milopt.models.mi_svm import MISVM as MISVM
     from milopt.models.miles import MILES as MILES
     from milopt.models.set_kernel_svm import SetKernelSVM as SetKernelSVM
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "BoxCountingSVM": "box_svm",
+    "GMIL1": "gmil1",
     "MILES": "miles",
     "MISVM": "mi_svm",
     "SetKernelSVM": "set_kernel_svm",

@@ -4,8 +4,9 @@
 
 f is a function of bags in the space of a kernel made from the box count k (see `milopt.bag_kernels`): its root k^tau,
 with features k^tau(B, R_j) over the training bags R_j (`gram="empirical"`), or itself, with the negative eigenvalues
-that a root may have set to 0 (`gram="clipped"`). The dual is a C-SVM's; with the bias regularised (1/2 b^2 in the
-objective) it is a QP over a box.
+that a root may have set to 0 (`gram="clipped"`); or k as it is, where it is positive semidefinite and of a size that
+numbers hold (`gram="plain"`, for shared random boxes above all). The dual is a C-SVM's; with the bias regularised
+(1/2 b^2 in the objective) it is a QP over a box.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ import numpy.typing as npt
 
 from milopt import BagClassifier, Kernel, Program, as_bags, sum_squares
 from milopt.bag_kernels.box_counting import BoxCounting
-from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap, FeatureMap, Repair
+from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap, Repair
+from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.bag_kernels.set_kernels import as_bag_kernel
+from milopt.declaration.bag_kernel import BagKernel
 from milopt.declaration.bag_rows import different, joined
 from milopt.declaration.bags import Bags
 from milopt.declaration.checks import one_of, positive
@@ -92,14 +95,16 @@ class BoxCountingSVM(BagClassifier):
     def outside(self, bags: object) -> int:
         """How many values of these bags lie outside the grid of the training bags, and are clipped to it."""
         kernel: Any = vars(self._known().declarer)["kernel"]
-        if not isinstance(kernel, BoxCounting):
+        if not isinstance(kernel, GridKernel):
             raise ParameterError(f"{kernel!r} has no grid that values could lie outside of.")
         return kernel.outside(self._scaled(bags))
 
-    def _kernel(self, bags: Bags) -> FeatureMap:
+    def _kernel(self, bags: Bags) -> BagKernel:
         """The kernel of the program, over these training bags."""
-        one_of("gram", self.gram, ("empirical", "clipped"))
+        one_of("gram", self.gram, ("empirical", "clipped", "plain"))
         fitted = as_bag_kernel(self.kernel).fitted_to(bags)
+        if self.gram == "plain":
+            return fitted
         damped = Damped(fitted, root(self.tau, bags.dimension), self.normalise)
         # A bag of weight 2 is one reference bag, and so is a bag that was given twice.
         if self.gram == "clipped":

@@ -9,22 +9,22 @@ relative error `epsilon` with probability 1 - `delta` a pair (`rule="guaranteed"
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 
 from milopt.bag_kernels.coded import CodedBags, coded, distinct
-from milopt.bag_kernels.grid import BINNINGS, Grid, check_bins, fitted_grid
+from milopt.bag_kernels.grid import Grid
+from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.bag_kernels.log_kernel import LogKernel
 from milopt.bag_kernels.memory import Known, known_counts
 from milopt.bag_kernels.pairs import Counting, counted_pairs
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bag_rows import as_bag_rows
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import fraction, one_of
-from milopt.errors import ParameterError
+from milopt.declaration.checks import fraction, one_of, whole
 
 RULES = ("guaranteed", "fast", "karp-luby", "self-adjusting")
 
@@ -44,7 +44,7 @@ class Account:
 
 
 @dataclass(frozen=True, repr=False)
-class BoxCounting(LogKernel):
+class BoxCounting(GridKernel, LogKernel):
     """The number of boxes that meet both bags.
 
     `bins` codes a feature by `binning` (uniform, quantile, rank), fitted on training bags; `rule` also knows the
@@ -60,39 +60,21 @@ class BoxCounting(LogKernel):
     binning: str = "uniform"
     rule: str = "guaranteed"
     seed: int = 0
-    jobs: int | None = None
+    jobs: int | None = field(default=None, compare=False)
     grid: Grid | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         fraction("epsilon", self.epsilon)
         fraction("delta", self.delta)
-        check_bins(self.bins)
-        one_of("binning", self.binning, BINNINGS)
         one_of("rule", self.rule, RULES)
-        for name, least in (("exact_below", 0), ("seed", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-                raise ParameterError(f"{name} must be a whole number of at least {least}, not {value!r}.")
-
-    def fitted_to(self, bags: Bags) -> BoxCounting:
-        """The kernel on the grid of these bags; itself where it has one."""
-        if self.grid is not None:
-            return self
-        return replace(self, grid=fitted_grid(bags, self.binning, int(self.bins)))
-
-    @property
-    def takes_points_as_they_are(self) -> bool:
-        """With a grid, it does: the cuts are in the units of the bags that it was fitted to."""
-        return self.grid is not None
+        whole("exact_below", self.exact_below, 0)
+        whole("seed", self.seed, 0)
+        self._check_grid()
 
     @property
     def log_scale(self) -> float:
         """log of the number of all boxes, which no count exceeds."""
-        return self._grid().log_boxes
-
-    def outside(self, bags: Any) -> int:
-        """How many values of these bags lie outside the fitted grid, and are clipped to it."""
-        return self._grid().outside(as_bag_rows(bags).bags)
+        return self.known_grid().log_boxes
 
     def account(self, A: Any, B: Any) -> Account:
         """How the counts of a Gram matrix came about."""
@@ -112,7 +94,7 @@ class BoxCounting(LogKernel):
 
     def log_diagonal(self, A: Any) -> Floats:
         """log K(B, B) for each bag."""
-        mine = coded(self._grid(), as_bag_rows(A).bags)
+        mine = coded(self.known_grid(), as_bag_rows(A).bags)
         known = self._known([mine], {(word, word) for word in mine.words})
         return np.array([known[(word, word)][0] for word in mine.words])
 
@@ -121,8 +103,8 @@ class BoxCounting(LogKernel):
 
     def _counts(self, A: Bags, B: Bags) -> Floats:
         """len(A) x len(B) x (log count, draws, log |U|)."""
-        left = coded(self._grid(), A)
-        right = left if B is A else coded(self._grid(), B)
+        left = coded(self.known_grid(), A)
+        right = left if B is A else coded(self.known_grid(), B)
         pairs = [[(a, b) if a < b else (b, a) for b in right.words] for a in left.words]
         known = self._known([left, right], {pair for row in pairs for pair in row})
         return np.array([[known[pair] for pair in row] for row in pairs], dtype=np.float64)
@@ -136,7 +118,7 @@ class BoxCounting(LogKernel):
             place = {word: i for i, word in enumerate(every.words)}
             pairs = np.array([(place[a], place[b]) for a, b in missing], dtype=np.intp)
             how = Counting(self.epsilon, self.delta, int(self.exact_below), self.rule, int(self.seed))
-            found = counted_pairs(every, pairs, self._grid().s, how, self.jobs)
+            found = counted_pairs(every, pairs, self.known_grid().s, how, self.jobs)
             known.update({pair: (a, b, c) for pair, (a, b, c) in zip(missing, found.tolist(), strict=True)})
         return known
 
@@ -144,17 +126,4 @@ class BoxCounting(LogKernel):
     def key(self) -> tuple[object, ...]:
         """What the count of two bags depends on besides the bags."""
         drawn = (self.epsilon, self.delta, int(self.exact_below), self.rule, int(self.seed))
-        return (self._grid().digest(), *drawn)
-
-    def _grid(self) -> Grid:
-        if self.grid is None:
-            raise ParameterError(
-                "BoxCounting has no grid yet: call kernel.fitted_to(bags) with the training bags first."
-            )
-        return self.grid
-
-    def __repr__(self) -> str:
-        default = type(self)
-        names = ("epsilon", "delta", "exact_below", "bins", "binning", "rule", "seed")
-        given = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name) != getattr(default, name)]
-        return f"BoxCounting({', '.join(given)})"
+        return (self.known_grid().digest(), *drawn)

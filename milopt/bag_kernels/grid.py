@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from milopt.bag_kernels.estimators import Codes
 from milopt.declaration.arrays import Floats, Indices, Points
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import one_of
+from milopt.declaration.checks import one_of, whole
 from milopt.errors import BagsError, ParameterError
 
 BINNINGS = ("uniform", "quantile", "rank")
@@ -89,11 +89,9 @@ def fitted_grid(bags: Bags, binning: str, bins: int) -> Grid:
     return Grid(low, high, np.concatenate(found), starts)
 
 
-def check_bins(bins: object) -> None:
+def check_bins(bins: int) -> None:
     """A whole number of at least 2 that memory allows."""
-    if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool) or bins < 2:
-        raise ParameterError(f"bins must be a whole number of at least 2, not {bins!r}.")
-    if bins > MOST_BINS:
+    if whole("bins", bins, 2) > MOST_BINS:
         raise ParameterError(
             f"bins must be at most {MOST_BINS}, not {bins}: every feature holds as many cuts in memory."
         )

@@ -17,9 +17,8 @@ from milopt.declaration.arrays import Floats
 from milopt.declaration.bag_kernel import BagKernel
 from milopt.declaration.bags import Bags
 from milopt.declaration.blocks import gram_blocks
-from milopt.declaration.checks import one_of
+from milopt.declaration.checks import one_of, whole
 from milopt.declaration.kernels import RBF, Kernel
-from milopt.errors import ParameterError
 
 _MEDIAN = RBF("median")
 
@@ -34,7 +33,7 @@ class SetKernel(BagKernel):
 
     def __post_init__(self) -> None:
         one_of("normalize", self.normalize, ("mean", "sum", "feature"))
-        _check_power(self.power)
+        whole("power", self.power, 1)
         # A sum of products of positive semidefinite kernels is one.
         object.__setattr__(self, "is_semidefinite", self.kernel.is_semidefinite)
 
@@ -76,7 +75,7 @@ class Minimax(BagKernel):
     power: int = 1
 
     def __post_init__(self) -> None:
-        _check_power(self.power)
+        whole("power", self.power, 1)
 
     def latex(self) -> str:
         """K(B, B') in LaTeX."""
@@ -91,11 +90,6 @@ def extremes(bags: Bags) -> Floats:
     """s(B): the smallest value of every feature, then the largest."""
     values = dense(bags.instances)
     return np.hstack([-bags.max(-values), bags.max(values)])
-
-
-def _check_power(power: object) -> None:
-    if not isinstance(power, (int, np.integer)) or isinstance(power, bool) or power < 1:
-        raise ParameterError(f"power must be a whole number of at least 1, not {power!r}.")
 
 
 def as_bag_kernel(kernel: Kernel) -> BagKernel:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import isfinite
 from numbers import Real
 
+import numpy as np
+
 from milopt.errors import ParameterError
 
 
@@ -28,6 +30,13 @@ def share(name: str, value: float) -> float:
     if not _is_number(value) or not 0 < value <= 1:
         raise ParameterError(f"{name} must lie above 0 and at most at 1, not {value!r}.")
     return value
+
+
+def whole(name: str, value: int, least: int) -> int:
+    """A whole number that is no less than another."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise ParameterError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    return int(value)
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:

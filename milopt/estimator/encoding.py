@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.grid import Grid
+from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.bag_kernels.set_kernels import Minimax, SetKernel
 from milopt.data.windows import Cut
 from milopt.declaration.alignment import DTW, GlobalAlignment
@@ -43,7 +44,7 @@ _RECORDS: Mapping[str, type] = {
     known.__name__: known
     for known in (
         *(RBF, Linear, Polynomial, Precomputed, DTW, GlobalAlignment, Options),
-        *(BoxCounting, Grid, SetKernel, Minimax),
+        *(BoxCounting, RandomBoxes, Grid, SetKernel, Minimax),
         *(Direct, ConvexConcave, Representatives, Exact, ColumnGeneration),
         *(Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members),
     )

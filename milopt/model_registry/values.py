@@ -22,6 +22,7 @@ from typing import cast
 import numpy as np
 
 from milopt.bag_kernels.box_counting import BoxCounting
+from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.bag_kernels.set_kernels import Minimax, SetKernel
 from milopt.declaration.alignment import DTW, GlobalAlignment
 from milopt.declaration.kernels import RBF, Linear, Polynomial
@@ -31,7 +32,7 @@ from milopt.solving.options import Options
 
 KERNELS: Mapping[str, type] = {
     kernel.__name__.casefold(): kernel
-    for kernel in (RBF, Linear, Polynomial, DTW, GlobalAlignment, BoxCounting, SetKernel, Minimax)
+    for kernel in (RBF, Linear, Polynomial, DTW, GlobalAlignment, BoxCounting, RandomBoxes, SetKernel, Minimax)
 }
 _MAKERS: Mapping[str, type] = {**KERNELS, "options": Options}
 _WORDS: Mapping[str, object] = {"none": None, "true": True, "false": False, "inf": math.inf, "nan": math.nan}

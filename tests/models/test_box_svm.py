@@ -225,7 +225,7 @@ def test_musk1_whole_agrees_over_solvers(data_set):
         ({"tau": 1.5}, "tau must lie above 0 and at most at 1, not 1.5."),
         ({"tau": "1/n"}, "tau must be a number above 0 and at most 1, or such as \"1/D\", not '1/n'."),
         ({"tau": "x/D"}, "tau must be a number above 0 and at most 1, or such as \"1/D\", not 'x/D'."),
-        ({"gram": "raw"}, 'gram must be one of "empirical", "clipped", not \'raw\'.'),
+        ({"gram": "raw"}, 'gram must be one of "empirical", "clipped", "plain", not \'raw\'.'),
         ({"bias": "none"}, 'bias must be one of "free", "regularised", not \'none\'.'),
         ({"normalise": "sum"}, 'normalise must be one of "constant", "cosine", not \'sum\'.'),
         (
