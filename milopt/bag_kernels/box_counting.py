@@ -126,4 +126,4 @@ class BoxCounting(GridKernel, LogKernel):
     def key(self) -> tuple[object, ...]:
         """What the count of two bags depends on besides the bags."""
         drawn = (self.epsilon, self.delta, int(self.exact_below), self.rule, int(self.seed))
-        return (self.known_grid().digest(), *drawn)
+        return (self.known_grid().digest, *drawn)

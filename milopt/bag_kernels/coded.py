@@ -6,6 +6,7 @@ pair of bags has one count, one seed and one place in memory.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -31,8 +32,23 @@ class CodedBags:
         return np.vstack(self.points), offsets
 
 
+_RECENT: OrderedDict[tuple[str, str], CodedBags] = OrderedDict()
+MOST_RECENT = 16
+"""Sets of bags whose codes are kept: one fit meets the same few again and again."""
+
+
 def coded(grid: Grid, bags: Bags) -> CodedBags:
     """The bags on a grid."""
+    key = grid.digest, bags.digest()
+    found = _RECENT.get(key) or _coded(grid, bags)
+    _RECENT[key] = found
+    _RECENT.move_to_end(key)
+    while len(_RECENT) > MOST_RECENT:
+        _RECENT.popitem(last=False)
+    return found
+
+
+def _coded(grid: Grid, bags: Bags) -> CodedBags:
     parts = np.split(grid.codes(bags), bags.offsets[1:-1])
     points = tuple(_distinct(part) for part in parts)
     return CodedBags(points, tuple(_word(part) for part in points))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,6 +64,7 @@ class Grid:
         values = self._values(bags)
         return int(((values < self.low) | (values > self.high)).sum())
 
+    @cached_property
     def digest(self) -> str:
         """The SHA-256 of the cuts."""
         content = hashlib.sha256(self.starts.astype("<i8").tobytes())
