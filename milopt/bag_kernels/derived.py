@@ -25,6 +25,8 @@ from milopt.declaration.checks import one_of, share
 from milopt.errors import ParameterError
 
 NORMALISATIONS = ("constant", "cosine")
+LEAST = -1e300
+"""In place of the logarithm of 0, where it is subtracted."""
 ROUNDING = 1e-12
 """Of the largest eigenvalue: what is below is taken for 0."""
 
@@ -57,7 +59,9 @@ class Damped(BagKernel):
         logarithms = self._logarithms(A, B)
         if self.normalise == "cosine":
             own = self._own_logarithms(A)
-            logarithms -= 0.5 * (own[:, None] + (own if B is A else self._own_logarithms(B)))
+            other = own if B is A else self._own_logarithms(B)
+            # A bag that is 0 with itself is 0 with all others, whatever that is divided by.
+            logarithms -= 0.5 * (np.maximum(own, LEAST)[:, None] + np.maximum(other, LEAST))
         else:
             logarithms -= self.kernel.log_scale if isinstance(self.kernel, LogKernel) else 0.0
         return np.asarray(np.exp(self.tau * logarithms))
@@ -183,6 +187,8 @@ class Clipped(FeatureMap):
 
 
 def _log(values: Floats) -> Floats:
-    if (values <= 0).any():
-        raise ParameterError("Damped takes a kernel whose values are all positive, and this has others.")
-    return np.log(values)
+    """log, where 0 stays 0 under every root: its logarithm is -inf."""
+    if (values < 0).any():
+        raise ParameterError("Damped takes a kernel whose values are nowhere negative, and this has such.")
+    with np.errstate(divide="ignore"):
+        return np.log(values)

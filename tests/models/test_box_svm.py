@@ -230,7 +230,7 @@ def test_musk1_whole_agrees_over_solvers(data_set):
         ({"normalise": "sum"}, 'normalise must be one of "constant", "cosine", not \'sum\'.'),
         (
             {"kernel": Linear(), "tau": 0.5},
-            "Damped takes a kernel whose values are all positive, and this has others.",
+            "Damped takes a kernel whose values are nowhere negative, and this has such.",
         ),
     ],
 )
