@@ -12,6 +12,11 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from milopt import data as data
     from milopt import models as models
+    from milopt.bag_kernels.box_counting import BoxCounting as BoxCounting
+    from milopt.bag_kernels.random_boxes import RandomBoxes as RandomBoxes
+    from milopt.bag_kernels.set_kernels import Minimax as Minimax
+    from milopt.bag_kernels.set_kernels import SetKernel as SetKernel
+    from milopt.bag_kernels.stored import load_gram as load_gram
     from milopt.data.loading import load_data as load_data
     from milopt.data.series import from_series as from_series
     from milopt.declaration.alignment import DTW as DTW
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
     from milopt.declaration.atoms import norm1 as norm1
     from milopt.declaration.atoms import quad_form as quad_form
     from milopt.declaration.atoms import sum_squares as sum_squares
+    from milopt.declaration.bag_kernel import BagKernel as BagKernel
     from milopt.declaration.bags import Bags as Bags
     from milopt.declaration.bags import as_bags as as_bags
     from milopt.declaration.kernels import RBF as RBF
@@ -65,6 +71,12 @@ _HOME = {
     "Precomputed": "milopt.declaration.kernels",
     "DTW": "milopt.declaration.alignment",
     "GlobalAlignment": "milopt.declaration.alignment",
+    "BagKernel": "milopt.declaration.bag_kernel",
+    "BoxCounting": "milopt.bag_kernels.box_counting",
+    "RandomBoxes": "milopt.bag_kernels.random_boxes",
+    "SetKernel": "milopt.bag_kernels.set_kernels",
+    "Minimax": "milopt.bag_kernels.set_kernels",
+    "load_gram": "milopt.bag_kernels.stored",
     "Program": "milopt.declaration.program",
     "bag_max": "milopt.declaration.atoms",
     "bag_sum": "milopt.declaration.atoms",

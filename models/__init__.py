@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from milopt.models.box_svm import BoxCountingSVM as BoxCountingSVM
+    from milopt.models.gmil1 import GMIL1 as GMIL1
     from milopt.models.ls_svm import LSSVM as LSSVM
     from milopt.models.mi_svm import MISVM as MISVM
     from milopt.models.miles import MILES as MILES
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from milopt.models.spectral_clustering import SpectralBagClustering as SpectralBagClustering
 
 _HOME = {
+    "BoxCountingSVM": "box_svm",
+    "GMIL1": "gmil1",
     "LSSVM": "ls_svm",
     "MILES": "miles",
     "MIORDM": "miordm",

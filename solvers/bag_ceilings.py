@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milopt.compilation.quadratic import Matrix, Vector
-from milopt.solvers.compiled import njit, njit_inner
+from milopt.compiled import njit, njit_inner
 from milopt.solvers.corral import Index, dot
 
 FAR = 100.0

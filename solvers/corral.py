@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.quadratic import Matrix, Vector
-from milopt.solvers.compiled import njit_inner
+from milopt.compiled import njit_inner
 
 Index = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]

@@ -11,7 +11,7 @@ A new row or offset leaves the prices suitable, a new column or cost the values:
 
 from __future__ import annotations
 
-from milopt.solvers.compiled import njit, njit_inner
+from milopt.compiled import njit, njit_inner
 from milopt.solvers.dense_simplex_changes import reset
 from milopt.solvers.dense_simplex_dual import dual_steps, suit_prices
 from milopt.solvers.dense_simplex_primal import primal_steps

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
-from milopt.solvers.compiled import njit_inner
+from milopt.compiled import njit_inner
 from milopt.solvers.dense_simplex_tableau import (
     AGE,
     BLOCKED,

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.quadratic import Matrix, Vector
-from milopt.solvers.compiled import njit, njit_inner
+from milopt.compiled import njit, njit_inner
 
 Index = npt.NDArray[np.int64]
 

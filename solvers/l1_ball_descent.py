@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
-from milopt.solvers.compiled import njit
+from milopt.compiled import njit
 from milopt.solvers.l1_ball_game import CLOSED, play
 from milopt.solvers.l1_ball_similarities import Similarities, add_row, forget_rows, maxima
 from milopt.solvers.l1_ball_small_game import Game, clear, count_idle, drop_idle, rebuild, set_pull, set_weights

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
-from milopt.solvers.compiled import njit_inner
+from milopt.compiled import njit_inner
 from milopt.solvers.dense_simplex_kernel import OPTIMAL, advance, start
 from milopt.solvers.dense_simplex_tableau import ROWS, columns_of, multipliers_of
 from milopt.solvers.l1_ball_similarities import Index, Similarities, maxima

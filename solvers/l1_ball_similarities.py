@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.quadratic import Matrix, Vector
+from milopt.compiled import njit, njit_inner
 from milopt.declaration.bags import Bags
 from milopt.declaration.blocks import gram_blocks
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.leaves import Points
-from milopt.solvers.compiled import njit, njit_inner
 
 Index = npt.NDArray[np.int64]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milopt.compilation.quadratic import Matrix, Vector
-from milopt.solvers.compiled import njit_inner
+from milopt.compiled import njit_inner
 from milopt.solvers.dense_simplex_changes import append_column, append_row, reset
 from milopt.solvers.dense_simplex_tableau import (
     COLUMNS,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from milopt.compilation.quadratic import Matrix, Vector
+from milopt.compiled import njit, njit_inner
 from milopt.solvers.bag_ceilings import Ceilings, largest, move
-from milopt.solvers.compiled import njit, njit_inner
 from milopt.solvers.corral import Corral, Index, Mask, add, descend, dot, enter, leave, project, stand
 
 FOUND = 0

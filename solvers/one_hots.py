@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from milopt.compilation.quadratic import Matrix, Vector
+from milopt.compiled import njit
 from milopt.declaration.bags import Bags
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.leaves import Points
-from milopt.solvers.compiled import njit
 from milopt.solvers.corral import Index
 
 PIECE = 2**22

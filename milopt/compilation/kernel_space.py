@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import Index, Space
 from milopt.compilation.quadratic import Matrix, Vector
+from milopt.declaration.bag_rows import BagRows, as_bag_rows, bag_rows, joined
 from milopt.declaration.leaves import Points
 from milopt.declaration.sparse import from_parts
 from milopt.errors import ConvexityError
@@ -212,6 +213,8 @@ def _stacked(points: tuple[Points, ...]) -> Points:
         return np.zeros((0, 1))
     if len(points) == 1:
         return points[0]
+    if any(isinstance(p, BagRows) for p in points):
+        return bag_rows(joined([as_bag_rows(p).bags for p in points]))
     if any(sp.issparse(p) for p in points):
         return sp.csr_array(sp.vstack([sp.csr_array(p) for p in points], format="csr"))
     return np.vstack([np.asarray(p) for p in points])

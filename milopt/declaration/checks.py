@@ -67,6 +67,13 @@ def by_class(
     return np.where(y > 0, positive_, negative)
 
 
+def whole(name: str, value: int, least: int) -> int:
+    """A whole number that is no less than another."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise ParameterError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    return int(value)
+
+
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:
     """One of the choices."""
     if value not in choices:

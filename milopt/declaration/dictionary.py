@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.declaration.arrays import Indices, Points, first_of_each
-from milopt.declaration.checks import one_of
+from milopt.declaration.checks import one_of, whole
 from milopt.declaration.kernels import Kernel, Precomputed
 from milopt.errors import ParameterError
 
@@ -24,8 +24,7 @@ def dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel, seed:
     Where there are no more different instances than atoms, these are the dictionary.
     """
     one_of("dictionary", choice, CHOICES)
-    if not isinstance(atoms, (int, np.integer)) or isinstance(atoms, bool) or atoms < 1:
-        raise ParameterError(f"atoms must be a whole number of at least 1, not {atoms!r}.")
+    whole("atoms", atoms, 1)
     if choice == "kmeans" and isinstance(kernel, Precomputed):
         raise ParameterError(
             'A precomputed kernel has rows and no points between them: give "sample", "uniform" or "all".'

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.declaration.arrays import Floats, Points, csr, numeric
+from milopt.declaration.bag_rows import BagRows
 from milopt.errors import BagsError
 
 # Rows are worked on in pieces of this many bytes, so that passes over them stay in the processor's cache.
@@ -16,7 +17,9 @@ _PIECE = 2**20
 
 
 def points(given: Any) -> Points:
-    """Points as rows: contiguous float64, or canonical CSR; the very object where it is that already."""
+    """Points as rows: contiguous float64, or canonical CSR; the very object where it is that already, or bags are."""
+    if isinstance(given, BagRows):
+        return cast(Points, given)
     if sp.issparse(given):
         return csr(given)
     rows = np.ascontiguousarray(numeric(given, "The array of points"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,20 @@ from milopt.declaration.gram import is_symmetric, minus_squared_distances, piece
 from milopt.declaration.width import inverse_median, is_positive, over_median
 from milopt.errors import BagsError, ParameterError
 
+if TYPE_CHECKING:
+    from milopt.declaration.bags import Bags
+
 
 class Kernel(ABC):
     """A symmetric function K(x, z) of two instances."""
 
     is_semidefinite: ClassVar[bool] = False
     """Whether every Gram matrix is known to be positive semidefinite; where it is not known, solvers look."""
+
+    @property
+    def takes_points_as_they_are(self) -> bool:
+        """Whether it means points in the units that they are given in, so that nobody may scale them."""
+        return False
 
     def __call__(self, A: Any, B: Any) -> Floats:
         """The Gram matrix K(A, B), len(A) x len(B); exactly symmetric where B is A."""
@@ -41,6 +49,10 @@ class Kernel(ABC):
     def fitted(self, instances: Any) -> Kernel:
         """The kernel with what depends on the data resolved; itself where nothing does."""
         return self
+
+    def fitted_to(self, bags: Bags) -> Kernel:
+        """The same, from training bags."""
+        return self.fitted(bags.instances)
 
     @abstractmethod
     def latex(self) -> str:
@@ -190,6 +202,11 @@ class Precomputed(Kernel):
         held = gram.view()
         held.flags.writeable = False
         object.__setattr__(self, "gram", held)
+
+    @property
+    def takes_points_as_they_are(self) -> bool:
+        """Row numbers have no scale."""
+        return True
 
     def latex(self) -> str:
         """K(x, z) in LaTeX."""

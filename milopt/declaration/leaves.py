@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.declaration.bags import Bags, owner
+from milopt.declaration.bag_kernel import BagKernel
+from milopt.declaration.bag_rows import bag_rows
+from milopt.declaration.bags import Bags, as_bags, owner
 from milopt.declaration.constants import points as as_points
 from milopt.declaration.constants import real
 from milopt.declaration.expression import Expression, Leaf, Shape
@@ -109,7 +111,9 @@ class Function:
         self._coefficients = coefficients
 
     def __call__(self, points: Bags | npt.ArrayLike | sp.csr_array) -> Evaluation:
-        """f at bags (all their instances) or at the rows of an array."""
+        """f at bags (all their instances, or the bags themselves for a kernel of bags) or at the rows of an array."""
+        if isinstance(self.kernel, BagKernel):
+            return Evaluation(self, bag_rows(as_bags(points)), None)
         if isinstance(points, Bags):
             return Evaluation(self, points.instances, points)
         whose = owner(points)

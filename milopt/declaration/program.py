@@ -60,6 +60,7 @@ class Program(Views):
         self.instance_score: InstanceScore | None = None
         self.start: npt.NDArray[np.intp] | npt.NDArray[np.float64] | None = None
         """Where the witnesses start unless a scheme is given a start of its own (see `schemes.start`)."""
+        self.remarks: tuple[str, ...] = ()
 
     # -- declaring ---------------------------------------------------------------------------------------------
 
@@ -171,6 +172,10 @@ class Program(Views):
             raise DeclarationError("score takes functions of bags and of instances, such as lambda new: f(new) + b.")
         self.bag_score = bags
         self.instance_score = instances
+
+    def remark(self, sentence: str) -> None:
+        """Something that a person should know about how this program came about; reports tell it."""
+        self.remarks = (*self.remarks, sentence)
 
     @property
     def scores_instances(self) -> bool:

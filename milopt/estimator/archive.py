@@ -29,10 +29,10 @@ _DIGITS = 64
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def written(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def written(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]], what: str = "model") -> None:
     """Write the file: it is there whole or not at all."""
     content = packed(header, arrays)
-    write_whole(path, lambda beside: beside.write_bytes(content), "The model", ModelFileError)
+    write_whole(path, lambda beside: beside.write_bytes(content), f"The {what}", ModelFileError)
 
 
 def check_writable(path: Path) -> None:
@@ -40,25 +40,25 @@ def check_writable(path: Path) -> None:
     check_place(path, "The model", ModelFileError)
 
 
-def read(path: Path) -> tuple[bytes, Arrays]:
+def read(path: Path, what: str = "model") -> tuple[bytes, Arrays]:
     """The header and the arrays of a file that carries its own checksum."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - len(_MARK) - _DIGITS))
             if not file.read().startswith(_MARK):
-                raise ModelFileError(f"{path} is not a model that milopt saved, or it was cut short: save it again.")
+                raise ModelFileError(f"{path} is not a {what} that milopt saved, or it was cut short: save it again.")
             file.seek(0)
             content = file.read()
     except OSError as error:
-        raise ModelFileError(f"The model file {path} cannot be read: {error.strerror or error}.") from error
+        raise ModelFileError(f"The {what} file {path} cannot be read: {error.strerror or error}.") from error
     if hashlib.sha256(content[:-_DIGITS]).hexdigest().encode() != content[-_DIGITS:]:
         raise ModelFileError(f"{path} is damaged: its checksum does not hold, so that it must not be trusted.")
     try:
         # NotImplementedError is what zipfile says of a way of packing that it does not know.
         return _unpacked(content)
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ModelFileError(f"{path} does not hold what a saved model holds ({_first_line(error)}).") from error
+        raise ModelFileError(f"{path} does not hold what a saved {what} holds ({_first_line(error)}).") from error
 
 
 def packed(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:

@@ -22,7 +22,7 @@ from milopt.data.windows import Windows
 from milopt.declaration.arrays import Floats, Points
 from milopt.declaration.bags import Bags
 from milopt.declaration.checks import one_of, truth
-from milopt.declaration.kernels import Kernel, Precomputed, as_kernel
+from milopt.declaration.kernels import Kernel, as_kernel
 from milopt.declaration.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
@@ -197,15 +197,14 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
             for name in self._fields
             if isinstance(value := getattr(self, name), Kernel) or isinstance(getattr(type(self), name), Kernel)
         }
-        # A precomputed kernel's instances are row numbers, which have no scale.
-        scale = "none" if any(isinstance(kernel, Precomputed) for kernel in kernels.values()) else self.scale
+        scale = "none" if any(kernel.takes_points_as_they_are for kernel in kernels.values()) else self.scale
         labels = training_labels(self, y)
         training = training_set(bags, labels, sample_weight, self.class_weight, scale)
         for name in self._fields:
             if annotation_of(type(self), name) in (bool, "bool"):
                 setattr(probe, name, truth(name, getattr(self, name)))
         for name, kernel in kernels.items():
-            setattr(probe, name, kernel.fitted(training.bags.instances) if self.fits_kernels else kernel)
+            setattr(probe, name, kernel.fitted_to(training.bags) if self.fits_kernels else kernel)
         probe.random_state = _seed(self.random_state)
         return probe, training
 

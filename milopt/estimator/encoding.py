@@ -18,8 +18,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.bag_kernels.box_counting import BoxCounting
+from milopt.bag_kernels.grid import Grid
+from milopt.bag_kernels.random_boxes import RandomBoxes
+from milopt.bag_kernels.set_kernels import Minimax, SetKernel
 from milopt.data.windows import Cut
 from milopt.declaration.alignment import DTW, GlobalAlignment
+from milopt.declaration.bag_rows import BagRows
 from milopt.declaration.bags import Bags
 from milopt.declaration.kernels import RBF, Linear, Polynomial, Precomputed
 from milopt.errors import ModelFileError
@@ -40,6 +45,7 @@ _RECORDS: Mapping[str, type] = {
     known.__name__: known
     for known in (
         *(RBF, Linear, Polynomial, Precomputed, DTW, GlobalAlignment, Options),
+        *(BoxCounting, RandomBoxes, Grid, SetKernel, Minimax),
         *(Direct, ConvexConcave, Representatives, Exact, ColumnGeneration),
         *(Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members, Inertia),
     )
@@ -76,6 +82,8 @@ class Encoder:
             }
         if isinstance(value, Bags):
             return {"bags": [self.encoded(value.instances, what), self._array(value.offsets, what)]}
+        if isinstance(value, BagRows):
+            return {"bag rows": self.encoded(value.bags, what) if value.shape[0] else None, "of": value.shape[1]}
         name = type(value).__name__
         if _ENUMS.get(name) is type(value):
             return {"one of": name, "value": value.value}
@@ -121,6 +129,9 @@ def decoded(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
     if "bags" in code:
         instances, offsets = (decoded(part, arrays) for part in code["bags"])
         return Bags(instances, offsets)
+    if "bag rows" in code:
+        held = decoded(code["bag rows"], arrays)
+        return BagRows(held) if held is not None else BagRows(Bags(np.zeros((1, code["of"])), [0, 1]))[:0]
     if "one of" in code:
         return _ENUMS[code["one of"]](code["value"])
     held = {key: decoded(part, arrays) for key, part in code.items() if key != "a"}

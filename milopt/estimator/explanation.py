@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milopt.declaration.arrays import Floats, Indices
+from milopt.declaration.bag_kernel import BagKernel
 from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Points
 from milopt.estimator.choice import program_of
@@ -122,8 +123,9 @@ def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> F
     known = {
         name: _Known(f.kernel, f.points, f.coefficients, without, f(bag.instances)[rows])
         for name, f in result.functions.items()
+        if not isinstance(f.kernel, BagKernel)
     }
-    lost = total - replace(result, functions=known).score(without)
+    lost = total - replace(result, functions={**result.functions, **known}).score(without)
     # Without an instance that does not matter the same sum is taken in another order.
     lost[np.abs(lost) <= 1e-12 * (1.0 + abs(total))] = 0.0
     contributions = np.full(count, np.nan)

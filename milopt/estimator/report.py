@@ -125,7 +125,7 @@ def reported(cls: type, fitted: Fitted) -> Report:
             "data": training.sizes(),
             "status": str(worst.termination),
             "point": str(min((result.point for result in results), key=tuple(PointStatus).index)),
-            "message": " ".join(dict.fromkeys(result.message for result in results if result.message)),
+            "message": " ".join(dict.fromkeys(said for result in results for said in _said(result))),
             "objective": _number(sum(result.objective for result in results)),
             "certificate": _worst(results),
             "seconds": spent,
@@ -186,7 +186,7 @@ def _part(result: Result) -> Json:
         "status": str(result.termination),
         "raw_status": result.raw_status,
         "point": str(result.point),
-        "message": result.message,
+        "message": " ".join(_said(result)),
         "objective": _number(result.objective),
         "bound": _number(result.bound),
         "certificate": _certificate(result.certificate),
@@ -199,6 +199,12 @@ def _part(result: Result) -> Json:
             for one in result.attempts
         ],
     }
+
+
+def _said(result: Result) -> list[str]:
+    """What there is to say about a result, and about how its program came about."""
+    remarks = () if isinstance(result.program, SemiInfinite) else result.program.remarks
+    return [sentence for sentence in (result.message, *remarks) if sentence]
 
 
 def _size(result: Result) -> Json:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
+from milopt.declaration.bag_kernel import BagKernel
 from milopt.declaration.coefficient import Product
 from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import (
@@ -209,6 +210,8 @@ def entry_of(leaf: Leaf, index: str, block: Block) -> str:
     """One entry of a leaf."""
     if isinstance(leaf, Evaluation):
         point = INSTANCE if index == INSTANCE else f"x_{{{index}}}"
+        if isinstance(leaf.function.kernel, BagKernel):
+            point = f"B_{{{index}}}"
         return f"{symbol(leaf.function.name)}({point})"
     if isinstance(leaf, BagMax):
         inner = whole(leaf.inner, INSTANCE, block.inside())

@@ -3,6 +3,7 @@
     10   0.5   1e-3   inf   true   none   mean   "10"   (0.1, 1)   {-1: 1, 1: 5}
     rbf   rbf(s=0.1)   rbf(s=median)   rbf(s=4/median)   linear   polynomial(degree=2, gamma=1, coef0=1)
     dtw   dtw(s=0.1, band=3)   globalalignment(s=median, triangular=5)
+    boxcounting(bins=50, rule=fast)   setkernel(kernel=rbf(s=median), normalize=feature)   minimax(power=2)
     options(time_limit=10)
 
 What is none of these is a string as it stands; quotes make a string of what would be something else. `spelled` gives
@@ -20,6 +21,9 @@ from typing import cast
 
 import numpy as np
 
+from milopt.bag_kernels.box_counting import BoxCounting
+from milopt.bag_kernels.random_boxes import RandomBoxes
+from milopt.bag_kernels.set_kernels import Minimax, SetKernel
 from milopt.declaration.alignment import DTW, GlobalAlignment
 from milopt.declaration.kernels import RBF, Linear, Polynomial
 from milopt.errors import MiloptError, ParameterError
@@ -27,7 +31,8 @@ from milopt.solving.names import quoted, unknown
 from milopt.solving.options import Options
 
 KERNELS: Mapping[str, type] = {
-    kernel.__name__.casefold(): kernel for kernel in (RBF, Linear, Polynomial, DTW, GlobalAlignment)
+    kernel.__name__.casefold(): kernel
+    for kernel in (RBF, Linear, Polynomial, DTW, GlobalAlignment, BoxCounting, RandomBoxes, SetKernel, Minimax)
 }
 _MAKERS: Mapping[str, type] = {**KERNELS, "options": Options}
 _WORDS: Mapping[str, object] = {"none": None, "true": True, "false": False, "inf": math.inf, "nan": math.nan}

@@ -83,13 +83,17 @@ def leaky_width(task: Task, pool: Pool) -> Record:
     return run(Task(**{**vars(task), "settings": settings}), pool)
 
 
+UNMOVED = {("box-svm", leaky_scaler)}
+"""Who learns nothing from such a leak: a grid that follows the range of each training feature undoes every scaling."""
+
+
 @pytest.mark.parametrize("runner", [leaky_scaler, leaky_width])
 @pytest.mark.parametrize("model", model_names())
 def test_a_planted_leak_is_found_by_the_same_test(model: str, runner: Runner) -> None:
     data = toy_data(count=12)
     for task in tasks(data, model, settings={"scale": "none"}):
         assert is_blind(task, as_pool(data), run)
-        assert not is_blind(task, as_pool(data), runner)
+        assert is_blind(task, as_pool(data), runner) == ((model, runner) in UNMOVED)
 
 
 def test_every_test_bag_is_scored_by_itself() -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numba
 import pytest
 
-from milopt.solvers.compiled import Notice
+from milopt.compiled import Notice
 
 
 @pytest.mark.parametrize(

@@ -21,18 +21,24 @@ def njit(function: Function) -> Function:
     return _compiled(function, inner=False)
 
 
+def njit_threaded(function: Function) -> Function:
+    """The same for what runs long: it lets go of the interpreter, so that threads run such functions at once."""
+    return _compiled(function, inner=False, nogil=True)
+
+
 def njit_inner(function: Function) -> Function:
     """The same for what only compiled code calls: without the way in from Python, which takes long to compile."""
     return _compiled(function, inner=True)
 
 
-def _compiled(function: Function, inner: bool) -> Function:
+def _compiled(function: Function, inner: bool, nogil: bool = False) -> Function:
     make = partial(
         numba.njit,
         fastmath={"reassoc", "contract", "nsz"},
         error_model="numpy",
         no_cfunc_wrapper=True,
         no_cpython_wrapper=inner,
+        nogil=nogil,
     )
     try:
         return cast(Function, make(cache=True)(function))
@@ -50,7 +56,7 @@ class Notice(event.Listener):  # type: ignore[misc]
     def on_start(self, event: event.Event) -> None:
         """Say it once."""
         module = event.data["dispatcher"].py_func.__module__
-        if self.told or not module.startswith(__package__):
+        if self.told or not module.startswith(f"{__package__}."):
             return
         self.told = True
         if sys.stderr.isatty():

@@ -1,0 +1,65 @@
+"""Box counting on generalised concepts, beside methods of a single concept: `python benchmarks/box_concepts.py`.
+
+Test errors over fresh data sets (200 bags to train on and 200 to test), hyper-parameters chosen on the training bags by
+5 folds from each model's own grid. Multi-site binding has a bag positive if it hits 4 of 5 sites, where negative ones
+hit 3; a conjunction has 2 attracting sites and a repelling one. `--sets N` draws N of each kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from timing import single_thread, table
+
+from milopt import BagClassifier, Bags
+from milopt.data.generated import conjunctive, multi_site_binding
+from milopt.evaluation.selection import made, members, select
+from milopt.models import MISVM, BoxCountingSVM, SetKernelSVM
+
+Draw = Callable[..., tuple[Bags, npt.NDArray[np.int64]]]
+
+KINDS: dict[str, Draw] = {
+    "binding, 5 features": partial(multi_site_binding, dimension=5),
+    "binding, 10 features": partial(multi_site_binding, dimension=10),
+    "binding, 20 features": partial(multi_site_binding, dimension=20),
+    "conjunction, 2 features": conjunctive,
+}
+MODELS: dict[str, type[BagClassifier]] = {"box-svm": BoxCountingSVM, "mi-svm": MISVM, "set-kernel-svm": SetKernelSVM}
+BAGS = 200
+
+
+def error(model: type[BagClassifier], draw: Draw, concept: int) -> float:
+    """The share of test bags labelled wrong."""
+    train, y = draw(bags=BAGS, seed=0, concept=concept)
+    test, z = draw(bags=BAGS, seed=1, concept=concept)
+    candidates = members(model.grid)
+    chosen = select(model, {}, candidates, train, y, seed=concept).chosen
+    return 1 - made(model, candidates[chosen]).fit(train, y).score(test, z)
+
+
+def main() -> None:
+    """Print mean errors and their standard errors."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", type=int, default=10)
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--kinds", default="", help="words that the kinds must contain, separated by commas")
+    given = parser.parse_args()
+    single_thread()
+    words = given.kinds.split(",")
+    kinds = {name: draw for name, draw in KINDS.items() if any(word in name for word in words)}
+    names = given.models.split(",")
+
+    def row(name: str) -> list[object]:
+        found = [[error(MODELS[model], kinds[name], k) for k in range(given.sets)] for model in names]
+        scale = np.sqrt(given.sets)
+        return [name, *(f"{np.mean(errors):.3f} ± {np.std(errors) / scale:.3f}" for errors in found)]
+
+    table(("test error", *names), (row(name) for name in kinds), first=26, least=18)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Kernels between bags: sums over instances, and the number of boxes that meet both bags."""

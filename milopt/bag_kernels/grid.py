@@ -1,0 +1,116 @@
+"""Discretisation of features to a grid prod_k {0..s_k}, fitted on training bags only.
+
+The code of a value is the number of cuts strictly below it, so that what lies outside the training range gets the first
+or the last code. A constant feature has no cuts, the one code 0, and no influence.
+
+    rank      a cut after every distinct training value but the last; quantiles where there are more codes than `bins`
+    quantile  cuts at the quantiles 1/bins, ..., (bins - 1)/bins
+    uniform   cuts that divide [min, max] into `bins` equal parts
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.bag_kernels.estimators import Codes
+from milopt.declaration.arrays import Floats, Indices, Points
+from milopt.declaration.bags import Bags
+from milopt.declaration.checks import one_of, whole
+from milopt.errors import BagsError, ParameterError
+
+BINNINGS = ("uniform", "quantile", "rank")
+MOST_BINS = 2**16
+"""Codes a feature: more tell nothing more apart in practice, and every feature holds so many cuts."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Grid:
+    """The cuts of every feature."""
+
+    low: Floats
+    high: Floats
+    """The training range of each feature."""
+    cuts: Floats
+    """Those of the first feature, then those of the next."""
+    starts: Indices
+    """Where each feature's cuts start, and one past the last."""
+
+    @property
+    def s(self) -> Codes:
+        """The largest code of each feature."""
+        return np.diff(self.starts).astype(np.int32)
+
+    @property
+    def log_boxes(self) -> float:
+        """log of the number of boxes, sum_k log C(s_k + 2, 2)."""
+        s = self.s.astype(np.float64)
+        return float(np.log((s + 1) * (s + 2) / 2).sum())
+
+    def codes(self, bags: Bags) -> Codes:
+        """The code of every value, N x D."""
+        values = self._values(bags)
+        codes = np.empty(values.shape, dtype=np.int32)
+        for k in range(values.shape[1]):
+            codes[:, k] = np.searchsorted(self.cuts[self.starts[k] : self.starts[k + 1]], values[:, k], side="left")
+        return codes
+
+    def outside(self, bags: Bags) -> int:
+        """How many values lie outside the training range, and are clipped to it."""
+        values = self._values(bags)
+        return int(((values < self.low) | (values > self.high)).sum())
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the cuts."""
+        content = hashlib.sha256(self.starts.astype("<i8").tobytes())
+        content.update(self.cuts.astype("<f8").tobytes())
+        return content.hexdigest()
+
+    def _values(self, bags: Bags) -> Floats:
+        if bags.dimension != self.low.size:
+            raise BagsError(f"The grid was fitted to {self.low.size} features, and these bags have {bags.dimension}.")
+        return dense(bags.instances)
+
+    def __repr__(self) -> str:
+        return f"Grid({self.low.size} features, {int(self.s.max(initial=0)) + 1} codes)"
+
+
+def fitted_grid(bags: Bags, binning: str, bins: int) -> Grid:
+    """The grid of training bags."""
+    one_of("binning", binning, BINNINGS)
+    check_bins(bins)
+    values = dense(bags.instances)
+    low, high = values.min(axis=0), values.max(axis=0)
+    found = [_cuts(values[:, k], binning, bins) for k in range(values.shape[1])]
+    starts = np.concatenate([[0], np.cumsum([cuts.size for cuts in found])]).astype(np.intp)
+    return Grid(low, high, np.concatenate(found), starts)
+
+
+def check_bins(bins: int) -> None:
+    """A whole number of at least 2 that memory allows."""
+    if whole("bins", bins, 2) > MOST_BINS:
+        raise ParameterError(
+            f"bins must be at most {MOST_BINS}, not {bins}: every feature holds as many cuts in memory."
+        )
+
+
+def dense(instances: Points) -> Floats:
+    """The instances as an array."""
+    return instances.toarray() if isinstance(instances, sp.csr_array) else instances
+
+
+def _cuts(values: Floats, binning: str, bins: int) -> Floats:
+    different = np.unique(values)
+    if different.size == 1:
+        return np.empty(0)
+    if binning == "uniform":
+        return np.asarray(np.linspace(different[0], different[-1], bins + 1)[1:-1])
+    if binning == "rank" and different.size <= bins:
+        return different[:-1]
+    quantiles = np.quantile(values, np.arange(1, bins) / bins, method="lower")
+    return np.unique(quantiles[quantiles < different[-1]])

@@ -1,0 +1,69 @@
+"""A Gram matrix of counts in one file, with the grid that it is on: the data stay, the labels change.
+
+    BoxCounting().save("images.gram", bags)          # counts every pair once
+    kernel = load_gram("images.gram")                # the same kernel, which knows these counts
+    BoxCountingSVM(kernel=kernel).fit(bags, labels)  # for any labels, and any part of the bags
+
+The grid is that of the bags given, so it knows their features, though no label: for an honest estimate of the error,
+save the training bags alone. Counts of other bags are computed when they are met.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from milopt.bag_kernels.box_counting import BoxCounting
+from milopt.bag_kernels.coded import coded
+from milopt.bag_kernels.grid import Grid
+from milopt.bag_kernels.memory import known_counts
+from milopt.declaration.bags import Bags
+from milopt.errors import MiloptError, ModelFileError
+from milopt.estimator.archive import read, written
+
+FORMAT, WHAT = 1, "Gram matrix"
+_FIELDS = ("epsilon", "delta", "exact_below", "bins", "binning", "rule", "seed")
+
+
+def save_gram(kernel: BoxCounting, bags: Bags, path: str | PathLike[str]) -> None:
+    """Write a fitted kernel and the counts of all pairs of these bags."""
+    assert kernel.grid is not None
+    account = kernel.account(bags, bags)
+    fields = {name: getattr(kernel, name) for name in _FIELDS}
+    header = json.dumps({"format": FORMAT, "kernel": fields}, allow_nan=False)
+    grid = kernel.grid
+    arrays = {
+        "low": grid.low,
+        "high": grid.high,
+        "cuts": grid.cuts,
+        "starts": grid.starts,
+        "words": np.array(coded(grid, bags).words, dtype=np.uint64),
+        "counts": np.stack([account.log_counts, account.draws, account.log_universe], axis=2),
+    }
+    written(Path(path), header.encode(), arrays, WHAT)
+
+
+def load_gram(path: str | PathLike[str]) -> BoxCounting:
+    """The fitted kernel of a file, which knows the counts of the file."""
+    file = Path(path)
+    header, arrays = read(file, WHAT)
+    try:
+        content = json.loads(header)
+        if content["format"] != FORMAT:
+            raise ValueError(f"it is of format {content['format']}, not {FORMAT}")
+        grid = Grid(*(np.asarray(arrays[name]) for name in ("low", "high", "cuts", "starts")))
+        kernel = replace(BoxCounting(**{name: content["kernel"][name] for name in _FIELDS}), grid=grid)
+        words, counts = arrays["words"].tolist(), arrays["counts"]
+        if counts.shape != (len(words), len(words), 3):
+            raise ValueError("its counts do not match its bags")
+    except (ValueError, TypeError, LookupError, MiloptError) as error:
+        raise ModelFileError(f"{file} does not hold what a saved Gram matrix holds ({error}).") from error
+    known = known_counts(kernel.key)
+    for i, a in enumerate(words):
+        for b, (log_count, draws, universe) in zip(words, counts[i].tolist(), strict=True):
+            known[min(a, b), max(a, b)] = log_count, draws, universe
+    return kernel

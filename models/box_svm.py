@@ -1,0 +1,125 @@
+"""The box-counting SVM: maximum-margin separation of bags by how many boxes of a grid they meet together.
+
+    min  1/2 ||f||^2 + C sum_i w_i xi_i   s.t.  y_i (f(B_i) + b) >= 1 - xi_i,  xi >= 0
+
+f is a function of bags in the space of a kernel made from the box count k (see `milopt.bag_kernels`): its root k^tau,
+with features k^tau(B, R_j) over the training bags R_j (`gram="empirical"`), or itself, with the negative eigenvalues
+that a root may have set to 0 (`gram="clipped"`); or k as it is, where it is positive semidefinite and of a size that
+numbers hold (`gram="plain"`, for shared random boxes above all). The dual is a C-SVM's; with the bias regularised
+(1/2 b^2 in the objective) it is a QP over a box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy.typing as npt
+
+from milopt import BagClassifier, Kernel, Program, as_bags, sum_squares
+from milopt.bag_kernels.box_counting import BoxCounting
+from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap, Repair
+from milopt.bag_kernels.grid_kernel import GridKernel
+from milopt.bag_kernels.set_kernels import as_bag_kernel
+from milopt.declaration.bag_kernel import BagKernel
+from milopt.declaration.bag_rows import different, joined
+from milopt.declaration.bags import Bags
+from milopt.declaration.checks import one_of, positive
+from milopt.declaration.labels import Signs, Weights
+from milopt.errors import ParameterError
+
+
+class BoxCountingSVM(BagClassifier):
+    """Maximum-margin separation of bags by the boxes of a grid that they meet.
+
+    `tau` is a number up to 1, or such as "4/D": counts grow exponentially with the number of features, and so do the
+    differences between them. Another kernel of bags may take the place of box counting; one of instances means its mean
+    set kernel. The grid follows the range of each feature, so that scaling changes nothing.
+    """
+
+    C: float = 10.0
+    tau: float | str = "1/D"
+    kernel: Kernel = BoxCounting()
+    gram: str = "empirical"
+    normalise: str = "cosine"
+    bias: str = "free"
+    unlabelled: Bags | None = None
+    """What `fit_transductive` sets: bags that join the reference bags of the empirical map."""
+
+    grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "tau": ("4/D", "1/D", "0.25/D"),
+        "C": (0.1, 1.0, 10.0, 100.0),
+    }
+    """Roots about the one that takes the mean over features, and C by powers of ten."""
+
+    def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
+        """The program of the module."""
+        C, bias = positive("C", self.C), one_of("bias", self.bias, ("free", "regularised"))
+        program = Program("box-counting SVM")
+        kernel = self._kernel(bags)
+        if isinstance(kernel, Clipped) and kernel.repair.negative:
+            program.remark(str(kernel.repair))
+        f = program.function("f", kernel)
+        b = program.variable("b")
+        slack = program.variable("slack", len(bags), lower=0)
+        square = 0.5 * sum_squares(b) if bias == "regularised" else 0.0
+        program.minimize(0.5 * f.norm_squared() + square + C * (weight @ slack))
+        program.subject_to(y * (f(bags) + b) >= 1 - slack, name="margin")
+        program.score(lambda new: f(new) + b)
+        return program
+
+    def fit_transductive(
+        self, bags: object, y: npt.ArrayLike, unlabelled: object, sample_weight: npt.ArrayLike | None = None
+    ) -> Self:
+        """Fit with bags without labels among the reference bags; the labels found for them are `transduction_`.
+
+        For other new bags fit again. The grid is that of the labelled bags alone, and features are not scaled.
+        """
+        if self.gram != "empirical":
+            raise ParameterError(f'fit_transductive needs the reference bags of gram="empirical", not {self.gram!r}.')
+        own = self.unlabelled, self.scale
+        self.unlabelled, self.scale = as_bags(unlabelled), "none"
+        try:
+            self.fit(bags, y, sample_weight)
+            self.transduction_ = self.predict(self.unlabelled)
+        finally:
+            self.unlabelled, self.scale = own
+        return self
+
+    @property
+    def repair_(self) -> Repair | None:
+        """What it took to make the Gram matrix positive semidefinite; None where it is so by construction."""
+        kernel = self.results_[0].program.functions["f"].kernel
+        return kernel.repair if isinstance(kernel, Clipped) else None
+
+    def outside(self, bags: object) -> int:
+        """How many values of these bags lie outside the grid of the training bags, and are clipped to it."""
+        kernel: Any = vars(self._known().declarer)["kernel"]
+        if not isinstance(kernel, GridKernel):
+            raise ParameterError(f"{kernel!r} has no grid that values could lie outside of.")
+        return kernel.outside(self._scaled(bags))
+
+    def _kernel(self, bags: Bags) -> BagKernel:
+        """The kernel of the program, over these training bags."""
+        one_of("gram", self.gram, ("empirical", "clipped", "plain"))
+        fitted = as_bag_kernel(self.kernel).fitted_to(bags)
+        if self.gram == "plain":
+            return fitted
+        damped = Damped(fitted, root(self.tau, bags.dimension), self.normalise)
+        # A bag of weight 2 is one reference bag, and so is a bag that was given twice.
+        if self.gram == "clipped":
+            return Clipped(damped, different(bags))
+        return EmpiricalMap(damped, different(bags if self.unlabelled is None else joined([bags, self.unlabelled])))
+
+
+def root(tau: float | str, dimension: int) -> float:
+    """tau as a number; "4/D" is 4 over the number of features, but at most 1."""
+    if not isinstance(tau, str):
+        return tau
+    number, slash, letter = tau.partition("/")
+    try:
+        if not slash or letter.strip() != "D":
+            raise ValueError
+        return min(1.0, positive("tau", float(number)) / dimension)
+    except ValueError:
+        raise ParameterError(f'tau must be a number above 0 and at most 1, or such as "1/D", not {tau!r}.') from None

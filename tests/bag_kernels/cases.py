@@ -1,0 +1,32 @@
+"""Small sets of grid points, drawn or chosen by hypothesis, and the compiled counts of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from milopt.bag_kernels.coded import CodedBags
+from milopt.bag_kernels.exact import as_points
+from milopt.bag_kernels.pairs import Counting, counted_pairs
+
+Points = list[tuple[int, ...]]
+EXACT = 10**9
+
+
+@st.composite
+def grids(draw, most_points: int = 4, most: int = 3, dimensions: int = 3):
+    """(P, Q, s): two sets of points on one grid."""
+    s = tuple(draw(st.lists(st.integers(0, most), min_size=1, max_size=dimensions)))
+    point = st.tuples(*(st.integers(0, size) for size in s))
+    P, Q = (as_points(draw(st.lists(point, min_size=1, max_size=most_points))) for _ in range(2))
+    return P, Q, s
+
+
+def counted(
+    P: Points, Q: Points, s, exact_below=EXACT, rule="guaranteed", epsilon=0.1, delta=0.01, seed=0, words=(1, 2)
+):
+    """(log count, draws, log |U|) of one pair, by compiled code."""
+    bags = CodedBags(tuple(np.array(bag, dtype=np.int32) for bag in (P, Q)), words)
+    pair = np.array([[0, 0 if P is Q else 1]])
+    how = Counting(epsilon, delta, exact_below, rule, seed)
+    return counted_pairs(bags, pair, np.array(s, dtype=np.int32), how, None)[0]

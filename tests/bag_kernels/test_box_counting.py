@@ -1,0 +1,186 @@
+"""The box-counting kernel: the golden matrix, its grid, its bad input, and that it is a function of two bags alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import log
+
+import numpy as np
+import pytest
+
+from milopt import Bags, as_bags
+from milopt.bag_kernels import exact
+from milopt.bag_kernels.box_counting import BoxCounting
+from milopt.bag_kernels.grid import Grid, fitted_grid
+from milopt.bag_kernels.memory import forget_counts
+from milopt.errors import BagsError, ParameterError
+
+GOLDEN = np.array(
+    [
+        [112, 76, 76, 68, 32, 48],
+        [76, 108, 66, 72, 16, 54],
+        [76, 66, 100, 54, 24, 46],
+        [68, 72, 54, 91, 10, 54],
+        [32, 16, 24, 10, 40, 8],
+        [48, 54, 46, 54, 8, 73],
+    ]
+)
+FIVE = Grid(np.full(2, -1.0), np.full(2, 3.0), np.tile(np.arange(4) - 0.5, 2), np.array([0, 4, 8]))
+"""Codes 0 to 4 for -1 to 3, in the plane."""
+
+
+@pytest.fixture(autouse=True)
+def _forgetful():
+    forget_counts()
+
+
+def random_bags(seed=0, m=10, D=4, most=5):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(rng.integers(1, most), D)) for _ in range(m)]
+
+
+def test_golden_matrix(golden_bags):
+    bags, _ = golden_bags
+    kernel = BoxCounting(grid=FIVE)
+    np.testing.assert_allclose(kernel(bags, bags), GOLDEN, rtol=1e-12)
+    np.testing.assert_allclose(kernel.diagonal(bags), GOLDEN.diagonal(), rtol=1e-12)
+    np.testing.assert_allclose(kernel.log_diagonal(bags), np.log(GOLDEN.diagonal()), rtol=1e-12)
+    assert kernel.account(bags, bags).exact == 1.0
+
+
+def test_explicit_features_have_the_kernel_as_inner_product(golden_bags):
+    bags, _ = golden_bags
+    points = [exact.as_points(np.asarray(bag) + 1) for bag in bags]
+    features = np.array([[exact.meets(P, *box) for box in exact.all_boxes((4, 4))] for P in points], dtype=float)
+    np.testing.assert_array_equal(features @ features.T, GOLDEN)
+
+
+@pytest.mark.parametrize("rule", ["guaranteed", "fast"])
+def test_estimates_are_symmetric_and_depend_on_the_two_bags_alone(rule):
+    bags = as_bags(random_bags(m=12))
+    kernel = BoxCounting(rule=rule, exact_below=0, bins=10, epsilon=0.3).fitted_to(bags)
+    gram = kernel.log(bags, bags)
+    assert (gram == gram.T).all()
+    assert (kernel.account(bags, bags).draws > 0).all()
+    forget_counts()
+    np.testing.assert_array_equal(kernel.log(bags[3:7], bags[5:]), gram[3:7, 5:])
+    forget_counts()
+    reversed_bags = as_bags([np.asarray(bag)[::-1] for bag in bags])
+    np.testing.assert_array_equal(kernel.log(reversed_bags, bags), gram)
+    forget_counts()
+    assert (replace(kernel, seed=1).log(bags, bags) != gram).mean() > 0.5
+
+
+@pytest.mark.parametrize("exact_below", [0, 30])
+def test_any_number_of_workers_gives_the_same_numbers(exact_below):
+    bags = as_bags(random_bags(m=20))
+    grams = []
+    for jobs in (None, 1, 2, 3):
+        forget_counts()
+        kernel = BoxCounting(exact_below=exact_below, bins=10, epsilon=0.3, jobs=jobs).fitted_to(bags)
+        grams.append(kernel.log(bags, bags))
+    for gram in grams[1:]:
+        np.testing.assert_array_equal(gram, grams[0])
+
+
+def test_what_was_counted_is_not_counted_again(monkeypatch):
+    from milopt.bag_kernels import box_counting
+
+    bags = as_bags(random_bags())
+    kernel = BoxCounting().fitted_to(bags)
+    gram = kernel.log(bags, bags)
+    monkeypatch.setattr(box_counting, "counted_pairs", None)
+    np.testing.assert_array_equal(kernel.log(bags[2:5], bags), gram[2:5])
+    np.testing.assert_array_equal(BoxCounting().fitted_to(bags).log(bags, bags), gram)
+
+
+def test_repeated_instances_and_their_order_change_nothing():
+    bags = random_bags()
+    again = [np.vstack([bag[::-1], bag[:1]]) for bag in bags]
+    kernel = BoxCounting(exact_below=0).fitted_to(as_bags(bags))
+    np.testing.assert_array_equal(kernel.log(bags, bags), kernel.log(again, bags))
+
+
+def test_166_features_neither_overflow_nor_lose_anything(data_set):
+    bags = as_bags(data_set("musk1")[0][:6])
+    kernel = BoxCounting().fitted_to(bags)
+    logs = kernel.log(bags, bags)
+    assert np.isfinite(logs).all()
+    assert logs.max() > 1000
+    grid = kernel.grid
+    points = [exact.as_points(codes) for codes in np.split(grid.codes(bags), bags.offsets[1:-1])]
+    s = tuple(int(v) for v in grid.s)
+    small = min(range(6), key=lambda i: len(points[i]))
+    other = min((i for i in range(6) if i != small), key=lambda i: len(points[i]))
+    assert logs[small, other] == pytest.approx(log(exact.hypervolume(points[small], points[other], s)), abs=1e-10)
+    with pytest.raises(ParameterError, match=re.escape("beyond what a number holds: take kernel.log(A, B)")):
+        kernel(bags, bags)
+
+
+def test_a_constant_feature_changes_nothing():
+    bags = random_bags()
+    more = [np.hstack([bag, np.full((len(bag), 1), 7.0)]) for bag in bags]
+    one, other = (BoxCounting().fitted_to(as_bags(some)).log(some, some) for some in (bags, more))
+    np.testing.assert_allclose(one, other, rtol=1e-13)
+    elsewhere = BoxCounting().fitted_to(as_bags(more))
+    moved = [np.hstack([bag, np.full((len(bag), 1), 9.0)]) for bag in bags]
+    np.testing.assert_allclose(elsewhere.log(moved, more), one, rtol=1e-13)
+
+
+@pytest.mark.parametrize("binning", ["uniform", "quantile", "rank"])
+def test_a_grid_is_fitted_on_training_bags_and_clips_what_lies_outside(binning):
+    train = Bags(np.array([[0.0], [1.0], [2.0], [10.0]]), [0, 2, 4])
+    grid = fitted_grid(train, binning, 4)
+    expected = {"uniform": [0, 0, 0, 3], "quantile": [0, 1, 2, 3], "rank": [0, 1, 2, 3]}[binning]
+    assert grid.codes(train)[:, 0].tolist() == expected
+    new = Bags(np.array([[-5.0], [99.0], [1.5]]), [0, 3])
+    codes = grid.codes(new)[:, 0].tolist()
+    assert codes[0] == 0
+    assert codes[1] == int(grid.s[0]) == 3
+    assert grid.outside(new) == 2
+    assert BoxCounting(binning=binning, bins=4).fitted_to(train).outside(new) == 2
+
+
+def test_unseen_values_get_the_number_of_smaller_training_values():
+    grid = fitted_grid(Bags(np.array([[3.0], [1.0], [7.0]]), [0, 3]), "rank", 100)
+    new = Bags(np.array([[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0]]), [0, 7])
+    assert grid.codes(new)[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 2]
+
+
+def test_many_distinct_values_become_quantiles():
+    rng = np.random.default_rng(0)
+    grid = fitted_grid(Bags(rng.exponential(size=(500, 1)), [0, 500]), "rank", 10)
+    assert grid.s.tolist() == [9]
+    counts = np.bincount(grid.codes(Bags(rng.exponential(size=(5000, 1)), [0, 5000]))[:, 0])
+    assert counts.min() > 300
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"epsilon": 0.0}, "epsilon must lie strictly between 0 and 1, not 0.0."),
+        ({"epsilon": 1.0}, "epsilon must lie strictly between 0 and 1, not 1.0."),
+        ({"delta": 1.5}, "delta must lie strictly between 0 and 1, not 1.5."),
+        ({"bins": 1}, "bins must be a whole number of at least 2, not 1."),
+        ({"bins": 10**9}, "bins must be at most 65536, not 1000000000: every feature holds as many cuts in memory."),
+        ({"binning": "log"}, 'binning must be one of "uniform", "quantile", "rank", not \'log\'.'),
+        ({"rule": "best"}, 'rule must be one of "guaranteed", "fast", "karp-luby", "self-adjusting", not \'best\'.'),
+        ({"exact_below": -1}, "exact_below must be a whole number of at least 0, not -1."),
+        ({"seed": 0.5}, "seed must be a whole number of at least 0, not 0.5."),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(wrong, said):
+    with pytest.raises(ParameterError) as caught:
+        BoxCounting(**wrong)
+    assert str(caught.value) == said
+
+
+def test_a_kernel_without_a_grid_and_bags_of_other_features_are_told():
+    bags = as_bags(random_bags())
+    with pytest.raises(ParameterError, match=re.escape("call kernel.fitted_to(bags) with the training bags first")):
+        BoxCounting()(bags, bags)
+    with pytest.raises(BagsError, match="The grid was fitted to 4 features, and these bags have 3"):
+        BoxCounting().fitted_to(bags).log(random_bags(D=3), random_bags(D=3))
+    with pytest.raises(BagsError, match="bags of equally many features, not 3 and 4"):
+        BoxCounting().fitted_to(bags)(random_bags(D=3), bags)

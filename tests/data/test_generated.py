@@ -1,0 +1,53 @@
+"""Generated bags: labels follow from which sites a bag hits, and the same seed draws the same bags."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milopt.data.generated import _centres, conjunctive, multi_site_binding
+from milopt.errors import ParameterError
+
+
+def hits(bags, centres, radius):
+    """For each bag, which sites it has an instance in."""
+    inside = [np.abs(np.asarray(bag)[:, None] - centres).max(axis=2) <= radius for bag in bags]
+    return np.array([one.any(axis=0) for one in inside])
+
+
+@pytest.mark.parametrize("dimension", [2, 5, 20])
+def test_binding_needs_enough_sites(dimension):
+    bags, y = multi_site_binding(60, dimension, sites=5, needed=4, seed=3, concept=2)
+    found = hits(bags, _centres(5, dimension, 0.1, 2), 0.1).sum(axis=1)
+    np.testing.assert_array_equal(found, np.where(y == 1, 4, 3))
+    assert y.sum() == 30
+    assert set(bags.sizes.tolist()) == {8}
+
+
+def test_a_conjunction_needs_every_attracting_site_and_no_repelling_one():
+    bags, y = conjunctive(80, 3, attracting=3, repelling=2, seed=1)
+    found = hits(bags, _centres(5, 3, 0.1, 0), 0.1)
+    np.testing.assert_array_equal(found[:, :3].all(axis=1) & ~found[:, 3:].any(axis=1), y == 1)
+    negative = found[y == 0]
+    assert (~negative[:, :3].all(axis=1)).mean() == pytest.approx(0.5)
+
+
+def test_seeds_draw_bags_and_concepts_draw_sites():
+    first, again, other = (multi_site_binding(10, seed=seed)[0].digest() for seed in (0, 0, 1))
+    assert first == again != other
+    assert multi_site_binding(10, concept=1)[0].digest() != first
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong", "said"),
+    [
+        (multi_site_binding, {"bags": 0}, "bags must be a whole number of at least 1, not 0"),
+        (multi_site_binding, {"needed": 6}, r"needed must be at most sites \(5\) and size \(8\), not 6"),
+        (multi_site_binding, {"radius": 2.0}, "radius must lie strictly between 0 and 1"),
+        (multi_site_binding, {"radius": 0.4, "dimension": 1}, "do not fit into 1 dimensions"),
+        (conjunctive, {"size": 2}, r"size must be above the number of attracting sites \(2\), not 2"),
+    ],
+)
+def test_bad_input_is_told(make, wrong, said):
+    with pytest.raises(ParameterError, match=said):
+        make(**wrong)

@@ -1,0 +1,241 @@
+"""The box-counting SVM: its dual is the textbook's, whoever solves it, and bags without labels stay out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import milopt
+from milopt import RBF, Linear, Program, as_bags, solve
+from milopt.bag_kernels import exact
+from milopt.bag_kernels.box_counting import BoxCounting
+from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap
+from milopt.bag_kernels.set_kernels import SetKernel
+from milopt.errors import ConvexityError, ParameterError, UnsupportedError
+from milopt.models import BoxCountingSVM
+from milopt.outcome.status import PointStatus
+from milopt.solving.solver import Feature
+from tests.bag_kernels.test_box_counting import FIVE
+from tests.models.general_solvers import general_solvers
+from tests.models.test_set_kernel_svm import random_bags, svc_optimum
+
+SOLVERS = [*general_solvers(Feature.QUADRATIC, but=("cvxpy:SCS",)), "libsvm"]
+
+
+def svm(f, at, y, C):
+    """A C-SVM over a function of a program, evaluated at some points."""
+    program = f.program
+    slack, b = program.variable("slack", len(y), lower=0), program.variable("b")
+    program.minimize(0.5 * f.function.norm_squared() + C * slack.sum())
+    program.subject_to(y * (f.function(at) + b) >= 1 - slack)
+    return program
+
+
+class In:
+    """A function in a program of its own."""
+
+    def __init__(self, kernel):
+        self.program = Program("svm")
+        self.function = self.program.function("f", kernel)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_kernel_and_explicit_boxes_have_the_same_optimum(name, golden_bags):
+    """225 features, one a box of the 5 x 5 grid, or the kernel that counts them."""
+    bags, y = golden_bags
+    points = [exact.as_points(np.asarray(bag) + 1) for bag in bags]
+    features = np.array([[exact.meets(P, *box) for box in exact.all_boxes((4, 4))] for P in points], dtype=float)
+    counting = solve(svm(In(BoxCounting(grid=FIVE)), bags, y, 0.05), name)
+    explicit = solve(svm(In(Linear()), features, y, 0.05), name)
+    expected, _ = svc_optimum(features @ features.T, y, 0.05)
+    assert counting.point is PointStatus.CERTIFIED
+    assert explicit.point is PointStatus.CERTIFIED
+    # As closely as the certificates say, whose gaps are relative to 1 + the objective.
+    assert counting.objective == pytest.approx(expected, abs=1e-6)
+    assert explicit.objective == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("gram", ["empirical", "clipped"])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_optimum_is_that_of_svc_on_the_gram(name, gram):
+    bags, y = random_bags(0)
+    weight = np.linspace(0.5, 1.5, len(y))
+    model = BoxCountingSVM(C=3.0, gram=gram, scale="none")
+    result = solve(model.program(bags, y, weight), name)
+    kernel = model._kernel(as_bags(bags))
+    expected, _ = svc_optimum(kernel(bags, bags), y, 3.0, weight)
+    assert result.point is PointStatus.CERTIFIED
+    assert result.objective == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("gram", ["empirical", "clipped"])
+def test_scores_of_new_bags_are_those_of_svc(gram):
+    bags, y = random_bags(1)
+    new, _ = random_bags(2)
+    model = BoxCountingSVM(C=3.0, gram=gram, scale="none", solver="clarabel").fit(bags, y)
+    kernel = model._kernel(as_bags(bags))
+    _, svc = svc_optimum(kernel(bags, bags), y, 3.0)
+    np.testing.assert_allclose(model.decision_function(new), svc.decision_function(kernel(new, bags)), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["native", "highs", "clarabel", "ecos"])
+def test_with_a_regularised_bias_the_dual_is_a_box_qp_that_native_takes(name):
+    bags, y = random_bags(3)
+    model = BoxCountingSVM(C=3.0, bias="regularised", scale="none")
+    program = model.program(bags, y)
+    form = program.to_standard_form("dual")
+    assert form.m == 0
+    gram = model._kernel(as_bags(bags))(bags, bags)
+    np.testing.assert_allclose(form.P.sparse.toarray(), np.outer(y, y) * (gram + 1.0), atol=1e-10)
+    result = solve(program, name)
+    assert result.point is PointStatus.CERTIFIED
+    assert result.objective == pytest.approx(solve(program, "cvxpy:CLARABEL").objective, rel=1e-6)
+
+
+def test_native_refuses_the_free_bias_by_name():
+    with pytest.raises(UnsupportedError):
+        solve(BoxCountingSVM().program(*random_bags(3)), "native")
+
+
+def test_the_exact_gram_and_both_feature_maps_are_positive_semidefinite(golden_bags):
+    bags, _ = golden_bags
+    counting = BoxCounting(grid=FIVE)
+    for kernel in (counting, EmpiricalMap(Damped(counting, 0.3), bags), Clipped(Damped(counting, 0.3), bags)):
+        gram = kernel(bags, bags)
+        assert np.linalg.eigvalsh(gram)[0] >= -1e-10 * np.abs(gram).max()
+
+
+def test_a_perturbed_gram_is_no_more_indefinite_than_weyl_allows():
+    bags = as_bags(random_bags(5, m=16)[0])
+    kernel = BoxCounting(bins=6).fitted_to(bags)
+    rough = BoxCounting(bins=6, exact_below=0, epsilon=0.3, delta=0.05, grid=kernel.grid)
+    gram, estimated = kernel(bags, bags), rough(bags, bags)
+    epsilon = float(np.abs(estimated / gram - 1).max())
+    assert 0 < epsilon < 0.3
+    values = np.linalg.eigvalsh(gram)
+    assert np.linalg.eigvalsh(estimated)[0] >= values[0] - epsilon * values[-1]
+
+
+def test_clipping_sets_negative_eigenvalues_to_nothing_and_says_so():
+    bags, y = random_bags(4, m=30)
+    damped = Damped(BoxCounting(bins=5).fitted_to(as_bags(bags)), 0.02)
+    gram = damped(bags, bags)
+    values, vectors = np.linalg.eigh(gram)
+    assert values[0] < -1e-6 * values[-1]
+    centring = np.eye(30) - 1 / 30
+    clipped = centring @ (vectors * np.maximum(values, 0)) @ vectors.T @ centring
+    kernel = Clipped(damped, as_bags(bags))
+    np.testing.assert_allclose(kernel(bags, bags), clipped / (np.trace(clipped) / 30), atol=1e-8)
+    model = BoxCountingSVM(gram="clipped", kernel=BoxCounting(bins=5), tau=0.02, normalise="constant").fit(bags, y)
+    repair = model.repair_
+    assert repair.negative == int((values < -1e-12 * values[-1]).sum())
+    assert repair.smallest == pytest.approx(values[0], rel=1e-6)
+    assert str(repair) in str(model.report())
+    assert f"{repair.negative} negative eigenvalues" in model.report().as_dict()["message"]
+    assert BoxCountingSVM().fit(bags, y).repair_ is None
+
+
+def test_an_indefinite_kernel_of_bags_is_refused_where_nobody_repairs_it():
+    bags, y = random_bags(4, m=30)
+    damped = Damped(BoxCounting(bins=5).fitted_to(as_bags(bags)), 0.02)
+    with pytest.raises(ConvexityError, match="not positive semidefinite"):
+        solve(svm(In(damped), as_bags(bags), y, 1.0), "highs")
+
+
+def test_a_bag_is_scored_alike_alone_and_among_others():
+    bags, y = random_bags(6)
+    new, _ = random_bags(7)
+    model = BoxCountingSVM().fit(bags, y)
+    together = model.decision_function(new)
+    np.testing.assert_allclose([model.decision_function([bag])[0] for bag in new], together, atol=1e-12)
+
+
+def test_bags_without_labels_enter_by_a_call_of_their_own_only(tmp_path):
+    bags, y = random_bags(8)
+    new, _ = random_bags(9)
+    model = BoxCountingSVM(C=1.0)
+    inductive = model.fit(bags, y).decision_function(new)
+    transductive = model.fit_transductive(bags, y, new).decision_function(new)
+    assert np.abs(inductive - transductive).max() > 1e-6
+    np.testing.assert_array_equal(model.transduction_, np.where(transductive > 0, 1.0, -1.0))
+    assert model.unlabelled is None
+    model.save(tmp_path / "model")
+    np.testing.assert_allclose(milopt.load_model(tmp_path / "model").decision_function(new), transductive, atol=1e-12)
+    kernel = model.result_.program.functions["f"].kernel
+    reference = [*bags, *new]
+    rows = kernel.kernel(reference, reference)
+    features = (rows - rows.mean(axis=0)) / np.sqrt(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean())
+    np.testing.assert_allclose(kernel(reference, reference), features @ features.T, atol=1e-9)
+    # The grid is that of the labelled bags, and the next fit is inductive again.
+    train = as_bags(bags).instances
+    np.testing.assert_array_equal(kernel.kernel.kernel.grid.high, train.max(axis=0))
+    np.testing.assert_allclose(model.fit(bags, y).decision_function(new), inductive, atol=1e-9)
+    with pytest.raises(ParameterError, match="needs the reference bags of gram=\"empirical\", not 'clipped'"):
+        BoxCountingSVM(gram="clipped").fit_transductive(bags, y, new)
+
+
+def test_scaling_changes_nothing_but_rounding():
+    bags, y = random_bags(10)
+    new, _ = random_bags(11)
+    models = [BoxCountingSVM(scale=scale, solver="highs").fit(bags, y) for scale in ("none", "zscore")]
+    np.testing.assert_allclose(*(model.decision_function(new) for model in models), atol=1e-6)
+
+
+def test_order_of_bags_and_of_instances_changes_nothing():
+    bags, y = random_bags(12)
+    new, _ = random_bags(13)
+    order = np.random.default_rng(0).permutation(len(bags))
+    model = BoxCountingSVM(scale="none", solver="highs")
+    scores = model.fit(bags, y).decision_function(new)
+    others = model.fit([bags[i][::-1] for i in order], y[order]).decision_function([bag[::-1] for bag in new])
+    np.testing.assert_allclose(scores, others, atol=1e-7)
+
+
+def test_a_kernel_of_instances_means_its_mean_set_kernel():
+    bags, y = random_bags(14)
+    make = {"tau": 1.0, "normalise": "constant", "gram": "clipped", "C": 2.0, "scale": "none", "solver": "highs"}
+    one = BoxCountingSVM(kernel=RBF(0.5), **make).fit(bags, y)
+    other = BoxCountingSVM(kernel=SetKernel(RBF(0.5), "mean"), **make).fit(bags, y)
+    assert one.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
+    with pytest.raises(ParameterError, match="has no grid that values could lie outside of"):
+        one.outside(bags)
+
+
+def test_values_outside_the_grid_are_clipped_and_counted():
+    bags, y = random_bags(15)
+    model = BoxCountingSVM().fit(bags, y)
+    assert model.outside(bags) == 0
+    far = [bag + 100.0 for bag in bags]
+    assert model.outside(far) == sum(bag.size for bag in bags)
+    corner = [np.tile(as_bags(bags).instances.max(axis=0), (2, 1))]
+    np.testing.assert_allclose(model.decision_function(far), np.full(len(far), model.decision_function(corner)[0]))
+
+
+def test_musk1_whole_agrees_over_solvers(data_set):
+    bags, y = data_set("musk1")
+    program = BoxCountingSVM(C=10.0).program(bags, y)
+    values = [solve(program, name).require_certified().objective for name in ("highs", "clarabel", "ecos", "libsvm")]
+    np.testing.assert_allclose(values, values[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"C": 0.0}, "C must be a positive number, not 0.0."),
+        ({"tau": 1.5}, "tau must lie above 0 and at most at 1, not 1.5."),
+        ({"tau": "1/n"}, "tau must be a number above 0 and at most 1, or such as \"1/D\", not '1/n'."),
+        ({"tau": "x/D"}, "tau must be a number above 0 and at most 1, or such as \"1/D\", not 'x/D'."),
+        ({"gram": "raw"}, 'gram must be one of "empirical", "clipped", "plain", not \'raw\'.'),
+        ({"bias": "none"}, 'bias must be one of "free", "regularised", not \'none\'.'),
+        ({"normalise": "sum"}, 'normalise must be one of "constant", "cosine", not \'sum\'.'),
+        (
+            {"kernel": Linear(), "tau": 0.5},
+            "Damped takes a kernel whose values are nowhere negative, and this has such.",
+        ),
+    ],
+)
+def test_parameter_out_of_range_is_told_in_one_sentence(wrong, said, golden_bags):
+    bags, y = golden_bags
+    with pytest.raises(ParameterError) as caught:
+        BoxCountingSVM(**{"scale": "zscore", **wrong}).fit(bags, y)
+    assert str(caught.value) == said
