@@ -22,6 +22,7 @@ class MISVM(BagClassifier):
     C: float = 10.0
     kernel: Kernel = RBF("median")
 
+    is_exemplary = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "C": (1.0, 10.0, 100.0),
         "kernel": (RBF(s="0.25/median"), RBF(s="median"), RBF(s="4/median")),

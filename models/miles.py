@@ -32,6 +32,7 @@ class MILES(BagClassifier):
     mu: float = 0.5
     kernel: Kernel = RBF("median")
 
+    is_exemplary = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "lam": (0.01, 0.1, 1.0),
         "kernel": (RBF(s="0.25/median"), RBF(s="median"), RBF(s="4/median")),

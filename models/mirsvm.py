@@ -26,6 +26,8 @@ class MIRSVM(MISVM):
     """The first representatives: each bag's `mean`, or an instance of it at `random`, as in the paper."""
     scheme: str | Scheme | None = "representatives"
 
+    is_exemplary = False
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
         C = positive("C", self.C)

@@ -29,6 +29,7 @@ class SetKernelSVM(BagClassifier):
     kernel: Kernel = RBF("median")
     normalize: str = "mean"
 
+    is_exemplary = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "C": (1.0, 10.0, 100.0),
         "kernel": (RBF(s="0.25/median"), RBF(s="median"), RBF(s="4/median")),

@@ -60,6 +60,7 @@ class ShapeletBoost(EnsembleClassifier):
     oracle: str = "ccp"
     """`ccp`, or `exact` for the globally best shapelet at each round, with the bound that it proves."""
 
+    is_exemplary = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "nu": (0.1, 0.3, 0.5),
         "kernel": (RBF("0.1/median"), RBF("0.5/median"), RBF("2/median")),

@@ -21,8 +21,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="A,B",
-            help="Models, separated by commas.",
-            show_default="all",
+            help="Models (see `milopt models`), separated by commas.",
+            show_default="a few that are quick",
             autocompletion=given.complete_model,
         ),
     ] = None,
@@ -53,13 +53,12 @@ def compare(
 ) -> None:
     """Compare formulations and solvers: objective, certificate, seconds, cross-validated accuracy, agreement."""
     from milopt.comparison.compare import compare as compared
-    from milopt.comparison.formulation import checked_solvers, default_solvers
+    from milopt.comparison.formulation import checked_solvers, default_models, default_solvers
     from milopt.comparison.layout import Layout
-    from milopt.model_registry import model_names
     from milopt.solving.options import Options
 
     solver_names = checked_solvers(given.names_of(solvers) if solvers is not None else default_solvers())
-    model_list = list(dict.fromkeys(given.names_of(models) if models is not None else model_names()))
+    model_list = list(dict.fromkeys(given.names_of(models) if models is not None else default_models()))
     values = _settings(model_list, settings or [])
     found = given.read_data(data, window, stride, znormalise, data_dir)
     order = [(model, solver) for model in model_list for solver in solver_names]

@@ -14,6 +14,7 @@ from typing import ParamSpec, TextIO
 import typer
 
 from milopt.errors import MiloptError
+from milopt.solving.interrupt import is_interrupt
 
 P = ParamSpec("P")
 
@@ -53,7 +54,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
                 _told(str(error))
                 raise typer.Exit(error.exit_code) from None
             except Exception as error:
-                if _is_interrupt(error):
+                if is_interrupt(error):
                     _told(CUT_SHORT)
                     raise typer.Exit(INTERRUPTED) from None
                 raise typer.Exit(_unwritten(error) if _is_full(error) else _crashed(error)) from None
@@ -93,14 +94,6 @@ def _crashed(error: Exception) -> int:
     what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
     _told(f"milopt ran into an error of its own, {what}; set {TRACEBACK}=1 to see where.")
     return 1
-
-
-def _is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: while a compiled module is imported, it becomes an ImportError."""
-    seen: BaseException | None = error
-    while seen is not None and not isinstance(seen, KeyboardInterrupt):
-        seen = seen.__cause__ or seen.__context__
-    return seen is not None
 
 
 def _told(sentence: str) -> None:

@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from milopt.comparison.cell import Cell
 from milopt.comparison.comparison import Comparison
-from milopt.comparison.formulation import Formulation, ModelChoice, checked_solvers, default_solvers, told_apart
+from milopt.comparison.formulation import (
+    Formulation,
+    ModelChoice,
+    checked_solvers,
+    default_models,
+    default_solvers,
+    told_apart,
+)
 from milopt.comparison.order import in_good_order
 from milopt.comparison.part import Fitted, Part, Split
 from milopt.comparison.pool import finished
@@ -41,15 +48,13 @@ def compare(
     options: Options | None = None,
     on_cell: Callable[[Cell], None] | None = None,
 ) -> Comparison:
-    """Fit every model with every solver to all bags, and once a fold; all models and installed solvers by default.
+    """Fit every model with every solver to all bags, and once a fold; by default a few models, all installed solvers.
 
     `data` is a data set, its name or file, or a pair (bags, labels); several models or solvers may be one text with
     commas. `settings` are hyper-parameters for those models that have them. `on_cell` gets each cell as soon as it is
     complete; those that cannot be come first. The numbers do not depend on `n_jobs`, the number of processes. Ctrl-C
     ends it with the cells that are complete.
     """
-    from milopt.model_registry import model_names
-
     began = perf_counter()
     refuse_amid_import()
     check_seed(seed)
@@ -58,7 +63,7 @@ def compare(
     _check_settings(fixed)
     named = checked_solvers(default_solvers() if solvers is None else _several(solvers))
     found = as_data_set(data)
-    chosen_models = model_names() if models is None else _several(models)
+    chosen_models = default_models() if models is None else _several(models)
     formulations = told_apart([Formulation(model, found.bags, found.labels, fixed) for model in chosen_models])
     if lost := [name for name in fixed if not any(name in one.settings for one in formulations)]:
         raise ParameterError(f'None of the models has a hyper-parameter "{lost[0]}".')

@@ -106,6 +106,13 @@ def maker(model: ModelChoice) -> Callable[..., BagClassifier]:
     return get_model(model) if isinstance(model, str) else model
 
 
+def default_models() -> list[str]:
+    """The registered models that are exemplary."""
+    from milopt.model_registry import get_model, model_names
+
+    return [name for name in model_names() if get_model(name).is_exemplary]
+
+
 def default_solvers() -> list[str]:
     """Every installed solver that is reached directly, and those of `BEYOND` that are installed."""
     direct = [solver.name for solver in registry.plain_solvers()]

@@ -65,6 +65,9 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {}
     """The candidates by field among which an honest evaluation chooses where nobody says otherwise."""
 
+    is_exemplary: ClassVar[bool] = False
+    """Stands in a comparison for which nobody named models; that must not take a newcomer's minute."""
+
     # To scikit-learn every argument but X and y is metadata, unless it is told otherwise.
     __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__predict: ClassVar[Mapping[str, str]] = {"bags": UNUSED}

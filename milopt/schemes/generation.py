@@ -22,6 +22,7 @@ from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
+from milopt.solving.interrupt import is_interrupt
 from milopt.solving.pricing import Priced, Pricing
 from milopt.solving.session import Session
 
@@ -96,8 +97,8 @@ class Generation:
                 end = self._round()
                 if end is not None:
                     return end
-        except KeyboardInterrupt:
-            if self.solved is None:
+        except (KeyboardInterrupt, SystemError) as error:
+            if self.solved is None or not is_interrupt(error):
                 raise
             self.clock.interrupted = True
             return self._cut()

@@ -19,6 +19,14 @@ LEAVE = 30.0
 """Seconds for which the process, at its end, waits for calls that were left behind."""
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: while compiled code is imported or entered, it becomes another one."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, KeyboardInterrupt):
+        seen = seen.__cause__ or seen.__context__
+    return seen is not None
+
+
 class Ended(Enum):
     """How an interruptible call ended."""
 

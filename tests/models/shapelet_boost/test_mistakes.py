@@ -134,7 +134,8 @@ def test_a_time_limit_keeps_the_best_ensemble(solver: str) -> None:
     assert result.point is PointStatus.FEASIBLE
 
 
-def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatch) -> None:
+@pytest.mark.parametrize("enters_compiled_code", [False, True])
+def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatch, enters_compiled_code) -> None:
     from milopt.schemes import generation
 
     rounds = generation.Generation._round
@@ -142,6 +143,8 @@ def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatc
 
     def interrupted(self):
         if next(count) == 3:
+            if enters_compiled_code:
+                raise SystemError("a function returned a result with an exception set") from KeyboardInterrupt()
             raise KeyboardInterrupt
         return rounds(self)
 
