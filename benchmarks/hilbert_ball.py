@@ -61,7 +61,8 @@ def boosting(bags: Bags, y: Array, atoms: Array | None) -> SemiInfinite:
     p = program.parameter("d", m, sign=+1)
     program.maximize((y * p) @ bag_max(u(bags)))
     program.subject_to(u.norm() <= 1, name="ball")
-    similarities = kernel(bags.instances, bags.instances if atoms is None else atoms)
+    one_sided = kernel(bags.instances, bags.instances if atoms is None else atoms)
+    similarities = np.hstack([one_sided, -one_sided])
     largest = bags.max(similarities)
 
     def best(prices: Prices) -> list[Array]:

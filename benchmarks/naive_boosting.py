@@ -51,8 +51,9 @@ def boost(sample: Sample, ball: str, nu: float, rounds: int) -> Boosted:
     m, steps, gamma = len(sample.y), 0, -np.inf
     d = np.full(m, 1 / m)
     hypotheses: list[Array] = []
-    largest = np.maximum.reduceat(sample.K, sample.offsets[:-1], axis=0)
+    largest = np.maximum.reduceat(np.hstack([sample.K, -sample.K]), sample.offsets[:-1], axis=0)
     features, one_hots = coordinates(sample, ball)
+    one_hots = np.hstack([one_hots, -one_hots])
     for _ in range(rounds):
         z = int(np.argmax((sample.y * d) @ largest))
         h, taken = learn(features, sample, d, one_hots[:, z], ball)

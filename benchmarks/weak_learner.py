@@ -86,7 +86,8 @@ class Learner:
         program.subject_to(norm1(u.coefficients) <= 1, name="ball")
 
         def starts(prices: Mapping[Parameter, Array]) -> list[Array]:
-            return [similar.K[z] for z in np.argsort(-(y * prices[p]) @ similar.largest, kind="stable")]
+            order = np.argsort(-(y * prices[p]) @ similar.largest, kind="stable")
+            return [similar.K[z] if z < CENTROIDS else -similar.K[z - CENTROIDS] for z in order]
 
         oracle = Oracle(program, {p: d}, lambda new: bag_max(u(new)), starts=starts)
         start = np.where(y > 0, 0.5 / (y > 0).sum(), 0.5 / (y < 0).sum())
