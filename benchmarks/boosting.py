@@ -3,8 +3,9 @@
 Both sides have the same 100 k-means atoms, kernel, nu = 0.3, starts (one-hots of either sign) and stopping rule, no
 bias and one-sided hypotheses; milopt stops after as many rounds as the naive side took. Processor seconds: the naive
 side once, milopt's the median of several fits, each from a new problem to its certified result. Dictionary and kernel
-values are left out on both sides and have a column of their own. Milopt fits once before the clock starts, for numba compiles on first use.
-The naive side may have fewer rounds than its cap, where it finds no violated hypothesis; steps are convex steps.
+values are left out on both sides and have a column of their own. Milopt fits once before the clock starts, for numba
+compiles on first use. The naive side may have fewer rounds than its cap, where it finds no violated hypothesis; steps
+are convex steps.
 
 A second table has milopt's fits as they are by default (bias, two-sided) to their end: boosting beside what comes
 before it. The few rounds of the first table are over before k-means is, those of a whole fit are not.
