@@ -171,7 +171,7 @@ def test_features_are_scaled_by_what_the_training_instances_say(model, data) -> 
 
 def test_the_program_is_the_one_that_fit_solves(model, data) -> None:
     program = model.program(data.bags, data.y)
-    found = solve(program)
+    found = solve(program, scheme=model.scheme)
     assert found.objective == pytest.approx(model.fit(data.bags, data.y).result_.objective, rel=1e-9)
     assert program.to_latex() == model.result_.program.to_latex()
 
@@ -369,7 +369,7 @@ def test_a_table_of_lists_is_bags_of_one(data) -> None:
 
 
 def test_fields_are_the_models_own_before_those_of_every_model() -> None:
-    common = ["solver", "scheme", "options", "scale", "class_weight", "random_state"]
+    common = ["solver", "scheme", "form", "options", "scale", "class_weight", "random_state"]
     assert list(MISVM._fields) == ["C", "kernel", *common]
     with pytest.raises(TypeError, match="MISVM has no parameter 'c'; it has C, kernel"):
         MISVM(c=1)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from milopt import RBF, Options, as_bags
 from milopt.errors import BagsError
 from milopt.models import MISVM, SetKernelSVM
+from milopt.outcome.status import PointStatus
 from milopt.solving.solver_parts import solver_names
 
 
@@ -74,8 +75,9 @@ def test_a_report_has_the_numbers_of_the_fit(model, target, data) -> None:
     assert said["certificate"] == {
         name: max(getattr(result.certificate, name) for result in results) for name in ("primal", "dual", "gap")
     }
-    assert said["status"] == str(results[0].termination)
-    assert said["point"] == "certified"
+    weakest = min(results, key=lambda result: list(PointStatus).index(result.point))
+    assert said["status"] == str(weakest.termination)
+    assert said["point"] == ("feasible" if said["status"] == "cycle" else "certified")
     assert said["train_accuracy"] == model.score(data.bags, y)
     assert said["data"]["bags"] == 36
     assert said["data"]["instances"] == int(as_bags(data.bags).offsets[-1])
@@ -97,7 +99,7 @@ def test_a_report_has_the_numbers_of_the_fit(model, target, data) -> None:
 def test_a_report_shows_what_was_resolved_from_the_data(model, data) -> None:
     said = clone(model).set_params(kernel=RBF(), random_state=3).fit(data.bags, data.y).report().as_dict()
     assert said["parameters"]["kernel"] == "RBF()"
-    assert said["resolved"] == {"kernel": f"RBF(s={1 / 3!r})"}
+    assert said["resolved"] == ({"kernel": f"RBF(s={1 / 3!r})"} if model.fits_kernels else {})
 
 
 def test_a_report_tells_of_the_options_that_were_asked_for(data) -> None:
