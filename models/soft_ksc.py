@@ -57,7 +57,7 @@ class SoftKSC(BagClassifier):
         v = core_weights("ksc", Function("f", kernel, None, None), bags, weight[bags.bag_of])
         directions = min(int(self.clusters) - 1, max(1, X.shape[0] - 1))
         found = spectrum(kernel, X, v, directions)
-        book = code_book(found.scores(X), int(self.clusters))
+        book = code_book(found.scores(X), int(self.clusters), weight[bags.bag_of])
 
         def memberships(new: Bags) -> Floats:
             return new.mean(book.memberships(found.scores(new.instances)))

@@ -54,7 +54,7 @@ class SpectralBagClustering(Fields, BaseEstimator):
         v = core_weights(self.core, Function("f", kernel, None, None), scaled, np.ones(X.shape[0]))
         self.spectrum_: Spectrum = spectrum(kernel, X, v, self.clusters - 1)
         scores = self.spectrum_.scores(X)
-        self.book_: CodeBook = code_book(scores, self.clusters)
+        self.book_: CodeBook = code_book(scores, self.clusters, np.ones(scores.shape[0]))
         self.instance_labels_ = np.split(self.book_.nearest(scores), scaled.offsets[1:-1])
         self.labels_ = self.book_.nearest(self._aggregated(scaled, scores))
         return self

@@ -35,7 +35,7 @@ def kernel_pattern(P: Quadratic, F: sp.csr_array) -> KernelPattern | None:
     columns = sp.csc_array(R)
     alone = np.flatnonzero((np.diff(columns.indptr) == 1) & (d != 0.0))
     point, first = np.unique(columns.indices[columns.indptr[alone]], return_index=True)
-    if point.size < K.shape[0] or not d.all():
+    if not K.size or point.size < K.shape[0] or not d.all():
         return None
     pointwise = alone[first]
     return KernelPattern(K, R, d, F, pointwise, np.setdiff1d(np.arange(P.size), pointwise))

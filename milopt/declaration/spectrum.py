@@ -50,7 +50,10 @@ def spectrum(kernel: Kernel, points: Points, v: Floats, count: int) -> Spectrum:
     values, u = eigh(root[:, None] * centred * root, subset_by_index=(size - count, size - 1))
     values, alpha = values[::-1], root[:, None] * u[:, ::-1]
     lengths = np.sqrt(np.maximum(np.einsum("pk,pk->k", alpha, omega @ alpha), 1e-300))
-    alpha = alpha / lengths * np.sign(alpha[np.abs(alpha).argmax(axis=0), np.arange(count)])
+    alpha /= lengths
+    scores = rows @ alpha
+    # The largest score is positive: unlike the largest coefficient, it is the same where a point is repeated.
+    alpha *= np.sign(scores[np.abs(scores).argmax(axis=0), np.arange(count)])
     return Spectrum(kernel, points, alpha, -(share @ omega @ alpha), values)
 
 
@@ -75,13 +78,14 @@ class CodeBook:
         return np.asarray(inverse / inverse.sum(axis=1, keepdims=True))
 
 
-def code_book(scores: Floats, clusters: int) -> CodeBook:
-    """The most frequent patterns of signs, as many as clusters where there are so many."""
-    found, counts = np.unique(signs(scores), axis=0, return_counts=True)
+def code_book(scores: Floats, clusters: int, weight: Floats) -> CodeBook:
+    """The most frequent patterns of signs, as many as clusters where there are so many; a row of weight 2 is two."""
+    found, place = np.unique(signs(scores), axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), weights=weight)
     words = found[np.argsort(-counts, kind="stable")[:clusters]]
     place = CodeBook(words, words).nearest(scores)
-    prototypes = np.array([scores[place == q].mean(axis=0) for q in range(words.shape[0])])
-    return CodeBook(words, prototypes)
+    members = (place[:, None] == np.arange(words.shape[0])) * weight[:, None]
+    return CodeBook(words, (members.T @ scores) / members.sum(axis=0)[:, None])
 
 
 def signs(scores: Floats) -> Floats:

@@ -13,11 +13,19 @@ def quoted(*names: str) -> str:
 
 
 def near(name: str, known: Sequence[str]) -> list[str]:
-    """Up to three known names that look like this one up to a colon, the nearest first, whatever their case."""
+    """Up to three known names that look like this one up to a colon, the nearest first, whatever their case.
+
+    Nearest of all is one that differs in hyphens and the like alone.
+    """
     from difflib import get_close_matches
 
     folded = {other.partition(":")[0].casefold(): other for other in known}
-    return [folded[match] for match in get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
+    matches = get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
+    return [folded[match] for match in sorted(matches, key=lambda match: _letters(match) != _letters(name))]
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def unknown(kind: str, name: str, known: Sequence[str], where: str = "") -> UnknownNameError:

@@ -65,7 +65,7 @@ def test_the_core_alone_turns_singular_at_the_inverse_of_each_eigenvalue(golden_
 def test_memberships_and_bag_features_sum_to_one(golden_bags):
     bags, y = golden_bags
     scores = spectrum(K, bags.instances, Matrices(bags, y, "ksc", 1.0, 1.0).v, 2).scores(bags.instances)
-    soft = code_book(scores, 3).memberships(scores)
+    soft = code_book(scores, 3, np.ones(len(scores))).memberships(scores)
     assert np.all(soft >= 0)
     np.testing.assert_allclose(soft.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(bags.mean(soft).sum(axis=1), 1, atol=1e-12)
