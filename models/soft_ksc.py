@@ -64,7 +64,8 @@ class SoftKSC(BagClassifier):
 
         known = memberships(bags)
         program = Program("soft KSC + LS-SVM")
-        h = program.function("h", self.bag_kernel.fitted(known))
+        # Equal bags have memberships that differ in rounding alone, which a width must not take for different ones.
+        h = program.function("h", self.bag_kernel.fitted(np.round(known, 10)))
         b = program.variable("b")
         program.minimize(0.5 * h.norm_squared() + 0.5 * C * quad_form(h(known) + b - y, weight))
         program.score(lambda new: h(known if new is bags else memberships(new)) + b)
