@@ -190,7 +190,7 @@ class Generation:
         return all(leaf in self.problem.start for row in rows for leaf, _ in row.expression.terms)
 
     def _is_violated(self, constraint: Constraint, priced: Priced) -> bool:
-        rounding = NOTHING * _size(priced)
+        rounding = NOTHING * priced.size
         if self.solved is None:
             return abs(priced.value) > rounding
         slack = float(PointValues(self.session.lowering, self.solved).value(constraint.expression)[0])
@@ -252,7 +252,7 @@ class Generation:
         assert self.solved is not None
         if self.upper is None:
             return False
-        low, rounding = self.solved.objective, NOTHING * max((_size(row.priced) for row in self.rows), default=0.0)
+        low, rounding = self.solved.objective, NOTHING * max((row.priced.size for row in self.rows), default=0.0)
         return self.upper - low <= max(rounding, self.tolerance * max(abs(low), abs(self.upper)))
 
     def _finished(self) -> End:
@@ -275,11 +275,6 @@ class Generation:
 
     def _cut(self) -> End:
         return Termination.LIMIT, f"{self.clock.why()}; the best ensemble is kept."
-
-
-def _size(priced: Priced) -> float:
-    """The largest entry of a column."""
-    return float(np.abs(priced.column).max(initial=0.0))
 
 
 def _members(rows: list[Row]) -> Members:

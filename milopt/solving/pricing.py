@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.leaves import Parameter, Points
@@ -27,6 +30,11 @@ class Priced:
     certificate: Certificate | None
     """Of the last convex step behind it."""
     steps: int = 1
+
+    @cached_property
+    def size(self) -> float:
+        """The largest entry of the column."""
+        return float(np.abs(self.column).max(initial=0.0))
 
 
 @dataclass(frozen=True)
