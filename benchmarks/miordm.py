@@ -68,7 +68,7 @@ def _others(clarabel: Solver, n: int, condition: float) -> list[partial[Vector] 
     form = odm_dual(n, condition)
     by_clarabel = partial(solution, clarabel, form) if n <= 500 else None
     try:
-        import piqp  # noqa: F401
+        import piqp  # noqa: F401 -- only to know whether it is installed
     except ImportError:
         return [by_clarabel, None]
     return [by_clarabel, partial(piqp_solution, n, condition)]

@@ -47,7 +47,7 @@ def _compiled(function: Function, inner: bool, nogil: bool = False) -> Function:
         return cast(Function, make()(function))
 
 
-class Notice(event.Listener):  # type: ignore[misc]
+class Notice(event.Listener):  # type: ignore[misc]  # numba comes without types
     """One line on stderr before milopt's first compilation; what is loaded from disk is none."""
 
     def __init__(self) -> None:

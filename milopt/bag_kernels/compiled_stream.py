@@ -36,7 +36,7 @@ def below(state: State, count: int) -> int:
         rest = scaled & _LOW
         # The remainder is dear, and seldom needed.
         if rest >= span or rest >= (_HALF - span) % span:
-            return np.int64(scaled >> _32)  # type: ignore[return-value]
+            return np.int64(scaled >> _32)  # type: ignore[return-value]  # an int to compiled code
 
 
 @njit_inner

@@ -28,7 +28,7 @@ def witness_notes(program: Program, witnesses: WitnessChoice) -> tuple[str, ...]
 def _places(atom: BagMax, bags: Index, witness: Witness | None) -> list[str]:
     if witness is None:
         return ["are taken at the mean of each bag"]
-    instances = witness.indices[witness.indptr[bags]] - atom.over.offsets[bags]  # type: ignore[union-attr]
+    instances = witness.indices[witness.indptr[bags]] - atom.over.offsets[bags]  # type: ignore[union-attr]  # over bags
     lines = ["are taken at a witness each, counted from 0 (bag:instance):"]
     for pair in (f" {bag}:{instance}" for bag, instance in zip(bags.tolist(), instances.tolist(), strict=True)):
         if lines[1:] and len(lines[-1]) + len(pair) <= LINE:
