@@ -41,7 +41,7 @@ def primal_steps(t: Tableau, most: int) -> tuple[int, int]:
     """(end, steps): within the bounds, go on until no price is attractive."""
     T, rows, columns, size = t.T, t.rows, t.columns, t.size
     m, n = size[ROWS], size[COLUMNS]
-    norms, reference = np.ones(m), np.ones(n)
+    norms, reference = np.empty(0), np.ones(n)
     for count in range(most):
         bland = is_stuck(t)
         q = _entering(t, reference, bland)

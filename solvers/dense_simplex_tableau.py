@@ -35,6 +35,8 @@ SLACK = 1e-10
 """What Harris's ratio tests allow on the way."""
 SINGULAR, DOUBTFUL = 1e-9, 1e-5
 """Entries up to which no exchange is made, and up to which a dictionary that has aged is made afresh first."""
+ROUNDING = 1e-15
+"""Residuals, over the size of the numbers, that no correction makes smaller."""
 PATIENCE = 60
 """Steps without progress, and as many more as there are rows, after which something is done about it."""
 
@@ -75,9 +77,10 @@ def empty_tableau(rows: int, columns: int) -> Tableau:
 
 @njit_inner
 def exchange(t: Tableau, p: int, q: int, norms: Vector) -> None:
-    """Swap the p-th basic with the q-th nonbasic variable; `norms` are kept at 1 + the squared lengths of T's rows.
+    """Swap the p-th basic with the q-th nonbasic variable.
 
-    Names and bounds change places; values and prices are the caller's to set.
+    Names and bounds change places; values and prices are the caller's to set. `norms` are kept at 1 + the squared
+    lengths of T's rows; who has no use for them hands over none.
     """
     rows, columns, T, basic, nonbasic, size = t.rows, t.columns, t.T, t.basic, t.nonbasic, t.size
     m, n = size[ROWS], size[COLUMNS]
@@ -94,10 +97,11 @@ def exchange(t: Tableau, p: int, q: int, norms: Vector) -> None:
                 other[q] = 0.0
                 for j in range(n):
                     other[j] += factor * row[j]
-            norm = 1.0
-            for j in range(n):
-                norm += other[j] * other[j]
-            norms[i] = norm
+            if norms.size > 0:
+                norm = 1.0
+                for j in range(n):
+                    norm += other[j] * other[j]
+                norms[i] = norm
     basic[p], nonbasic[q] = nonbasic[q], basic[p]
     rows[LOW, p], columns[LOW, q] = columns[LOW, q], rows[LOW, p]
     rows[HIGH, p], columns[HIGH, q] = columns[HIGH, q], rows[HIGH, p]
@@ -172,12 +176,15 @@ def revalue(t: Tableau) -> float:
             worst = max(worst, abs(residual[j]))
     for i in range(m):
         if basic[i] >= 0:
-            row, change = t.T[i], 0.0
-            for j in range(n):
-                change += row[j] * residual[j]
-            rows[VALUE, i] -= change
             largest = max(largest, abs(rows[VALUE, i]))
-    r = _rows_at(t, columns_of(t))
+    if worst > ROUNDING * largest:
+        for i in range(m):
+            if basic[i] >= 0:
+                row, change = t.T[i], 0.0
+                for j in range(n):
+                    change += row[j] * residual[j]
+                rows[VALUE, i] -= change
+        r = _rows_at(t, columns_of(t))
     for i in range(m):
         if basic[i] < 0:
             rows[VALUE, i] = r[~basic[i]]
@@ -201,10 +208,11 @@ def reprice(t: Tableau) -> float:
                 row = t.T[i]
                 for j in range(n):
                     change[j] += residual * row[j]
-    for j in range(n):
-        if nonbasic[j] < 0:
-            columns[PRICE, j] += change[j]
-    d = _costs_less(t, multipliers_of(t))
+    if worst > ROUNDING * largest:
+        for j in range(n):
+            if nonbasic[j] < 0:
+                columns[PRICE, j] += change[j]
+        d = _costs_less(t, multipliers_of(t))
     for j in range(n):
         if nonbasic[j] >= 0:
             columns[PRICE, j] = d[nonbasic[j]]

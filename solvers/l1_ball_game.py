@@ -5,7 +5,7 @@
 One player selects an instance of each bag of I-, the other has the signed atoms +-e_z and 0. A small game of few
 selections and few atoms (`l1_ball_small_game`) is solved, and grows by each player's best response to the solution:
 
-    the atom of the largest |w_z|, where w weighs the selections by their multipliers, made to sum to 1, less c
+    the atoms of the largest |w_z|, where w weighs the selections by their multipliers, made to sum to 1, less c
     the selection of the largest u(x) of each bag, for each group of bags whose t is too small for it
 
 until the bounds meet. Both are computed at normalised points: F(a), and -||w||_inf. Compiled by numba.
@@ -28,6 +28,8 @@ GAP, ENOUGH = 1e-9, 1e-8
 """Distance of the bounds, over the largest payoff, at which they have met, and which will do where it stays."""
 NOTHING = 1e-12
 """A norm this small is none."""
+GOOD, MORE_ATOMS = 0.3, 3
+"""Atoms that gain this part of what the best does join the game with it, so many at most."""
 TURNS = 1000
 PIVOTS = 5000
 
@@ -53,7 +55,7 @@ def play(g: Game, s: Similarities, d: Vector, bags: Index, a: Vector) -> tuple[i
             lower = max(lower, -abs(w[best if best >= 0 else ~best]))
             if -lower - price <= 0.1 * tolerance or _is_known(g, best):
                 break
-            if not add_atom(g, best):
+            if not _add_atoms(g, w, price, best):
                 return FAILED, upper, lower
         _point(g, now, heights)
         maxima(s, now, bags, g.newest, tops)
@@ -90,6 +92,24 @@ def _cover(g: Game, s: Similarities, d: Vector, group: int) -> None:
         if g.group[number] == group:
             return
     add_selection(g, s, d, group)
+
+
+@njit_inner
+def _add_atoms(g: Game, w: Vector, price: float, best: int) -> bool:
+    """The best response, and the next best that gain a good part of what it does; whether there was room."""
+    if not add_atom(g, best):
+        return False
+    enough = price + GOOD * (abs(w[best if best >= 0 else ~best]) - price)
+    for _ in range(MORE_ATOMS):
+        other, largest = -1, enough
+        for z in range(w.size):
+            if abs(w[z]) > largest and not _is_known(g, z if w[z] < 0.0 else ~z):
+                other, largest = z, abs(w[z])
+        if other < 0:
+            break
+        if not add_atom(g, other if w[other] < 0.0 else ~other):
+            return False
+    return True
 
 
 @njit_inner

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.declaration.sparse import between
 from milopt.solvers.dense_simplex import DenseSimplex, Vertex
 from milopt.solving.engine import Change, What
 
@@ -26,8 +27,8 @@ class LinearForm:
         elif change.what is What.OFFSET:
             simplex.set_offsets(form.g)
         elif change.what is What.ROWS_ADDED:
-            new = slice(before.m, form.m)
-            simplex.add_rows(form.F[new].toarray(), form.g[new], _equality(form, before.m))
+            rows = between(form.F, before.m, form.m).toarray()
+            simplex.add_rows(rows, form.g[before.m :], _equality(form, before.m))
         elif change.what is What.COLUMNS_ADDED:
             new = slice(before.n, form.n)
             simplex.add_columns(form.F[:, new].toarray(), form.q[new], form.lower[new], form.upper[new])

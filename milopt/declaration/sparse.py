@@ -115,10 +115,17 @@ def added(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
     return csr(a + b)
 
 
+def between(matrix: sp.csr_array, start: int, stop: int) -> sp.csr_array:
+    """The rows from start to stop - 1, over the same numbers."""
+    first, last = int(matrix.indptr[start]), int(matrix.indptr[stop])
+    indptr = matrix.indptr[start : stop + 1] - first
+    return from_parts(matrix.data[first:last], matrix.indices[first:last], indptr, (stop - start, matrix.shape[1]))
+
+
 def taken(matrix: sp.csr_array, rows: npt.NDArray[np.intp]) -> sp.csr_array:
     """Rows by index; a run of consecutive rows is a slice."""
     if rows.size and rows[-1] - rows[0] + 1 == rows.size and (rows.size == 1 or bool((np.diff(rows) == 1).all())):
-        return matrix[int(rows[0]) : int(rows[-1]) + 1]
+        return between(matrix, int(rows[0]), int(rows[-1]) + 1)
     return matrix[rows]
 
 

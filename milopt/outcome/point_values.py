@@ -14,6 +14,7 @@ from milopt.declaration.leaves import (
     InnerAtom,
     Norm1,
     QuadForm,
+    Variable,
 )
 from milopt.errors import DeclarationError
 from milopt.outcome.outcome import Outcome
@@ -56,6 +57,8 @@ class PointValues:
             return np.array([squared if isinstance(leaf, FunctionNormSquared) else np.sqrt(squared)])
         if leaf.is_parameter:
             return leaf.current()
+        if isinstance(leaf, Variable):
+            return self._point.x[self._lowering.linear.columns_of(leaf)]
         rows, _ = self._lowering.linear.split(leaf)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
