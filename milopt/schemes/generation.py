@@ -8,18 +8,17 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
-from milopt.compilation.evaluation_form import Index
-from milopt.compilation.quadratic import Matrix, Vector
+from milopt.compilation.quadratic import Vector
 from milopt.declaration.expression import Constraint
-from milopt.declaration.leaves import Points, Variable
+from milopt.declaration.leaves import Variable
 from milopt.declaration.semi_infinite import SemiInfinite
-from milopt.outcome.ensemble import Ensemble, Members
+from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.members import side_by_side
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
 from milopt.solving.interrupt import is_interrupt
@@ -111,8 +110,8 @@ class Generation:
         rows, offset = [row for row in self.rows if row.weight > 0], 0.0
         if rows and self.problem.offset is not None:
             offset = self.problem.offset(np.sum([row.weight * row.priced.column for row in rows], axis=0))
-        each = range(len(self.problem.oracles))
-        return Ensemble(tuple(_members([row for row in rows if row.oracle == k]) for k in each), offset)
+        weighted = [[(row.priced, row.weight) for row in rows if row.oracle == k] for k in range(len(self.pricings))]
+        return Ensemble(tuple(side_by_side(columns) for columns in weighted), offset)
 
     def _round(self) -> End | None:
         """Price, add, solve; how it ended where that was the last."""
@@ -275,30 +274,3 @@ class Generation:
 
     def _cut(self) -> End:
         return Termination.LIMIT, f"{self.clock.why()}; the best ensemble is kept."
-
-
-def _members(rows: list[Row]) -> Members:
-    """The columns of one oracle side by side, each function over the union of its points."""
-    if not rows:
-        return Members(np.zeros(0))
-    first = rows[0].priced
-    values = {name: np.column_stack([row.priced.values[name] for row in rows]) for name in first.values}
-    points: dict[str, Points] = {}
-    coefficients: dict[str, Matrix] = {}
-    for name in first.functions:
-        parts = [row.priced.functions[name] for row in rows]
-        points[name], places = _united([part[0] for part in parts])
-        coefficients[name] = np.zeros((points[name].shape[0], len(rows)))
-        for t, ((_, mine), place) in enumerate(zip(parts, places, strict=True)):
-            np.add.at(coefficients[name][:, t], place, mine)
-    return Members(np.array([row.weight for row in rows]), values, points, coefficients)
-
-
-def _united(parts: list[Points]) -> tuple[Points, list[Index]]:
-    """Every point once, and where the points of each part are among them."""
-    ends = np.cumsum([part.shape[0] for part in parts])[:-1]
-    if any(sp.issparse(part) for part in parts):
-        stacked = sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))
-        return stacked, list(np.split(np.arange(stacked.shape[0]), ends))
-    unique, place = np.unique(np.vstack([np.asarray(part) for part in parts]), axis=0, return_inverse=True)
-    return unique, list(np.split(place.ravel(), ends))

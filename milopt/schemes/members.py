@@ -1,0 +1,39 @@
+"""Priced columns as members of an ensemble: side by side, each function over the union of its points."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.evaluation_form import Index
+from milopt.compilation.quadratic import Matrix
+from milopt.declaration.leaves import Points
+from milopt.outcome.ensemble import Members
+from milopt.solving.pricing import Priced
+
+
+def side_by_side(columns: list[tuple[Priced, float]]) -> Members:
+    """The columns of one oracle, each with its weight."""
+    if not columns:
+        return Members(np.zeros(0))
+    first = columns[0][0]
+    values = {name: np.column_stack([priced.values[name] for priced, _ in columns]) for name in first.values}
+    points: dict[str, Points] = {}
+    coefficients: dict[str, Matrix] = {}
+    for name in first.functions:
+        parts = [priced.functions[name] for priced, _ in columns]
+        points[name], places = _united([part[0] for part in parts])
+        coefficients[name] = np.zeros((points[name].shape[0], len(columns)))
+        for t, ((_, mine), place) in enumerate(zip(parts, places, strict=True)):
+            np.add.at(coefficients[name][:, t], place, mine)
+    return Members(np.array([weight for _, weight in columns]), values, points, coefficients)
+
+
+def _united(parts: list[Points]) -> tuple[Points, list[Index]]:
+    """Every point once, and where the points of each part are among them."""
+    ends = np.cumsum([part.shape[0] for part in parts])[:-1]
+    if any(sp.issparse(part) for part in parts):
+        stacked = sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))
+        return stacked, list(np.split(np.arange(stacked.shape[0]), ends))
+    unique, place = np.unique(np.vstack([np.asarray(part) for part in parts]), axis=0, return_inverse=True)
+    return unique, list(np.split(place.ravel(), ends))
