@@ -53,6 +53,13 @@ def start(t: Tableau) -> None:
     size[STALLED] = size[PERTURBED] = size[ROUNDS] = size[METHOD] = 0
 
 
+@njit_inner
+def go_on(t: Tableau) -> None:
+    """The same after an optimum that rows or columns were appended to: values and prices are as exact as they were."""
+    start(t)
+    _choose(t)
+
+
 @njit
 def advance(t: Tableau, most: int) -> tuple[int, int]:
     """(end, steps) after at most so many steps; where it is unfinished, call it again. `start` comes first."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from milopt.compilation.quadratic import Vector
 from milopt.compiled import njit_inner
-from milopt.solvers.dense_simplex_kernel import OPTIMAL, advance, start
+from milopt.solvers.dense_simplex_kernel import OPTIMAL, advance, go_on, start
 from milopt.solvers.dense_simplex_tableau import ROWS, columns_of, multipliers_of
 from milopt.solvers.l1_ball_similarities import Index, Similarities, maxima
 from milopt.solvers.l1_ball_small_game import FINER, Game, add_atom, add_selection, count_idle, drop_idle, rebuild
@@ -45,9 +45,9 @@ def play(g: Game, s: Similarities, d: Vector, bags: Index, a: Vector) -> tuple[i
     tolerance = GAP * FINER / g.scale[1]
     for group in range(g.groups[0]):
         _cover(g, s, d, group)
+    start(t)
     for _ in range(TURNS):
         while True:
-            start(t)
             end, _ = advance(t, PIVOTS)
             if end != OPTIMAL:
                 return FAILED, upper, lower
@@ -57,6 +57,7 @@ def play(g: Game, s: Similarities, d: Vector, bags: Index, a: Vector) -> tuple[i
                 break
             if not _add_atoms(g, w, price, best):
                 return FAILED, upper, lower
+            go_on(t)
         _point(g, now, heights)
         maxima(s, now, bags, g.newest, tops)
         worth = 0.0
@@ -70,7 +71,8 @@ def play(g: Game, s: Similarities, d: Vector, bags: Index, a: Vector) -> tuple[i
             a[:] = now
         if upper - lower <= tolerance:
             return CLOSED, upper, lower
-        if t.size[ROWS] + heights.size > g.idle.size:
+        is_rebuilt = t.size[ROWS] + heights.size > g.idle.size
+        if is_rebuilt:
             count_idle(g)
             drop_idle(g, 0)
             rebuild(g)
@@ -82,6 +84,10 @@ def play(g: Game, s: Similarities, d: Vector, bags: Index, a: Vector) -> tuple[i
                     return FAILED, upper, lower
         if not added:
             break
+        if is_rebuilt:
+            start(t)
+        else:
+            go_on(t)
     return (CLOSED if upper - lower <= ENOUGH / GAP * tolerance else OPEN), upper, lower
 
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import numbers as as_numbers
-from milopt.declaration.sparse import Vector, csr, picked, row_vector
+from milopt.declaration.sparse import Vector, csr, picked, row_vector, times
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Expression:
         """The entries, given what every leaf is worth."""
         total = self.constant.copy()
         for leaf, coefficient in self.terms:
-            total += coefficient.value() @ np.atleast_1d(leaf_value(leaf))
+            total += times(coefficient.value(), np.atleast_1d(leaf_value(leaf)))
         return total
 
     @property
@@ -219,7 +219,7 @@ def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
 def _linear(expression: Expression, matrix: sp.csr_array, shape: Shape, bags: Bags | None = None) -> Expression:
     """matrix @ expression."""
     terms = [(leaf, coefficient.left(matrix)) for leaf, coefficient in expression.terms]
-    return Expression(shape, np.asarray(matrix @ expression.constant), terms, bags)
+    return Expression(shape, times(matrix, expression.constant), terms, bags)
 
 
 def _broadcast(expression: Expression, size: int) -> Expression:

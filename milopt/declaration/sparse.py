@@ -67,6 +67,13 @@ def row_vector(values: Vector) -> sp.csr_array:
     return from_parts(values[at], at, np.array([0, at.size]), (1, values.size))
 
 
+def times(matrix: sp.csr_array, values: Vector) -> Vector:
+    """matrix @ values; a single row costs no ceremony."""
+    if matrix.shape[0] == 1:
+        return np.array([matrix.data @ values[matrix.indices]])
+    return np.asarray(matrix @ values)
+
+
 def scaled_rows(matrix: sp.csr_array, factors: Vector) -> sp.csr_array:
     """diag(factors) @ matrix."""
     data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
