@@ -112,7 +112,7 @@ class BoxCounting(GridKernel, LogKernel):
     def _known(self, bags: Sequence[CodedBags], wanted: set[tuple[int, int]]) -> Known:
         """The counts of these pairs among others, those that are missing counted now."""
         known = known_counts(self.key)
-        missing = sorted(wanted - known.keys())
+        missing = sorted(pair for pair in wanted if pair not in known)
         if missing:
             every = distinct(bags)
             place = {word: i for i, word in enumerate(every.words)}
