@@ -4,6 +4,7 @@
 
 It is computed in logarithms, exactly where that takes fewer than `exact_below` volumes, otherwise estimated within a
 relative error `epsilon` with probability 1 - `delta` a pair (`rule="guaranteed"`), or about so (`"fast"`, no proof).
+By default an exact count may take about as long as the draws that it saves.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from milopt.bag_kernels.coded import CodedBags, coded, distinct
+from milopt.bag_kernels.estimators import least_draws
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.bag_kernels.log_kernel import LogKernel
@@ -27,6 +29,8 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.checks import fraction, one_of, whole
 
 RULES = ("guaranteed", "fast", "karp-luby", "self-adjusting")
+VOLUMES_A_DRAW = 6
+"""Volumes of an exact count that take about as long as a draw."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class BoxCounting(GridKernel, LogKernel):
     is_semidefinite: ClassVar[bool] = False
     epsilon: float = 0.1
     delta: float = 0.01
-    exact_below: int = 10_000
+    exact_below: int | None = None
     bins: int = 100
     binning: str = "uniform"
     rule: str = "guaranteed"
@@ -67,7 +71,8 @@ class BoxCounting(GridKernel, LogKernel):
         fraction("epsilon", self.epsilon)
         fraction("delta", self.delta)
         one_of("rule", self.rule, RULES)
-        whole("exact_below", self.exact_below, 0)
+        if self.exact_below is not None:
+            whole("exact_below", self.exact_below, 0)
         whole("seed", self.seed, 0)
         self._check_grid()
 
@@ -117,13 +122,18 @@ class BoxCounting(GridKernel, LogKernel):
             every = distinct(bags)
             place = {word: i for i, word in enumerate(every.words)}
             pairs = np.array([(place[a], place[b]) for a, b in missing], dtype=np.intp)
-            how = Counting(self.epsilon, self.delta, int(self.exact_below), self.rule, int(self.seed))
-            found = counted_pairs(every, pairs, self.known_grid().s, how, self.jobs)
+            found = counted_pairs(every, pairs, self.known_grid().s, self.counting, self.jobs)
             known.update({pair: (a, b, c) for pair, (a, b, c) in zip(missing, found.tolist(), strict=True)})
         return known
 
     @property
     def key(self) -> tuple[object, ...]:
         """What the count of two bags depends on besides the bags."""
-        drawn = (self.epsilon, self.delta, int(self.exact_below), self.rule, int(self.seed))
-        return (self.known_grid().digest, *drawn)
+        return self.known_grid().digest, self.counting
+
+    @property
+    def counting(self) -> Counting:
+        """How pairs are counted."""
+        draws = least_draws(self.epsilon, self.delta, self.rule)
+        volumes = VOLUMES_A_DRAW * draws if self.exact_below is None else self.exact_below
+        return Counting(self.epsilon, self.delta, int(volumes), self.rule, int(self.seed))

@@ -35,7 +35,6 @@ Codes = npt.NDArray[np.int32]
 
 FIRST_LOOK = 64
 """Draws between two looks at the normal approximation."""
-RULES = ("guaranteed", "fast")
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,11 @@ def self_adjusting_draws(n: int, m: int, epsilon: float, delta: float) -> int:
 def enough(epsilon: float, delta: float) -> float:
     """The sum of draws at which the guaranteed rule stops."""
     return 1 + (1 + epsilon) * 4 * (e - 2) * log(2 / delta) / epsilon**2
+
+
+def least_draws(epsilon: float, delta: float, rule: str) -> int:
+    """How many draws an estimate of a pair takes at least: none is worth more than 1."""
+    return FIRST_LOOK if rule == "fast" else ceil(enough(epsilon, delta))
 
 
 def quantile(delta: float) -> float:

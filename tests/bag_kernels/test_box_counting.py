@@ -84,6 +84,16 @@ def test_any_number_of_workers_gives_the_same_numbers(exact_below):
         np.testing.assert_array_equal(gram, grams[0])
 
 
+def test_an_exact_count_may_take_as_long_as_the_draws_that_it_saves():
+    proved, fast = BoxCounting().counting.exact_below, BoxCounting(rule="fast").counting.exact_below
+    assert 5_000 < proved < 20_000
+    assert 20 * fast < proved < 10 * BoxCounting(epsilon=0.3).counting.exact_below
+    assert BoxCounting(rule="fast", exact_below=7).counting.exact_below == 7
+    bags = as_bags(random_bags(m=6, D=9, most=9))
+    shares = [BoxCounting(rule=rule).fitted_to(bags).account(bags, bags).exact for rule in ("guaranteed", "fast")]
+    assert shares[0] > shares[1]
+
+
 def test_what_was_counted_is_not_counted_again(monkeypatch):
     from milopt.bag_kernels import box_counting
 
