@@ -75,6 +75,8 @@ class BoxCounting(GridKernel, LogKernel):
         if self.exact_below is not None:
             whole("exact_below", self.exact_below, 0)
         whole("seed", self.seed, 0)
+        if self.jobs is not None and self.jobs != -1:
+            whole("jobs", self.jobs, 1)
         self._check_grid()
 
     @property

@@ -11,7 +11,7 @@ from milopt.bag_kernels import exact
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap
 from milopt.bag_kernels.set_kernels import SetKernel
-from milopt.errors import ConvexityError, ParameterError, UnsupportedError
+from milopt.errors import BagsError, ConvexityError, ParameterError, UnsupportedError
 from milopt.models import BoxCountingSVM
 from milopt.outcome.status import PointStatus
 from milopt.solving.solver import Feature
@@ -172,6 +172,10 @@ def test_bags_without_labels_enter_by_a_call_of_their_own_only(tmp_path):
     np.testing.assert_allclose(model.fit(bags, y).decision_function(new), inductive, atol=1e-9)
     with pytest.raises(ParameterError, match="needs the reference bags of gram=\"empirical\", not 'clipped'"):
         BoxCountingSVM(gram="clipped").fit_transductive(bags, y, new)
+    with pytest.raises(BagsError, match="taken together have equally many features, not 1 and "):
+        BoxCountingSVM().fit_transductive(bags, y, [np.zeros((1, 1))])
+    with pytest.raises(BagsError):
+        BoxCountingSVM(unlabelled=3).fit(bags, y)
 
 
 def test_scaling_changes_nothing_but_rounding():
