@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from timing import single_thread, table, timed
 
-from milopt.bag_kernels.coded import CodedBags
+from milopt.bag_kernels.coded import CodedBags, as_words
 from milopt.bag_kernels.pairs import Counting, counted_pairs
 
 BINS = 100
@@ -21,7 +21,7 @@ def seconds(dimension: int, size: int, rule: str, exact_below: int, pairs: int =
     """Processor seconds of one pair."""
     rng = np.random.default_rng([dimension, size])
     points = tuple(rng.integers(0, BINS, (size, dimension), dtype=np.int32) for _ in range(2 * pairs))
-    bags = CodedBags(points, tuple(range(2 * pairs)))
+    bags = CodedBags(points, as_words(range(2 * pairs)))
     which = np.arange(2 * pairs).reshape(pairs, 2)
     s = np.full(dimension, BINS - 1, dtype=np.int32)
     how = Counting(0.1, 0.01, exact_below, rule, 0)

@@ -109,7 +109,9 @@ class BoxCountingSVM(BagClassifier):
         # A bag of weight 2 is one reference bag, and so is a bag that was given twice.
         if self.gram == "clipped":
             return Clipped(damped, different(bags))
-        return EmpiricalMap(damped, different(bags if self.unlabelled is None else joined([bags, self.unlabelled])))
+        return EmpiricalMap(
+            damped, different(bags if self.unlabelled is None else joined([bags, as_bags(self.unlabelled)]))
+        )
 
 
 def root(tau: float | str, dimension: int) -> float:

@@ -21,6 +21,7 @@ from milopt.bag_kernels.exact import MOST_BOXES, number_of_boxes
 from milopt.bag_kernels.grid import fitted_grid
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bags import Bags
+from milopt.declaration.checks import positive, whole
 from milopt.declaration.labels import as_classes, as_labels
 from milopt.errors import BagsError, ParameterError
 from milopt.estimator.scikit_learn import BaseEstimator, ClassifierMixin, UnfittedError
@@ -37,8 +38,9 @@ class GMIL1(ClassifierMixin, BaseEstimator):
 
     def fit(self, bags: object, y: npt.ArrayLike) -> Self:
         """Pass over the bags until all are labelled right, or no pass is left."""
-        if not self.promotion > 1:
+        if not positive("promotion", self.promotion) > 1:
             raise ParameterError(f"promotion must be a number above 1, not {self.promotion!r}.")
+        epochs = whole("epochs", self.epochs, 1)
         given = as_bags(bags)
         self.classes_, place = as_classes(as_labels(y))
         if self.classes_.size != 2 or place.size != len(given):
@@ -48,11 +50,11 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         self.threshold_ = x.shape[1] / 2
         log_promotion, logs = np.log(self.promotion), np.zeros(x.shape[1])
         self.mistakes_ = 0
-        for _ in range(self.epochs):
+        for _ in range(epochs):
             before = self.mistakes_
-            for row, positive in zip(x, place == 1, strict=True):
-                if (np.exp(logs) @ row > self.threshold_) != positive:
-                    logs += (log_promotion if positive else -log_promotion) * row
+            for row, wanted in zip(x, place == 1, strict=True):
+                if (np.exp(logs) @ row > self.threshold_) != wanted:
+                    logs += (log_promotion if wanted else -log_promotion) * row
                     self.mistakes_ += 1
             if self.mistakes_ == before:
                 break

@@ -4,6 +4,7 @@
 
 It is computed in logarithms, exactly where that takes fewer than `exact_below` volumes, otherwise estimated within a
 relative error `epsilon` with probability 1 - `delta` a pair (`rule="guaranteed"`), or about so (`"fast"`, no proof).
+By default an exact count may take about as long as the draws that it saves.
 """
 
 from __future__ import annotations
@@ -16,17 +17,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from milopt.bag_kernels.coded import CodedBags, coded, distinct
+from milopt.bag_kernels.estimators import least_draws
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.bag_kernels.log_kernel import LogKernel
-from milopt.bag_kernels.memory import Known, known_counts
+from milopt.bag_kernels.memory import known_counts, remember
 from milopt.bag_kernels.pairs import Counting, counted_pairs
+from milopt.bag_kernels.stream import Words, pair_seeds
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bag_rows import as_bag_rows
 from milopt.declaration.bags import Bags
 from milopt.declaration.checks import fraction, one_of, whole
 
 RULES = ("guaranteed", "fast", "karp-luby", "self-adjusting")
+VOLUMES_A_DRAW = 6
+"""Volumes of an exact count that take about as long as a draw."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class BoxCounting(GridKernel, LogKernel):
     is_semidefinite: ClassVar[bool] = False
     epsilon: float = 0.1
     delta: float = 0.01
-    exact_below: int = 10_000
+    exact_below: int | None = None
     bins: int = 100
     binning: str = "uniform"
     rule: str = "guaranteed"
@@ -67,8 +72,11 @@ class BoxCounting(GridKernel, LogKernel):
         fraction("epsilon", self.epsilon)
         fraction("delta", self.delta)
         one_of("rule", self.rule, RULES)
-        whole("exact_below", self.exact_below, 0)
+        if self.exact_below is not None:
+            whole("exact_below", self.exact_below, 0)
         whole("seed", self.seed, 0)
+        if self.jobs is not None and self.jobs != -1:
+            whole("jobs", self.jobs, 1)
         self._check_grid()
 
     @property
@@ -95,8 +103,7 @@ class BoxCounting(GridKernel, LogKernel):
     def log_diagonal(self, A: Any) -> Floats:
         """log K(B, B) for each bag."""
         mine = coded(self.known_grid(), as_bag_rows(A).bags)
-        known = self._known([mine], {(word, word) for word in mine.words})
-        return np.array([known[(word, word)][0] for word in mine.words])
+        return np.array(self._found([mine], mine.words, mine.words)[:, 0])
 
     def _logarithms(self, A: Bags, B: Bags) -> Floats:
         return np.array(self._counts(A, B)[..., 0])
@@ -105,25 +112,31 @@ class BoxCounting(GridKernel, LogKernel):
         """len(A) x len(B) x (log count, draws, log |U|)."""
         left = coded(self.known_grid(), A)
         right = left if B is A else coded(self.known_grid(), B)
-        pairs = [[(a, b) if a < b else (b, a) for b in right.words] for a in left.words]
-        known = self._known([left, right], {pair for row in pairs for pair in row})
-        return np.array([[known[pair] for pair in row] for row in pairs], dtype=np.float64)
+        return self._found([left, right], left.words[:, None], right.words)
 
-    def _known(self, bags: Sequence[CodedBags], wanted: set[tuple[int, int]]) -> Known:
-        """The counts of these pairs among others, those that are missing counted now."""
+    def _found(self, bags: Sequence[CodedBags], first: Words, second: Words) -> Floats:
+        """The counts of pairs given by their words, which are broadcast together; counted now where not before."""
+        seeds = pair_seeds(int(self.seed), first, second)
         known = known_counts(self.key)
-        missing = sorted(wanted - known.keys())
-        if missing:
+        new = known.missing(seeds)
+        if new.size:
             every = distinct(bags)
-            place = {word: i for i, word in enumerate(every.words)}
-            pairs = np.array([(place[a], place[b]) for a, b in missing], dtype=np.intp)
-            how = Counting(self.epsilon, self.delta, int(self.exact_below), self.rule, int(self.seed))
-            found = counted_pairs(every, pairs, self.known_grid().s, how, self.jobs)
-            known.update({pair: (a, b, c) for pair, (a, b, c) in zip(missing, found.tolist(), strict=True)})
-        return known
+            place = {word: i for i, word in enumerate(every.words.tolist())}
+            low, high = (side(first, second).ravel()[new].tolist() for side in (np.minimum, np.maximum))
+            pairs = np.array([(place[a], place[b]) for a, b in zip(low, high, strict=True)], dtype=np.intp)
+            counts = counted_pairs(every, pairs, self.known_grid().s, self.counting, self.jobs)
+            known = known.extended(seeds.ravel()[new], counts)
+        remember(self.key, known, seeds)
+        return known.of(seeds)
 
     @property
     def key(self) -> tuple[object, ...]:
         """What the count of two bags depends on besides the bags."""
-        drawn = (self.epsilon, self.delta, int(self.exact_below), self.rule, int(self.seed))
-        return (self.known_grid().digest, *drawn)
+        return self.known_grid().digest, self.counting
+
+    @property
+    def counting(self) -> Counting:
+        """How pairs are counted."""
+        draws = least_draws(self.epsilon, self.delta, self.rule)
+        volumes = VOLUMES_A_DRAW * draws if self.exact_below is None else self.exact_below
+        return Counting(self.epsilon, self.delta, int(volumes), self.rule, int(self.seed))

@@ -7,7 +7,7 @@ pair of bags has one count, one seed and one place in memory.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from milopt.bag_kernels.estimators import Codes
 from milopt.bag_kernels.grid import Grid
+from milopt.bag_kernels.stream import Words
 from milopt.declaration.arrays import Indices
 from milopt.declaration.bags import Bags
 
@@ -24,7 +25,7 @@ class CodedBags:
     """Bag i is points[i], of which words[i] is a 64-bit digest."""
 
     points: tuple[Codes, ...]
-    words: tuple[int, ...]
+    words: Words
 
     def stacked(self) -> tuple[Codes, Indices]:
         """All points in one array, and the bounds of the bags in it."""
@@ -51,13 +52,18 @@ def coded(grid: Grid, bags: Bags) -> CodedBags:
 def _coded(grid: Grid, bags: Bags) -> CodedBags:
     parts = np.split(grid.codes(bags), bags.offsets[1:-1])
     points = tuple(_distinct(part) for part in parts)
-    return CodedBags(points, tuple(_word(part) for part in points))
+    return CodedBags(points, as_words(_word(part) for part in points))
 
 
 def distinct(sets: Sequence[CodedBags]) -> CodedBags:
     """Every different bag of some sets once."""
-    found = {word: part for some in sets for word, part in zip(some.words, some.points, strict=True)}
-    return CodedBags(tuple(found.values()), tuple(found))
+    found = {word: part for some in sets for word, part in zip(some.words.tolist(), some.points, strict=True)}
+    return CodedBags(tuple(found.values()), as_words(found))
+
+
+def as_words(words: Iterable[int]) -> Words:
+    """Digests in one array."""
+    return np.array(list(words), dtype=np.uint64)
 
 
 def _distinct(part: Codes) -> Codes:

@@ -16,18 +16,23 @@ from milopt.declaration.arrays import Floats, Indices
 
 @njit_inner
 def log_volumes(P: Codes, Q: Codes, s: Codes, logs: Floats) -> Floats:
-    """log |B(p, q)| of every pair, row after row; of single points where Q is P."""
-    n, m = P.shape[1], Q.shape[1]
-    out = np.zeros(n * m)
-    for k in range(P.shape[0]):
-        size = s[k] + 1
-        for i in range(n):
-            a = P[k, i]
-            start = i * m
+    """log |B(p, q)| of every pair, row after row.
+
+    The logarithm of the smaller is the smaller logarithm, so that the innermost loop looks nothing up.
+    """
+    n, m, d = P.shape[1], Q.shape[1], P.shape[0]
+    below_q, above_q = np.empty((d, m)), np.empty((d, m))
+    for k in range(d):
+        for j in range(m):
+            below_q[k, j] = logs[Q[k, j] + 1]
+            above_q[k, j] = logs[s[k] + 1 - Q[k, j]]
+    out = np.zeros((n, m))
+    for i in range(n):
+        for k in range(d):
+            below_p, above_p = logs[P[k, i] + 1], logs[s[k] + 1 - P[k, i]]
             for j in range(m):
-                b = Q[k, j]
-                out[start + j] += logs[min(a, b) + 1] + logs[size - max(a, b)]
-    return out
+                out[i, j] += min(below_p, below_q[k, j]) + min(above_p, above_q[k, j])
+    return out.ravel()
 
 
 @njit_inner

@@ -12,7 +12,8 @@ draw takes (p, q) with probability |B(p, q)| / |U|, then the corners l_k of {0..
 The first two are the paper's, with its numbers of draws. Coverage stops by itself, in one of two ways:
 
     guaranteed      once the sum of draws is 1 + (1 + eps) 4 (e - 2) ln(2/delta) / eps^2, which proves
-                    Pr(|W^ - W| <= eps W) >= 1 - delta (Dagum, Karp, Luby and Ross)
+                    Pr(|W^ - W| <= eps W) >= 1 - delta (Dagum, Karp, Luby and Ross); since the last draw passes that
+                    sum, and the number of draws is chance, W^ has a bias of up to about one over it
     fast            once z s / sqrt(N) <= eps mean, by the normal approximation; no proof
 
 A coordinate that keeps all points of both sets in the box is never drawn, and none once one pair is left. Of a bag with
@@ -35,7 +36,6 @@ Codes = npt.NDArray[np.int32]
 
 FIRST_LOOK = 64
 """Draws between two looks at the normal approximation."""
-RULES = ("guaranteed", "fast")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,11 @@ def self_adjusting_draws(n: int, m: int, epsilon: float, delta: float) -> int:
 def enough(epsilon: float, delta: float) -> float:
     """The sum of draws at which the guaranteed rule stops."""
     return 1 + (1 + epsilon) * 4 * (e - 2) * log(2 / delta) / epsilon**2
+
+
+def least_draws(epsilon: float, delta: float, rule: str) -> int:
+    """How many draws an estimate of a pair takes at least: none is worth more than 1."""
+    return FIRST_LOOK if rule == "fast" else ceil(enough(epsilon, delta))
 
 
 def quantile(delta: float) -> float:

@@ -26,6 +26,8 @@ from milopt.errors import BagsError, ParameterError
 BINNINGS = ("uniform", "quantile", "rank")
 MOST_BINS = 2**16
 """Codes a feature: more tell nothing more apart in practice, and every feature holds so many cuts."""
+MOST_CUTS = 2**27
+"""Cuts of all features together, of 8 bytes each."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,6 +88,13 @@ def fitted_grid(bags: Bags, binning: str, bins: int) -> Grid:
     check_bins(bins)
     values = dense(bags.instances)
     low, high = values.min(axis=0), values.max(axis=0)
+    # Other cuts than uniform ones lie at values that occur.
+    each, features = bins if binning == "uniform" else min(bins, len(values)), int((low < high).sum())
+    if each * features > MOST_CUTS:
+        raise ParameterError(
+            f"{bins} bins of each of {features} features are more than memory allows: take at most "
+            f"{MOST_CUTS // features} bins."
+        )
     found = [_cuts(values[:, k], binning, bins) for k in range(values.shape[1])]
     starts = np.concatenate([[0], np.cumsum([cuts.size for cuts in found])]).astype(np.intp)
     return Grid(low, high, np.concatenate(found), starts)

@@ -46,6 +46,8 @@ class GridKernel(BagKernel):
     def _check_grid(self) -> None:
         check_bins(self.bins)
         one_of("binning", self.binning, BINNINGS)
+        if self.grid is not None and not isinstance(self.grid, Grid):
+            raise ParameterError(f"grid must be a Grid, or None to fit one to the training bags, not {self.grid!r}.")
 
     def __repr__(self) -> str:
         names = [one.name for one in fields(self) if one.compare]  # type: ignore[arg-type]  # as above

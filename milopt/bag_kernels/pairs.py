@@ -17,7 +17,7 @@ from milopt.bag_kernels.estimators import (
     quantile,
     self_adjusting_draws,
 )
-from milopt.bag_kernels.stream import pair_seed
+from milopt.bag_kernels.stream import pair_seeds
 from milopt.declaration.arrays import Floats, Indices
 
 PIECES = 16
@@ -60,8 +60,7 @@ class _Work:
         self.pairs, self.s, self.how = pairs, s, how
         counts = np.diff(self.offsets)
         self.sizes = counts[pairs[:, 0]] * counts[pairs[:, 1]]
-        seeds = [pair_seed(how.seed, bags.words[i], bags.words[j]) for i, j in pairs.tolist()]
-        self.seeds = np.array(seeds, dtype=np.uint64)
+        self.seeds = pair_seeds(how.seed, bags.words[pairs[:, 0]], bags.words[pairs[:, 1]])
         self.logs = np.concatenate([[-np.inf], np.log(np.arange(1.0, int(s.max(initial=0)) + 3))])
         self.found = np.full((len(pairs), 3), np.nan)
 

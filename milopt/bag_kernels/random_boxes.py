@@ -22,7 +22,10 @@ from milopt.declaration.arrays import Floats, Indices
 from milopt.declaration.bag_rows import as_bag_rows
 from milopt.declaration.bags import Bags
 from milopt.declaration.checks import whole
+from milopt.errors import ParameterError
 
+MOST_BOXES = 10**6
+"""Boxes that are drawn."""
 VALUES_AT_ONCE = 2**22
 """Instances times boxes that are looked at together."""
 
@@ -40,7 +43,10 @@ class RandomBoxes(GridKernel):
     grid: Grid | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        whole("count", self.count, 1)
+        if whole("count", self.count, 1) > MOST_BOXES:
+            raise ParameterError(
+                f"count must be at most {MOST_BOXES}, not {self.count}: every bag has as many features."
+            )
         whole("seed", self.seed, 0)
         if self.active is not None:
             whole("active", self.active, 1)

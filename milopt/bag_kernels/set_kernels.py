@@ -18,7 +18,8 @@ from milopt.declaration.bag_kernel import BagKernel
 from milopt.declaration.bags import Bags
 from milopt.declaration.blocks import gram_blocks
 from milopt.declaration.checks import one_of, whole
-from milopt.declaration.kernels import RBF, Kernel
+from milopt.declaration.kernels import RBF, Kernel, as_kernel
+from milopt.errors import ParameterError
 
 _MEDIAN = RBF("median")
 
@@ -32,6 +33,9 @@ class SetKernel(BagKernel):
     power: int = 1
 
     def __post_init__(self) -> None:
+        if isinstance(self.kernel, BagKernel):
+            raise ParameterError(f"SetKernel adds up a kernel of instances, and {self.kernel!r} is one of bags.")
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
         one_of("normalize", self.normalize, ("mean", "sum", "feature"))
         whole("power", self.power, 1)
         # A sum of products of positive semidefinite kernels is one.

@@ -20,7 +20,8 @@ import numpy as np
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.coded import coded
 from milopt.bag_kernels.grid import Grid
-from milopt.bag_kernels.memory import known_counts
+from milopt.bag_kernels.memory import known_counts, remember
+from milopt.bag_kernels.stream import pair_seeds
 from milopt.declaration.bags import Bags
 from milopt.errors import MiloptError, ModelFileError
 from milopt.estimator.archive import read, written
@@ -41,7 +42,7 @@ def save_gram(kernel: BoxCounting, bags: Bags, path: str | PathLike[str]) -> Non
         "high": grid.high,
         "cuts": grid.cuts,
         "starts": grid.starts,
-        "words": np.array(coded(grid, bags).words, dtype=np.uint64),
+        "words": coded(grid, bags).words,
         "counts": np.stack([account.log_counts, account.draws, account.log_universe], axis=2),
     }
     written(Path(path), header.encode(), arrays, WHAT)
@@ -57,13 +58,11 @@ def load_gram(path: str | PathLike[str]) -> BoxCounting:
             raise ValueError(f"it is of format {content['format']}, not {FORMAT}")
         grid = Grid(*(np.asarray(arrays[name]) for name in ("low", "high", "cuts", "starts")))
         kernel = replace(BoxCounting(**{name: content["kernel"][name] for name in _FIELDS}), grid=grid)
-        words, counts = arrays["words"].tolist(), arrays["counts"]
+        words, counts = arrays["words"].astype(np.uint64), arrays["counts"].astype(np.float64)
         if counts.shape != (len(words), len(words), 3):
             raise ValueError("its counts do not match its bags")
     except (ValueError, TypeError, LookupError, MiloptError) as error:
         raise ModelFileError(f"{file} does not hold what a saved Gram matrix holds ({error}).") from error
-    known = known_counts(kernel.key)
-    for i, a in enumerate(words):
-        for b, (log_count, draws, universe) in zip(words, counts[i].tolist(), strict=True):
-            known[min(a, b), max(a, b)] = log_count, draws, universe
+    seeds = pair_seeds(int(kernel.seed), words[:, None], words)
+    remember(kernel.key, known_counts(kernel.key).extended(seeds.ravel(), counts.reshape(-1, 3)), seeds)
     return kernel

@@ -7,6 +7,11 @@ A pair of bags has a stream of its own, so that its draws depend on nothing but 
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+
 GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _WORD, _HALF = 2**64, 2**32
 
@@ -45,3 +50,15 @@ def pair_seed(seed: int, one: int, other: int) -> int:
     """The seed of an unordered pair of words."""
     low, high = min(one, other), max(one, other)
     return mixed((mixed((mixed(seed % _WORD) + low) % _WORD) + high) % _WORD)
+
+
+def pair_seeds(seed: int, some: Words, others: Words) -> Words:
+    """The seeds of many pairs, which are broadcast together; `pair_seed` is the plain reference."""
+    start = np.array(mixed(seed % _WORD), dtype=np.uint64)
+    return _all_mixed(_all_mixed(np.minimum(some, others) + start) + np.maximum(some, others))
+
+
+def _all_mixed(words: Words) -> Words:
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(FIRST)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(SECOND)
+    return words ^ (words >> np.uint64(31))

@@ -2,7 +2,8 @@
 
 A site is a box of half-width `radius` about a point of [0, 1]^D; a bag hits it with an instance inside.
 
-    multi_site_binding  positive: a bag that hits at least `needed` of the sites; negative bags hit `needed - 1` of them
+    multi_site_binding  positive: a bag that hits at least `needed` of the sites; how many a bag of either class hits is
+                        drawn evenly between the bounds `hits`, by default `needed` and `needed - 1`: near misses
     conjunctive         positive: a bag that hits every attracting site and no repelling one; negative bags either miss
                         one attracting site or hit a repelling one, half of them each
 
@@ -17,10 +18,13 @@ import numpy.typing as npt
 
 from milopt.declaration.arrays import Floats, read_only
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import fraction, whole
+from milopt.declaration.checks import whole
 from milopt.errors import ParameterError
 
 Labels = npt.NDArray[np.int64]
+
+MOST_DRAWS = 10_000
+"""Tries at sites that do not overlap, and at the instances of a bag outside of them."""
 
 
 def multi_site_binding(
@@ -32,20 +36,27 @@ def multi_site_binding(
     radius: float = 0.1,
     seed: int = 0,
     concept: int = 0,
+    hits: tuple[int, int] | None = None,
 ) -> tuple[Bags, Labels]:
     """(bags, labels 1 and 0, one after the other); `concept` draws the sites, `seed` the bags."""
     numbers = {"bags": bags, "dimension": dimension, "sites": sites, "needed": needed, "size": size}
     for name, number in numbers.items():
         whole(name, number, 1)
-    fraction("radius", radius)
     if not needed <= sites or needed > size:
         raise ParameterError(f"needed must be at most sites ({sites}) and size ({size}), not {needed}.")
+    fewest, most = hits or (needed - 1, needed)
+    if not 0 <= fewest < needed <= most <= min(sites, size):
+        raise ParameterError(
+            f"hits must reach from below needed ({needed}) to at least that, and to at most sites ({sites}) and size "
+            f"({size}), not {hits}."
+        )
     centres, rng = _centres(sites, dimension, radius, concept), np.random.default_rng([seed, concept])
     labels = np.arange(bags) % 2
-    drawn = [
-        _bag(centres, rng.choice(sites, needed if label else needed - 1, replace=False), size, radius, rng)
-        for label in labels
-    ]
+    bounds = ((fewest, needed - 1), (needed, most))
+    drawn = []
+    for label in labels:
+        count = int(rng.integers(*bounds[label], endpoint=True))
+        drawn.append(_bag(centres, rng.choice(sites, count, replace=False), size, radius, rng))
     return _together(drawn, labels)
 
 
@@ -63,7 +74,6 @@ def conjunctive(
     numbers = {"bags": bags, "dimension": dimension, "attracting": attracting, "repelling": repelling, "size": size}
     for name, number in numbers.items():
         whole(name, number, 1)
-    fraction("radius", radius)
     if attracting + 1 > size:
         raise ParameterError(f"size must be above the number of attracting sites ({attracting}), not {size}.")
     centres = _centres(attracting + repelling, dimension, radius, concept)
@@ -82,9 +92,11 @@ def conjunctive(
 
 def _centres(count: int, dimension: int, radius: float, concept: int) -> Floats:
     """Sites that do not overlap."""
+    if not 0 < radius < 0.5:
+        raise ParameterError(f"radius must be above 0 and below 0.5, where a site fills everything, not {radius!r}.")
     rng = np.random.default_rng(concept)
     centres: list[Floats] = []
-    for _ in range(10_000):
+    for _ in range(MOST_DRAWS):
         one = rng.uniform(radius, 1 - radius, dimension)
         if all(np.abs(one - other).max() > 2 * radius for other in centres):
             centres.append(one)
@@ -98,11 +110,14 @@ def _bag(centres: Floats, hit: npt.NDArray[np.intp], size: int, radius: float, r
     dimension = centres.shape[1]
     inside = centres[hit] + rng.uniform(-radius, radius, (len(hit), dimension))
     others: list[Floats] = []
-    while len(others) < size - len(hit):
+    for _ in range(MOST_DRAWS):
+        if len(others) == size - len(hit):
+            return rng.permutation(np.vstack([inside, *others]))
         one = rng.uniform(0.0, 1.0, (dimension,))
         if (np.abs(one - centres).max(axis=1) > radius).all():
             others.append(one)
-    return rng.permutation(np.vstack([inside, *others]))
+    many = f"{len(centres)} sites of radius {radius}"
+    raise ParameterError(f"{many} leave next to no room between them: make them smaller.")
 
 
 def _together(drawn: list[Floats], labels: Labels) -> tuple[Bags, Labels]:

@@ -68,8 +68,10 @@ def _bags_of(expression: Expression, bags: Bags | None, atom: str) -> Bags:
         raise DeclarationError(f"{atom} takes Bags as its second argument, not {type(over).__name__}; see as_bags.")
     if over is None:
         raise DeclarationError(
-            f"{atom} needs an expression over instances, such as f(bags), or the bags as its second argument."
+            f"{atom} needs an expression over instances, such as f(bags), or the bags as its second argument; with a "
+            "kernel of bags f(bags) has one value a bag already, so take a kernel of instances."
         )
     if expression.size != over.offsets[-1]:
-        raise DeclarationError(f"{atom}: {expression.size} entries for {int(over.offsets[-1])} instances.")
+        hint = "; one value a bag is what a kernel of bags gives" if expression.size == len(over) else ""
+        raise DeclarationError(f"{atom}: {expression.size} entries for {int(over.offsets[-1])} instances{hint}.")
     return over

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from milopt.declaration.arrays import Floats, Indices, Points
 from milopt.declaration.bags import Bags, as_bags
+from milopt.errors import BagsError
 
 
 class BagRows:
@@ -48,6 +49,9 @@ def joined(parts: Sequence[Bags]) -> Bags:
     """All bags of the parts, in order."""
     if len(parts) == 1:
         return parts[0]
+    widths = sorted({part.dimension for part in parts})
+    if len(widths) > 1:
+        raise BagsError(f"Bags that are taken together have equally many features, not {widths[0]} and {widths[-1]}.")
     starts = np.cumsum([0, *(part.offsets[-1] for part in parts[:-1])])
     offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=True))])
     rows = [part.instances for part in parts]

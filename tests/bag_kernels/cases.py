@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from milopt.bag_kernels.coded import CodedBags
+from milopt.bag_kernels.coded import CodedBags, as_words
 from milopt.bag_kernels.exact import as_points
 from milopt.bag_kernels.pairs import Counting, counted_pairs
 
@@ -26,7 +26,7 @@ def counted(
     P: Points, Q: Points, s, exact_below=EXACT, rule="guaranteed", epsilon=0.1, delta=0.01, seed=0, words=(1, 2)
 ):
     """(log count, draws, log |U|) of one pair, by compiled code."""
-    bags = CodedBags(tuple(np.array(bag, dtype=np.int32) for bag in (P, Q)), words)
+    bags = CodedBags(tuple(np.array(bag, dtype=np.int32) for bag in (P, Q)), as_words(words))
     pair = np.array([[0, 0 if P is Q else 1]])
     how = Counting(epsilon, delta, exact_below, rule, seed)
     return counted_pairs(bags, pair, np.array(s, dtype=np.int32), how, None)[0]

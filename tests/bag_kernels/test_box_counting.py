@@ -84,6 +84,16 @@ def test_any_number_of_workers_gives_the_same_numbers(exact_below):
         np.testing.assert_array_equal(gram, grams[0])
 
 
+def test_an_exact_count_may_take_as_long_as_the_draws_that_it_saves():
+    proved, fast = BoxCounting().counting.exact_below, BoxCounting(rule="fast").counting.exact_below
+    assert 5_000 < proved < 20_000
+    assert 20 * fast < proved < 10 * BoxCounting(epsilon=0.3).counting.exact_below
+    assert BoxCounting(rule="fast", exact_below=7).counting.exact_below == 7
+    bags = as_bags(random_bags(m=6, D=9, most=9))
+    shares = [BoxCounting(rule=rule).fitted_to(bags).account(bags, bags).exact for rule in ("guaranteed", "fast")]
+    assert shares[0] > shares[1]
+
+
 def test_what_was_counted_is_not_counted_again(monkeypatch):
     from milopt.bag_kernels import box_counting
 
@@ -168,12 +178,22 @@ def test_many_distinct_values_become_quantiles():
         ({"rule": "best"}, 'rule must be one of "guaranteed", "fast", "karp-luby", "self-adjusting", not \'best\'.'),
         ({"exact_below": -1}, "exact_below must be a whole number of at least 0, not -1."),
         ({"seed": 0.5}, "seed must be a whole number of at least 0, not 0.5."),
+        ({"jobs": 0}, "jobs must be a whole number of at least 1, not 0."),
+        ({"jobs": "two"}, "jobs must be a whole number of at least 1, not 'two'."),
+        ({"grid": 3}, "grid must be a Grid, or None to fit one to the training bags, not 3."),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(wrong, said):
     with pytest.raises(ParameterError) as caught:
         BoxCounting(**wrong)
     assert str(caught.value) == said
+
+
+def test_more_cuts_than_memory_allows_are_told_before_they_are_made():
+    bags = as_bags([np.vstack([np.zeros(4000), np.ones(4000)])])
+    with pytest.raises(ParameterError, match=r"65536 bins of each of 4000 features .* take at most 33554 bins"):
+        BoxCounting(bins=65536).fitted_to(bags)
+    assert BoxCounting(bins=65536, binning="rank").fitted_to(bags).grid.s.tolist() == [1] * 4000
 
 
 def test_a_kernel_without_a_grid_and_bags_of_other_features_are_told():

@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 from milopt.bag_kernels import estimators, exact
 from milopt.bag_kernels.compiled_stream import below, unit, word
-from milopt.bag_kernels.stream import Stream, pair_seed
+from milopt.bag_kernels.stream import Stream, pair_seed, pair_seeds
 from tests.bag_kernels.cases import counted, grids
 
 PAPERS = {"karp-luby": estimators.karp_luby, "self-adjusting": estimators.self_adjusting}
@@ -48,6 +48,13 @@ def test_compiled_estimates_are_the_plain_ones(rule, case, seed, alone):
     assert draws == expected.draws
     assert log_count == pytest.approx(expected.log_count, abs=1e-12)
     assert universe == pytest.approx(expected.log_universe, abs=1e-12)
+
+
+@given(st.integers(0, 2**70), st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4), st.integers(0, 2**64 - 1))
+@settings(max_examples=30, deadline=None)
+def test_the_seeds_of_many_pairs_are_those_of_each(seed, words, other):
+    found = pair_seeds(seed, np.array(words, dtype=np.uint64)[:, None], np.array([other, words[0]], dtype=np.uint64))
+    assert found.tolist() == [[pair_seed(seed, word, other), pair_seed(seed, word, words[0])] for word in words]
 
 
 @numba.njit

@@ -78,6 +78,7 @@ def test_constant_features_are_never_bounded():
     ("wrong", "said"),
     [
         ({"count": 0}, "count must be a whole number of at least 1, not 0."),
+        ({"count": 10**12}, "count must be at most 1000000, not 1000000000000: every bag has as many features."),
         ({"active": 0}, "active must be a whole number of at least 1, not 0."),
         ({"bins": 1}, "bins must be a whole number of at least 2, not 1."),
     ],

@@ -67,5 +67,9 @@ def test_fitting_fits_the_inner_kernel():
 
 @pytest.mark.parametrize("make", [lambda: SetKernel(Linear(), "mean", 0), lambda: Minimax(0)])
 def test_powers_are_whole_numbers(make):
+    with pytest.raises(ParameterError, match="A kernel is RBF"):
+        SetKernel(3)
+    with pytest.raises(ParameterError, match=r"a kernel of instances, and Minimax\(power=1\) is one of bags"):
+        SetKernel(Minimax())
     with pytest.raises(ParameterError, match="power must be a whole number of at least 1, not 0"):
         make()

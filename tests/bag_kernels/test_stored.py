@@ -57,7 +57,7 @@ import json, sys
 from milopt.bag_kernels.memory import _KNOWN
 from milopt.bag_kernels.stored import load_gram
 load_gram(sys.argv[1])
-print(json.dumps(sorted(count[0] for known in _KNOWN.values() for count in known.values())))
+print(json.dumps(sorted(count[0] for known in _KNOWN.values() for count in known.counts.tolist())))
 """
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     np.testing.assert_array_equal(json.loads(done.stdout), np.sort(gram[np.triu_indices(14)]))

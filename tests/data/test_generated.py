@@ -24,6 +24,15 @@ def test_binding_needs_enough_sites(dimension):
     assert set(bags.sizes.tolist()) == {8}
 
 
+def test_bags_hit_as_many_sites_as_asked_for():
+    bags, y = multi_site_binding(200, 5, sites=5, needed=4, hits=(0, 5))
+    found = hits(bags, _centres(5, 5, 0.1, 0), 0.1).sum(axis=1)
+    np.testing.assert_array_equal(found >= 4, y == 1)
+    counts = np.bincount(found)
+    assert (counts[:4] > 10).all()
+    assert (counts[4:] > 30).all()
+
+
 def test_a_conjunction_needs_every_attracting_site_and_no_repelling_one():
     bags, y = conjunctive(80, 3, attracting=3, repelling=2, seed=1)
     found = hits(bags, _centres(5, 3, 0.1, 0), 0.1)
@@ -43,7 +52,15 @@ def test_seeds_draw_bags_and_concepts_draw_sites():
     [
         (multi_site_binding, {"bags": 0}, "bags must be a whole number of at least 1, not 0"),
         (multi_site_binding, {"needed": 6}, r"needed must be at most sites \(5\) and size \(8\), not 6"),
-        (multi_site_binding, {"radius": 2.0}, "radius must lie strictly between 0 and 1"),
+        (multi_site_binding, {"radius": 0.6}, "radius must be above 0 and below 0.5, where a site fills everything"),
+        (multi_site_binding, {"radius": 0.4999, "dimension": 1, "sites": 1, "needed": 1}, "leave next to no room"),
+        (
+            multi_site_binding,
+            {"hits": (4, 5)},
+            r"hits must reach from below needed \(4\) to at least that.*not \(4, 5\)",
+        ),
+        (multi_site_binding, {"hits": (0, 6)}, r"and to at most sites \(5\) and size \(8\), not \(0, 6\)"),
+        (conjunctive, {"radius": float("nan")}, "radius must be above 0 and below 0.5"),
         (multi_site_binding, {"radius": 0.4, "dimension": 1}, "do not fit into 1 dimensions"),
         (conjunctive, {"size": 2}, r"size must be above the number of attracting sites \(2\), not 2"),
     ],

@@ -11,8 +11,8 @@ from milopt.bag_kernels import exact
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap
 from milopt.bag_kernels.set_kernels import SetKernel
-from milopt.errors import ConvexityError, ParameterError, UnsupportedError
-from milopt.models import BoxCountingSVM
+from milopt.errors import BagsError, ConvexityError, DeclarationError, ParameterError, UnsupportedError
+from milopt.models import MISVM, SAFE, BoxCountingSVM, SetKernelSVM
 from milopt.outcome.status import PointStatus
 from milopt.solving.solver import Feature
 from tests.bag_kernels.test_box_counting import FIVE
@@ -172,6 +172,10 @@ def test_bags_without_labels_enter_by_a_call_of_their_own_only(tmp_path):
     np.testing.assert_allclose(model.fit(bags, y).decision_function(new), inductive, atol=1e-9)
     with pytest.raises(ParameterError, match="needs the reference bags of gram=\"empirical\", not 'clipped'"):
         BoxCountingSVM(gram="clipped").fit_transductive(bags, y, new)
+    with pytest.raises(BagsError, match="taken together have equally many features, not 1 and "):
+        BoxCountingSVM().fit_transductive(bags, y, [np.zeros((1, 1))])
+    with pytest.raises(BagsError):
+        BoxCountingSVM(unlabelled=3).fit(bags, y)
 
 
 def test_scaling_changes_nothing_but_rounding():
@@ -199,6 +203,16 @@ def test_a_kernel_of_instances_means_its_mean_set_kernel():
     assert one.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
     with pytest.raises(ParameterError, match="has no grid that values could lie outside of"):
         one.outside(bags)
+
+
+@pytest.mark.filterwarnings("ignore:A 2-D array was given")
+def test_models_over_instances_refuse_a_kernel_of_bags(golden_bags):
+    bags, y = golden_bags
+    for model in (MISVM, SetKernelSVM):
+        with pytest.raises(DeclarationError, match="one value a bag already, so take a kernel of instances"):
+            model(kernel=BoxCounting()).fit(bags, y)
+    with pytest.raises(DeclarationError, match="one value a bag is what a kernel of bags gives"):
+        SAFE(kernel=BoxCounting()).fit(bags, y)
 
 
 def test_values_outside_the_grid_are_clipped_and_counted():

@@ -44,6 +44,10 @@ def test_bad_input_is_told():
     bags, y = conjunctive(20)
     with pytest.raises(ParameterError, match=r"promotion must be a number above 1, not 1\.0"):
         GMIL1(promotion=1.0).fit(bags, y)
+    with pytest.raises(ParameterError, match="promotion must be a positive number, not 'much'"):
+        GMIL1(promotion="much").fit(bags, y)
+    with pytest.raises(ParameterError, match="epochs must be a whole number of at least 1, not 0"):
+        GMIL1(epochs=0).fit(bags, y)
     with pytest.raises(ParameterError, match=r"The grid has 2\.55e\+07 boxes, more than memory allows as features"):
         GMIL1(bins=100, binning="uniform").fit(bags, y)
     with pytest.raises(BagsError, match="one label a bag, of two classes, not 20 of 20"):
