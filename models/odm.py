@@ -45,8 +45,8 @@ class ODM(BagClassifier):
     }
     """Two costs, the papers' wide kernel, s = 1/D, and two widths about the median distance.
 
-    Among many candidates few bags would choose by chance. Of words, nearly all of them 0, the median distance is that of
-    instances with hardly any: only the wide kernel reaches the others.
+    Among many candidates few bags would choose by chance. Where most features of most instances are 0, as counts of
+    words are, the median distance is that of instances with hardly any: the wide kernel reaches the others.
     """
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:

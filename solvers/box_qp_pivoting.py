@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
-from milopt.solvers.box_qp_newton import Mask, Point, Progress, Strict
+from milopt.solvers.box_qp_factor import Mask
+from milopt.solvers.box_qp_newton import Point, Progress, Strict
 from milopt.solvers.box_qp_split import Split
 
 PIVOTS = 25

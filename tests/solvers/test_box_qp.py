@@ -16,6 +16,7 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.errors import ConvexityError
 from milopt.outcome.status import Termination
 from milopt.solvers.box_qp import BoxAnswer, solve_box_qp
+from milopt.solvers.box_qp_factor import Factor
 from milopt.solvers.box_qp_newton import Progress, projected_gradient
 from milopt.solvers.box_qp_pivoting import pivot
 from milopt.solvers.box_qp_split import prove_convex, split
@@ -265,3 +266,40 @@ def test_squares_of_single_columns_are_the_diagonal_whatever_else_their_piece_ha
     np.testing.assert_allclose(parts.diagonal, [4.0, 0.0, 9.0])
     for x in np.eye(3):
         np.testing.assert_allclose(parts.times(x), P.times(x))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), gone=st.integers(0, 12), new=st.integers(0, 12), signed=st.booleans())
+def test_a_factor_solves_for_nearly_the_same_columns(seed: int, gone: int, new: int, signed: bool) -> None:
+    """One factorisation serves sets that lack some of its columns and have some others, to rounding."""
+    rng = np.random.default_rng(seed)
+    n, kept = 320, 260
+    points = rng.normal(size=(n, 5))
+    parts = split(odm_dual(points @ points.T, 0.3, 0.5) if signed else dense(points @ points.T + 0.3 * np.eye(n)))
+    diagonal = parts.diagonal if signed else np.full(n, 0.2)
+    P = np.column_stack([parts.inner(unit) for unit in np.eye(diagonal.size)]) + np.diag(diagonal)
+    order = rng.permutation(diagonal.size)
+    factor, free = Factor(), np.isin(np.arange(diagonal.size), order[:kept])
+    other = np.isin(np.arange(diagonal.size), np.append(order[gone:kept], order[kept : kept + new]))
+    for columns in (free, other, free):
+        right = rng.normal(size=int(columns.sum()))
+        found = factor.solve(parts, diagonal, columns, right)
+        assert found is not None
+        expected = np.linalg.solve(P[np.ix_(columns, columns)], right)
+        assert np.abs(found - expected).max() <= 1e-9 * (1 + np.abs(expected).max())
+    assert factor.count == 1
+
+
+def test_a_correction_that_is_not_accurate_is_a_factorisation() -> None:
+    """Where all but rounding cancels, nothing rests on the old factor."""
+    rng = np.random.default_rng(0)
+    n = 300
+    points = rng.normal(size=(n, 3))
+    parts, diagonal = split(dense(points @ points.T)), np.full(n, 1e-11)
+    factor, free = Factor(), np.ones(n, dtype=bool)
+    assert factor.solve(parts, diagonal, free, rng.normal(size=n)) is not None
+    free = np.arange(n) > 5
+    right = rng.normal(size=n - 6)
+    found = factor.solve(parts, diagonal, free, right)
+    assert found is not None
+    assert factor.count == 2
