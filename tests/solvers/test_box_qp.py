@@ -17,7 +17,7 @@ from milopt.errors import ConvexityError
 from milopt.outcome.status import Termination
 from milopt.solvers.box_qp import BoxAnswer, solve_box_qp
 from milopt.solvers.box_qp_factor import Factor
-from milopt.solvers.box_qp_newton import Progress, projected_gradient
+from milopt.solvers.box_qp_newton import Progress, Strict, projected_gradient
 from milopt.solvers.box_qp_pivoting import pivot
 from milopt.solvers.box_qp_split import prove_convex, split
 from milopt.solvers.box_qp_sweeps import compiled, reference_sweeps, sweeps
@@ -249,7 +249,7 @@ def test_pivoting_from_a_start_is_the_minimum_or_says_that_it_found_none(seed: i
     expected = solve_box_qp(parts, q, lower, upper).x
     assert expected is not None
     start = np.clip(expected + far * rng.normal(size=n), lower, upper)
-    found = pivot(parts, q, lower, upper, start, 1e-12, Progress(np.inf))
+    found = pivot(Strict(parts, parts.diagonal, q, lower, upper), start, 1e-12, Progress(np.inf))
     if found is not None:
         np.testing.assert_allclose(found.x, expected, atol=1e-8)
     else:
@@ -303,3 +303,21 @@ def test_a_correction_that_is_not_accurate_is_a_factorisation() -> None:
     found = factor.solve(parts, diagonal, free, right)
     assert found is not None
     assert factor.count == 2
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), far=st.sampled_from([1e-3, 1e-1, 1.0]))
+def test_a_start_at_a_singular_problem_ends_at_its_minimum(seed: int, far: float) -> None:
+    """Equal points, as in bags that share instances: a start is met by pivoting with a diagonal lent, or by Newton."""
+    rng = np.random.default_rng(seed)
+    points = np.repeat(rng.normal(size=(15, 6)), 3, axis=0)
+    P, q = points @ points.T, points @ rng.normal(size=6) + rng.random(45)
+    lower, upper = np.zeros(45), np.full(45, np.inf)
+    parts = split(dense(P))
+    cold = solve_box_qp(parts, q, lower, upper)
+    assert cold.x is not None
+    warm = solve_box_qp(parts, q, lower, upper, np.maximum(cold.x + far * rng.normal(size=45), 0.0))
+    assert warm.termination is Termination.OPTIMAL
+    assert warm.x is not None
+    assert projected_gradient(warm.x, P @ warm.x + q, lower, upper) <= 1e-8 * np.abs(q).max()
+    assert abs(0.5 * warm.x @ P @ warm.x + q @ warm.x - 0.5 * cold.x @ P @ cold.x - q @ cold.x) <= 1e-8
