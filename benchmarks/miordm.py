@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from box_qp import MU, THETA, odm_data, odm_dual, residual, solution
 from data_sets import data_set
 from sklearn.svm import SVC
-from timing import median, single_thread, table
+from timing import median, single_thread, table, timed
 
 import milopt
 from milopt import as_bags
@@ -51,7 +52,8 @@ def inner_results() -> Iterator[tuple[object, ...]]:
     """A row a size; general solvers once where they take long."""
     ours, clarabel = milopt.get("native"), milopt.get("clarabel")
     for n, condition in ((500, 1e2), (500, 6e5), (2000, 6e5)):
-        form = odm_dual(n, condition)
+        # As the framework derives it: a dual is convex by what it is, and nobody proves it by a factorisation.
+        form = replace(odm_dual(n, condition), known_convex=True)
         mine = median(partial(solution, ours, form), runs=5)
         kkt = residual(form, solution(ours, form))
         others: list[object] = []
@@ -59,8 +61,8 @@ def inner_results() -> Iterator[tuple[object, ...]]:
             if theirs is None:
                 others += ["-", "-", "-"]
                 continue
-            seconds = median(theirs, runs=1, warm=0)
-            others += [1e3 * seconds, residual(form, theirs()), seconds / mine]
+            seconds, found = timed(theirs)
+            others += [1e3 * seconds, residual(form, found), seconds / mine]
         yield (form.name, 1e3 * mine, kkt, *others)
 
 

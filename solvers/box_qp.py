@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,8 @@ EPOCHS_STRICT, EPOCHS_LENT, EPOCHS_RESCUE = 5, 30, 200
 WORTHWHILE = 100
 """Columns from which coordinate descent pays for itself."""
 OUTER = 60
+PIVOTED = (1e-4, 1e-6, 1e-8, *(1e-9,) * 4)
+"""The same by pivoting, whose steps are quicker, and go astray where hardly anything is lent from the first."""
 LENT = (1e-2, 1e-4, 1e-7, 1e-9, 1e-11)
 """sigma over the largest curvature, from the first proximal step on; one at the level of rounding follows and stays."""
 
@@ -69,7 +71,7 @@ def solve_box_qp(
     progress = Progress(deadline)
     try:
         if start is not None:
-            settled = pivot(parts, q, lower, upper, x, TOLERANCE, progress)
+            settled = _pivoted(Strict(parts, parts.diagonal, q, lower, upper), x, progress)
             if settled is not None:
                 return _judge(parts, settled, progress)
         for epochs in (EPOCHS_STRICT if _strict(parts, lower, upper) else EPOCHS_LENT, EPOCHS_RESCUE):
@@ -86,6 +88,25 @@ def solve_box_qp(
     except KeyboardInterrupt:
         x = x if progress.best is None else progress.best.x
         return BoxAnswer(Termination.LIMIT, "interrupted", x, factorisations=progress.factor.count, interrupted=True)
+
+
+def _pivoted(problem: Strict, x: Vector, progress: Progress) -> Point | None:
+    """By pivoting from x; where P is singular on what pivoting meets, with next to nothing lent to its diagonal."""
+    point = pivot(problem, x, TOLERANCE, progress)
+    if point is not None or progress.factor.lower is not None:
+        return point
+    parts = problem.parts
+    largest = float(parts.curvature.max())
+    for share in PIVOTED:
+        sigma = share * largest
+        lent = pivot(replace(problem, diagonal=parts.diagonal + sigma, q=problem.q - sigma * x), x, TOLERANCE, progress)
+        if lent is None:
+            return None
+        x = lent.x
+        point = problem.land(x, parts.inner(x), TOLERANCE)
+        if point.finished:
+            return point
+    return None
 
 
 def _strict(parts: Split, lower: Vector, upper: Vector) -> bool:

@@ -1,8 +1,9 @@
 """Semismooth Newton for a strictly convex box QP:  min 1/2 x'(diag(d) + N)x + q'x  s.t.  l <= x <= u,  d > 0, N >= 0.
 
 At the solution  x = x(w) := clip(-(N w + q)/d, l, u)  with w = x. The step freezes which entries of x(w) are clipped
-(the active set), and solves for the others: the primal-dual active set method, one Cholesky factorisation of
-(diag(d) + N) on the free columns. It is also Newton's method on the convex, once differentiable merit
+(the active set), and solves for the others (see `box_qp_factor`): the primal-dual active set method, at most one
+Cholesky factorisation of (diag(d) + N) on the free columns a step. It is also Newton's method on the convex, once
+differentiable merit
 
     phi(w) = 1/2 w'Nw + h*(-N w),    h(x) = 1/2 x'diag(d)x + q'x on the box,    grad phi = N (w - x(w)),
 
@@ -17,48 +18,13 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
-from scipy.linalg.lapack import dpotrf, dpotrs
 
-from milopt.compilation.quadratic import Matrix, Vector
+from milopt.compilation.quadratic import Vector
+from milopt.solvers.box_qp_factor import Factor
 from milopt.solvers.box_qp_split import Split
-
-Mask = npt.NDArray[np.bool_]
-
 
 STEPS = 200
 """More Newton steps than any problem met has needed."""
-
-
-@dataclass
-class Factor:
-    """The last Cholesky factor and what it is of; the same free columns again cost only a triangular solve."""
-
-    free: Mask | None = None
-    diagonal: Vector | None = None
-    lower: Matrix | None = None
-    count: int = 0
-    """Factorisations done."""
-
-    def solve(self, parts: Split, diagonal: Vector, free: Mask, right: Vector) -> Vector | None:
-        """The solution on the free columns, or None when the matrix is not positive definite in floating point."""
-        if not (
-            self.lower is not None
-            and diagonal is self.diagonal
-            and self.free is not None
-            and np.array_equal(free, self.free)
-        ):
-            index = np.flatnonzero(free)
-            block = parts.block(index)
-            block.flat[:: index.size + 1] += diagonal[index]
-            # The block is symmetric, so its transpose is the Fortran order that LAPACK factorises in place.
-            self.lower, info = dpotrf(block.T, lower=1, clean=0, overwrite_a=1)
-            self.count += 1
-            if info != 0:
-                self.lower = None
-                return None
-            self.free, self.diagonal = free, diagonal
-        return np.asarray(dpotrs(self.lower, right, lower=1)[0])
 
 
 @dataclass(frozen=True)

@@ -61,11 +61,15 @@ class Split:
 
     def block(self, index: Index) -> Matrix:
         """S'WS restricted to the rows and columns in `index`, in memory of its own."""
-        rows, entries = self.row[index], self.entry[index]
-        chosen = self.weight.take(rows, axis=0).take(rows, axis=1)
-        if np.any(entries != 1.0):
-            chosen *= entries[:, None]
-            chosen *= entries
+        return self.between(index, index)
+
+    def between(self, rows: Index, columns: Index) -> Matrix:
+        """S'WS restricted to some rows and some columns, in memory of its own."""
+        chosen = self.weight.take(self.row[rows], axis=0).take(self.row[columns], axis=1)
+        left, right = self.entry[rows], self.entry[columns]
+        if np.any(left != 1.0) or np.any(right != 1.0):
+            chosen *= left[:, None]
+            chosen *= right
         return chosen
 
     @property

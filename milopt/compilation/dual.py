@@ -150,9 +150,10 @@ class Dual(Compiled):
                 _check_kernel(space, product)
                 pieces.append(Piece(unit, product if ridge == 1 else product / ridge))
             elif used.size:
-                gram = space.gram(used, used) / ridge
+                gram = space.square(used)
                 _check_kernel(space, gram)
-                pieces.append(Piece(widened(sp.csr_array(e[:, used].T), self._width), (gram + gram.T) / 2))
+                weight = gram if ridge == 1 else gram / ridge
+                pieces.append(Piece(widened(sp.csr_array(e[:, used].T), self._width), weight))
                 target = pieces[-1].weight @ p[used]
                 linear -= pieces[-1].rows.T @ target
                 constant += 0.5 * float(p[used] @ target)

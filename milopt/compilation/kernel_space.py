@@ -30,6 +30,7 @@ class KernelSpace:
         self._blocks: list[Matrix] = []
         self._starts = np.zeros(1, dtype=np.intp)
         self._reduced = Reduced(sp.csr_array((0, self.count)), np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
+        self._square = Square(np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
 
     @property
     def is_known_semidefinite(self) -> bool:
@@ -65,6 +66,13 @@ class KernelSpace:
         """K between points, the column points touched first."""
         self.touch(columns)
         return self._gathered(columns, rows).T
+
+    def square(self, points: Index) -> Matrix:
+        """K between points and themselves, exactly symmetric; the same array as long as the same points are asked."""
+        if not np.array_equal(points, self._square.points):
+            gram = self.gram(points, points)
+            self._square = Square(points, (gram + gram.T) / 2)
+        return self._square.gram
 
     def _gathered(self, points: Index, others: Index) -> Matrix:
         """K(points, others), the points touched before."""
@@ -104,6 +112,11 @@ class KernelSpace:
         if not points.size:
             return np.zeros((left.shape[0], right.shape[0]))
         self.touch(points)
+        if _are_single(left) and _are_single(right):
+            values = self._gathered(left.indices.astype(np.intp), right.indices.astype(np.intp))
+            values *= left.data[:, None]
+            values *= right.data
+            return values
         # Rows of kernel values are added up where they lie, rather than gathered first.
         placed = from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size))
         total = np.zeros((left.shape[0], self.count))
@@ -140,6 +153,14 @@ class Reduced:
     combinations: sp.csr_array
     active: Index
     product: Matrix
+
+
+@dataclass(frozen=True)
+class Square:
+    """K of some points."""
+
+    points: Index
+    gram: Matrix
 
 
 class Whitening:
@@ -206,6 +227,11 @@ class Whitening:
         if self.rank:
             result[self.kept] = solve_triangular(self.factor[self.place[self.kept]], coordinates, lower=True, trans="T")
         return result
+
+
+def _are_single(combinations: sp.csr_array) -> bool:
+    """Whether every combination is a multiple of one point."""
+    return bool((np.diff(combinations.indptr) == 1).all())
 
 
 def _stacked(points: tuple[Points, ...]) -> Points:

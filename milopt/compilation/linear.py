@@ -129,6 +129,10 @@ class Linear:
         E = tuple(_total(parts, g.size, n) for parts, n in zip(points, counts, strict=True))
         return Rows(_total(columns, g.size, self.width), E, g), atoms
 
+    def is_fixed(self, atom: BagMax | InnerAtom) -> bool:
+        """Whether no parameter is inside an atom whose rows were lowered."""
+        return atom in self._inner
+
     def inner(self, atom: BagMax | InnerAtom) -> Rows:
         """The affine rows inside an atom, lowered once unless a parameter is in them."""
         if atom in self._inner:

@@ -6,7 +6,7 @@ epigraph column t >= every instance's value otherwise. On the other side each en
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +38,10 @@ class Maxima:
         """Upper bounds of maxima, which stand in the objective for entries whose witness is open."""
         self.auxiliary: list[Block] = []
         self._columns: dict[BagMax, Index] = {}
+        self._halves: dict[tuple[int, int], tuple[Coefficient, sp.csr_array, sp.csr_array]] = {}
+        """What `_sides` found for coefficients without parameters, by identity, and the coefficient, lest it go."""
+        self._expansions: dict[str, Expansion] = {}
+        """The last one of each block: new witnesses leave what is on the convex side as it is."""
 
     def in_objective(self, rows: Rows, atom: BagMax, coefficient: Coefficient) -> Rows:
         """A maximum in a minimised objective."""
@@ -87,12 +91,17 @@ class Maxima:
         values = coefficient.value()
         if self.both_sides:
             return values, sp.csr_array(values.shape)
+        key = (id(coefficient), convex_sign)
+        if key in self._halves:
+            return self._halves[key][1:]
         signs = coefficient.signs
         convex = _only(signs, signs.data == convex_sign)
         # A structural entry whose parameter is zero now keeps its place, so that it can change without a rebuild.
         convex.data = _at(values, convex)
         other = _only(signs, signs.data == -convex_sign)
         other.data = _at(values, other)
+        if not coefficient.products:
+            self._halves[key] = (coefficient, other, convex)
         return other, convex
 
     def _witnessed(self, rows: Rows, atom: BagMax, coefficient: sp.csr_array) -> Rows:
@@ -137,18 +146,30 @@ class Maxima:
         counts = np.zeros(rows.count, dtype=np.intp)
         for _, coefficient in convex:
             counts += np.diff(coefficient.indptr)
-        single: Entries = []
-        for atom, coefficient in convex:
-            owner = np.repeat(np.arange(rows.count), np.diff(coefficient.indptr))
-            rows = self.through_columns(rows, atom, _only(coefficient, counts[owner] > 1))
-            single.append((atom, _only(coefficient, counts[owner] == 1)))
-        copies = np.ones(rows.count, dtype=np.intp)
+        single = convex
+        if counts.max(initial=0) > 1:
+            single = []
+            for atom, coefficient in convex:
+                owner = np.repeat(np.arange(rows.count), np.diff(coefficient.indptr))
+                rows = self.through_columns(rows, atom, _only(coefficient, counts[owner] > 1))
+                single.append((atom, _only(coefficient, counts[owner] == 1)))
+        known = self._expansions.get(name)
+        if known is None or not known.is_of(single, rows.count):
+            known = self._expansions[name] = self._expansion(single, rows.count)
+        total = rows.take(known.declared).widened(self.linear.width)
+        for values in known.values:
+            total = total.plus(values.widened(self.linear.width, self.linear.point_counts))
+        return Block(name, Cone.NONNEGATIVE, total, name, known.declared, known.instance, known.group)
+
+    def _expansion(self, single: Entries, count: int) -> Expansion:
+        """One row an instance where a row has a maximum."""
+        copies = np.ones(count, dtype=np.intp)
         for atom, coefficient in single:
             copies[np.diff(coefficient.indptr) > 0] = atom.over.sizes[coefficient.indices]
-        declared = np.repeat(np.arange(rows.count), copies)
+        declared = np.repeat(np.arange(count), copies)
         instance = np.full(declared.size, -1, dtype=np.intp)
         first = np.cumsum(copies) - copies
-        total = rows.take(declared)
+        values: list[Rows] = []
         for atom, coefficient in single:
             owner = np.flatnonzero(np.diff(coefficient.indptr))
             place, flat = instances_of(atom, coefficient.indices.astype(np.intp))
@@ -156,10 +177,32 @@ class Maxima:
             instance[at] = flat
             shape = (declared.size, int(atom.over.offsets[-1]))
             pick = sp.csr_array((coefficient.data[place], (at, flat)), shape=shape)
-            total = total.widened(self.linear.width).plus(self.linear.inner(atom).left(pick).widened(self.linear.width))
+            values.append(self.linear.inner(atom).left(pick))
         group = np.where(instance >= 0, np.cumsum(copies > 1)[declared] - 1, -1)
         group[copies[declared] == 1] = -1
-        return Block(name, Cone.NONNEGATIVE, total, name, declared, instance, group)
+        fixed = all(self.linear.is_fixed(atom) for atom, _ in single)
+        return Expansion(single if fixed else None, count, declared, instance, group, values)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Rows as copies of declared ones, an instance each, and what the maxima add to them."""
+
+    single: Entries | None
+    """What it is of; None where a parameter stands inside a maximum, so that it serves once."""
+    count: int
+    declared: Index
+    instance: Index
+    group: Index
+    values: list[Rows]
+
+    def is_of(self, single: Entries, count: int) -> bool:
+        """Whether it is the expansion of these very entries."""
+        return (
+            self.single is not None
+            and (self.count, len(self.single)) == (count, len(single))
+            and all(a is b and c is d for (a, c), (b, d) in zip(self.single, single, strict=True))
+        )
 
 
 def _only(matrix: sp.csr_array, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> sp.csr_array:

@@ -6,6 +6,7 @@ selection and whose W is dense never becomes a larger dense matrix unless someon
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -100,17 +101,11 @@ class Quadratic:
         """P as a symmetric dense matrix."""
         if len(self.pieces) == 1:
             return _dense_piece(self.pieces[0])
-        total = np.zeros((self.size, self.size))
-        for piece in self.pieces:
-            total += _dense_piece(piece)
-        return total
+        return _summed(self.size, self.pieces)
 
     def submatrix(self, index: npt.NDArray[np.intp]) -> Matrix:
         """P restricted to the rows and columns in `index`, dense."""
-        total = np.zeros((index.size, index.size))
-        for piece in self.pieces:
-            total += _dense_piece(Piece(sp.csr_array(piece.rows[:, index]), piece.weight))
-        return total
+        return _summed(index.size, [Piece(sp.csr_array(piece.rows[:, index]), piece.weight) for piece in self.pieces])
 
     @cached_property
     def diagonal(self) -> Vector:
@@ -123,6 +118,22 @@ class Quadratic:
                 half = piece.rows.T @ piece.weight
                 total += np.asarray(piece.rows.T.multiply(half).sum(axis=1)).ravel()
         return total
+
+
+def _summed(size: int, pieces: Sequence[Piece]) -> Matrix:
+    """The sum of pieces in memory of its own; those with diagonal weights are added entry by entry, for most are 0."""
+    dense = [piece for piece in pieces if piece.weight.ndim == 2]
+    total = _dense_piece(dense[0]) if dense else np.zeros((size, size))
+    if dense and np.shares_memory(total, dense[0].weight):
+        total = total.copy()
+    for piece in dense[1:]:
+        total += _dense_piece(piece)
+    for piece in pieces:
+        if piece.weight.ndim == 1:
+            product = sp.coo_array(piece.rows.T @ sp.diags_array(piece.weight) @ piece.rows)
+            product.sum_duplicates()
+            total[product.coords] += product.data
+    return total
 
 
 def _is_identity(rows: sp.csr_array) -> bool:

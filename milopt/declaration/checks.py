@@ -56,9 +56,11 @@ def below_one(name: str, value: float) -> float:
 
 
 def by_class(
-    name: str, value: float | Sequence[float], y: Signs, check: Callable[[str, float], float] = positive
+    name: str, value: float | Sequence[float] | Floats, y: Signs, check: Callable[[str, float], float] = positive
 ) -> Floats:
     """One number a bag, from one for all, or from a pair for the negative and the positive class."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if not isinstance(value, (tuple, list)):
         return np.full(y.size, float(check(name, value)))  # type: ignore[arg-type]  # no sequence is a number
     if len(value) != 2:

@@ -83,7 +83,8 @@ class MarginsDisplay:
         axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
         axes.set_xlabel("margin of a bag, y F(B)")
         axes.set_ylabel("share of bags with at most this margin")
-        axes.legend(frameon=False, fontsize=8, loc="lower right")
+        # Curves may run anywhere: the legend stands above them.
+        axes.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0))
         tidy(axes)
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self

@@ -138,7 +138,12 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     def predict(self, bags: object) -> npt.NDArray[Any]:
         """The label of each bag; for two classes a score of exactly 0 is the first."""
-        return self._labels(self.decision_function(bags))
+        return self.labels(self.decision_function(bags))
+
+    def labels(self, scores: Floats) -> npt.NDArray[Any]:
+        """The labels that `decision_function`'s scores stand for; of two classes, a score of exactly 0 is the first."""
+        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return cast("npt.NDArray[Any]", self.classes_[chosen])
 
     def instance_scores(self, bags: object) -> list[Floats]:
         """One array of instance scores a bag; (n_i,) for two classes, (n_i, k) for k."""
@@ -147,7 +152,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     def predict_instances(self, bags: object) -> list[npt.NDArray[Any]]:
         """One array of labels a bag, one label an instance."""
-        return [self._labels(scores) for scores in self.instance_scores(bags)]
+        return [self.labels(scores) for scores in self.instance_scores(bags)]
 
     def score(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """The share of bags labelled right, each counted by its weight."""
@@ -229,11 +234,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         given = new_bags(self, single(bag))
         scaled = training.scaling(given)
         cut = given.cut if isinstance(given, Windows) else self.windows_in_
-        return ShownBag(given, scaled, cut), self._labels(self._known().scores(scaled))[0]
-
-    def _labels(self, scores: Floats) -> npt.NDArray[Any]:
-        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return cast("npt.NDArray[Any]", self.classes_[chosen])
+        return ShownBag(given, scaled, cut), self.labels(self._known().scores(scaled))[0]
 
 
 def _look(result: Result) -> None:

@@ -67,8 +67,9 @@ def select(
         for fold, (train, held) in enumerate(folds):
             try:
                 fitted = made(model, base, settings).fit(bags[train], labels[train])
-                right = int(np.sum(fitted.predict(bags[held]) == labels[held]))
-                clear = _clarity(fitted, bags, labels, train, held)
+                scores = fitted.decision_function(bags[held])
+                right = int(np.sum(fitted.labels(scores) == labels[held]))
+                clear = _clarity(fitted, scores, labels[held], bags[train], labels[train])
             except MiloptError as error:
                 correct, reason = None, str(error)
                 break
@@ -83,22 +84,21 @@ def select(
     return Selection(tuple(candidates), tuple(fits), ranks.index(best))
 
 
-def _clarity(fitted: BagClassifier, bags: Bags, labels: Labels, train: Indices, held: Indices) -> float:
-    """Summed over the held-out bags."""
-    usual = np.sqrt(np.mean(_margins(fitted, bags[train], labels[train]) ** 2))
-    margins = _margins(fitted, bags[held], labels[held])
+def _clarity(fitted: BagClassifier, scores: Floats, labels: Labels, bags: Bags, known: Labels) -> float:
+    """Summed over held-out bags of these scores and labels; `bags` with their labels, `known`, are those of the fit."""
+    usual = np.sqrt(np.mean(_margins(fitted, fitted.decision_function(bags), known) ** 2))
+    margins = _margins(fitted, scores, labels)
     return float(np.sum(np.clip(margins / usual, -1, 1))) if usual > 0 else 0.0
 
 
-def _margins(fitted: BagClassifier, bags: Bags, labels: Labels) -> Floats:
+def _margins(fitted: BagClassifier, scores: Floats, labels: Labels) -> Floats:
     """Of each bag, the score of its own class less the largest of the others."""
-    scores, own = fitted.decision_function(bags), np.searchsorted(fitted.classes_, labels)
+    own = np.searchsorted(fitted.classes_, labels)
     if scores.ndim == 1:
         return np.asarray(np.where(own == 1, scores, -scores))
-    each = np.arange(own.size)
-    mine = scores[each, own]
-    scores[each, own] = -np.inf
-    return np.asarray(mine - scores.max(axis=1))
+    each, others = np.arange(own.size), scores.copy()
+    others[each, own] = -np.inf
+    return np.asarray(scores[each, own] - others.max(axis=1))
 
 
 def made(model: type[BagClassifier], *settings: Settings) -> BagClassifier:

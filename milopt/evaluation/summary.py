@@ -107,6 +107,7 @@ class Evaluation:
         spread = {row.error_over: row for row in self.table if row.error_over}
         for over in spread:
             lines.append(f"Accuracy is the mean and its standard error over {over}.")
+        lines += _promised(self.records)
         lines += _left_out(self.records)
         lines += _told(self.failures)
         done, total = sum(row.tasks for row in self.table), sum(row.expected for row in self.table)
@@ -141,6 +142,18 @@ def _told(failures: Sequence[Failure]) -> list[str]:
     for one in failures:
         alike.setdefault((one.model, one.reason), []).append(one)
     return [str(same[0]) + (f" So did {len(same) - 1} more." if len(same) > 1 else "") for same in alike.values()]
+
+
+def _promised(records: Sequence[Record]) -> list[str]:
+    """How many fits without a certificate are what their scheme promises all the same, model by model."""
+    lines = []
+    for model in dict.fromkeys(record.model for record in records):
+        fits = [fit for record in records if record.model == model for fit in record.fits if not fit.certified]
+        if kept := sum(fit.kept for fit in fits):
+            lines.append(
+                f"{model}: {kept} of the {len(fits)} uncertified fits ended as a cycle, their best iterate kept."
+            )
+    return lines
 
 
 def _left_out(records: Sequence[Record]) -> list[str]:

@@ -91,7 +91,7 @@ def run(task: Task, pool: Pool) -> Record:
         # One bag at a time: its score is then its own, to the last bit, whatever other test bags hold.
         alone = [pool.bags[place : place + 1] for place in task.test]
         scores = np.concatenate([fitted.decision_function(bag) for bag in alone])
-        predicted = np.concatenate([fitted.predict(bag) for bag in alone])
+        predicted = fitted.labels(scores)
     accuracy, balanced, auc = _measures(pool.labels[test], predicted, scores, fitted.classes_)
     return Record(
         model=task.model,

@@ -9,11 +9,10 @@ import numpy as np
 from milopt.compilation.analysis import witnessed
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.selection import one_hot_selection
+from milopt.compilation.selection import Witnesses, one_hot_selection
 from milopt.declaration.leaves import Evaluation, Function
 from milopt.declaration.program import Program, leaves
 from milopt.errors import MiloptError, ParameterError
-from milopt.solving.lazy import LazyRows
 
 LARGEST_KERNEL = 4_000_000
 """Entries of a kernel over a dictionary up to which looking at a program computes it."""
@@ -29,24 +28,22 @@ class Lowered:
     """Not possible at all when the program is at fault; else only a value is missing, or it would cost much."""
 
 
-def lowered(program: Program) -> Lowered:
-    """The program at bag means."""
+def lowered(program: Program, witnesses: Witnesses | None = None) -> Lowered:
+    """The program at some witnesses, the bags' means where none are given."""
     reason = _too_large(program)
     if reason:
         return Lowered(None, reason)
     try:
-        return Lowered(Lowering(program).form())
+        return Lowered(Lowering(program, witnesses).form())
     except ParameterError as error:
         return Lowered(None, str(error))
     except MiloptError as error:
         return Lowered(None, str(error), is_possible=False)
 
 
-def sample(program: Program) -> tuple[EvaluationForm, Index]:
-    """A form and rows of it with the pattern of the whole, touching few points: two instances stand for each bag."""
-    first = {atom: one_hot_selection(atom, atom.over.offsets[:-1]) for atom in witnessed(program)}
-    form = Lowering(program, first).form()
-    return form, LazyRows.sample(form)
+def sample(program: Program) -> Lowered:
+    """The program at the first instance of each bag: `LazyRows.sample` has rows of it that touch few points."""
+    return lowered(program, {atom: one_hot_selection(atom, atom.over.offsets[:-1]) for atom in witnessed(program)})
 
 
 def touched_points(form: EvaluationForm, active: Index | None = None) -> int:

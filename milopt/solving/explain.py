@@ -12,15 +12,15 @@ from functools import cached_property
 from milopt.compilation.analysis import witnessed
 from milopt.compilation.compile_program import FormName, compile_form
 from milopt.compilation.dual import dual_refusal
-from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.inspection.curvature_verdict import MOST_POINTS, sentence, verdict
 from milopt.inspection.kind import block_features, step_kind
-from milopt.inspection.lowered import lowered, sample, touched_points
+from milopt.inspection.lowered import sample, touched_points
 from milopt.inspection.table import Table
 from milopt.solving import registry
+from milopt.solving.lazy import LazyRows
 from milopt.solving.refusal import lack, refusal
 from milopt.solving.solver import Availability, Feature, Solver
 
@@ -105,15 +105,13 @@ class Case:
         self.kind = step_kind(program)
         self.is_dc = bool(witnessed(program))
         self._program = program
-        low = lowered(program)
+        low = sample(program)
         self.unknown = low.reason
         """Why there is no form to ask about: a value missing, a large dictionary, a norm on its wrong side."""
         self.is_possible = low.is_possible
-        self._form: EvaluationForm | None = None
-        self._active: Index | None = None
+        self._form = low.form
+        self._active = None if low.form is None else LazyRows.sample(low.form)
         self._flat: dict[FormName, StandardForm | None] = {}
-        if low.form is not None:
-            self._form, self._active = sample(program)
 
     @cached_property
     def bends(self) -> str:

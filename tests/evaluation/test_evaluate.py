@@ -282,3 +282,14 @@ class TestTheRest:
     def test_an_unknown_data_set_names_the_near_ones(self) -> None:
         with pytest.raises((UnknownNameError, MiloptError), match="musk1"):
             evaluate("musk11", "mi-svm")
+
+
+def test_fits_that_cycle_are_counted_as_uncertified_and_told_to_be_as_promised() -> None:
+    """The papers' loop may end in a cycle: no certificate, and no failure either."""
+    fixed = {"scheme": "representatives", "kernel": RBF(2.0), "lam": 512.0}
+    found = evaluate(toy_data(), "miordm", "4-fold", settings=fixed, grid={})
+    fits = [fit for record in found.records for fit in record.fits]
+    cycles = sum(fit.termination == "cycle" for fit in fits)
+    assert 0 < cycles == found.table[0].uncertified
+    assert found.exit_code == 0
+    assert f"miordm: {cycles} of the {cycles} uncertified fits ended as a cycle" in str(found)

@@ -228,6 +228,8 @@ MISTAKES = [
     ({"theta": -0.1}, "theta must lie at 0 or above and below 1, not -0.1."),
     ({"theta": (0.1, 2.0)}, "theta[1] must lie at 0 or above and below 1, not 2.0."),
     ({"theta": (0.1, 0.2, 0.3)}, "theta takes a number, or two for the negative and the positive class, not"),
+    ({"theta": np.array([0.1, 1.0])}, "theta[1] must lie at 0 or above and below 1, not 1.0."),
+    ({"theta": np.array([0.1])}, "theta takes a number, or two for the negative and the positive class, not [0.1]."),
     ({"theta": "wide"}, "theta must lie at 0 or above and below 1, not 'wide'."),
     ({"mu": 0.0}, "mu must lie above 0 and at most at 1, not 0.0."),
     ({"mu": 1.5}, "mu must lie above 0 and at most at 1, not 1.5."),

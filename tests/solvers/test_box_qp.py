@@ -16,7 +16,8 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.errors import ConvexityError
 from milopt.outcome.status import Termination
 from milopt.solvers.box_qp import BoxAnswer, solve_box_qp
-from milopt.solvers.box_qp_newton import Progress, projected_gradient
+from milopt.solvers.box_qp_factor import Factor
+from milopt.solvers.box_qp_newton import Progress, Strict, projected_gradient
 from milopt.solvers.box_qp_pivoting import pivot
 from milopt.solvers.box_qp_split import prove_convex, split
 from milopt.solvers.box_qp_sweeps import compiled, reference_sweeps, sweeps
@@ -248,7 +249,7 @@ def test_pivoting_from_a_start_is_the_minimum_or_says_that_it_found_none(seed: i
     expected = solve_box_qp(parts, q, lower, upper).x
     assert expected is not None
     start = np.clip(expected + far * rng.normal(size=n), lower, upper)
-    found = pivot(parts, q, lower, upper, start, 1e-12, Progress(np.inf))
+    found = pivot(Strict(parts, parts.diagonal, q, lower, upper), start, 1e-12, Progress(np.inf))
     if found is not None:
         np.testing.assert_allclose(found.x, expected, atol=1e-8)
     else:
@@ -265,3 +266,58 @@ def test_squares_of_single_columns_are_the_diagonal_whatever_else_their_piece_ha
     np.testing.assert_allclose(parts.diagonal, [4.0, 0.0, 9.0])
     for x in np.eye(3):
         np.testing.assert_allclose(parts.times(x), P.times(x))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), gone=st.integers(0, 12), new=st.integers(0, 12), signed=st.booleans())
+def test_a_factor_solves_for_nearly_the_same_columns(seed: int, gone: int, new: int, signed: bool) -> None:
+    """One factorisation serves sets that lack some of its columns and have some others, to rounding."""
+    rng = np.random.default_rng(seed)
+    n, kept = 320, 260
+    points = rng.normal(size=(n, 5))
+    parts = split(odm_dual(points @ points.T, 0.3, 0.5) if signed else dense(points @ points.T + 0.3 * np.eye(n)))
+    diagonal = parts.diagonal if signed else np.full(n, 0.2)
+    P = np.column_stack([parts.inner(unit) for unit in np.eye(diagonal.size)]) + np.diag(diagonal)
+    order = rng.permutation(diagonal.size)
+    factor, free = Factor(), np.isin(np.arange(diagonal.size), order[:kept])
+    other = np.isin(np.arange(diagonal.size), np.append(order[gone:kept], order[kept : kept + new]))
+    for columns in (free, other, free):
+        right = rng.normal(size=int(columns.sum()))
+        found = factor.solve(parts, diagonal, columns, right)
+        assert found is not None
+        expected = np.linalg.solve(P[np.ix_(columns, columns)], right)
+        assert np.abs(found - expected).max() <= 1e-9 * (1 + np.abs(expected).max())
+    assert factor.count == 1
+
+
+def test_a_correction_that_is_not_accurate_is_a_factorisation() -> None:
+    """Where all but rounding cancels, nothing rests on the old factor."""
+    rng = np.random.default_rng(0)
+    n = 300
+    points = rng.normal(size=(n, 3))
+    parts, diagonal = split(dense(points @ points.T)), np.full(n, 1e-11)
+    factor, free = Factor(), np.ones(n, dtype=bool)
+    assert factor.solve(parts, diagonal, free, rng.normal(size=n)) is not None
+    free = np.arange(n) > 5
+    right = rng.normal(size=n - 6)
+    found = factor.solve(parts, diagonal, free, right)
+    assert found is not None
+    assert factor.count == 2
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), far=st.sampled_from([1e-3, 1e-1, 1.0]))
+def test_a_start_at_a_singular_problem_ends_at_its_minimum(seed: int, far: float) -> None:
+    """Equal points, as in bags that share instances: a start is met by pivoting with a diagonal lent, or by Newton."""
+    rng = np.random.default_rng(seed)
+    points = np.repeat(rng.normal(size=(15, 6)), 3, axis=0)
+    P, q = points @ points.T, points @ rng.normal(size=6) + rng.random(45)
+    lower, upper = np.zeros(45), np.full(45, np.inf)
+    parts = split(dense(P))
+    cold = solve_box_qp(parts, q, lower, upper)
+    assert cold.x is not None
+    warm = solve_box_qp(parts, q, lower, upper, np.maximum(cold.x + far * rng.normal(size=45), 0.0))
+    assert warm.termination is Termination.OPTIMAL
+    assert warm.x is not None
+    assert projected_gradient(warm.x, P @ warm.x + q, lower, upper) <= 1e-8 * np.abs(q).max()
+    assert abs(0.5 * warm.x @ P @ warm.x + q @ warm.x - 0.5 * cold.x @ P @ cold.x - q @ cold.x) <= 1e-8

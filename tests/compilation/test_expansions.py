@@ -1,0 +1,60 @@
+"""Rows of maxima that are kept from one lowering to the next: never longer than what they are of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milopt import RBF, Program, Session, as_bags, bag_max, get, sum_squares
+from milopt.compilation.selection import one_hot_selection
+from milopt.declaration.bags import Bags
+from milopt.declaration.expression import Constraint, Expression
+
+
+def bags_of(seed: int) -> Bags:
+    rng = np.random.default_rng(seed)
+    return as_bags([rng.normal(size=(3, 2)) for _ in range(5)])
+
+
+def program_of(bags: Bags) -> tuple[Program, Expression, Expression]:
+    """min 1/2 ||f||^2 + 1/2 ||xi||^2, and its parts f and xi."""
+    program = Program("kept")
+    f, xi = program.function("f", RBF(0.5)), program.variable("xi", len(bags))
+    program.minimize(0.5 * f.norm_squared() + 0.5 * sum_squares(xi))
+    return program, f(bags), xi
+
+
+def below(values: Expression, xi: Expression, factor: float) -> Constraint:
+    return factor * bag_max(values) <= xi - 1
+
+
+def test_a_block_in_the_place_of_another_is_lowered_by_its_own_maxima() -> None:
+    bags = bags_of(0)
+    program, values, xi = program_of(bags)
+    program.subject_to(below(values, xi, 1.0), name="rows")
+    with Session(program, get("clarabel")) as session:
+        first = session.solve().objective
+        session.replace_rows("rows", below(values, xi, 0.25))
+        second = session.solve().objective
+    fresh, values, xi = program_of(bags)
+    fresh.subject_to(below(values, xi, 0.25), name="rows")
+    with Session(fresh, get("clarabel")) as session:
+        assert session.solve().objective == pytest.approx(second, rel=1e-7)
+    assert abs(first - second) > 1e-3
+
+
+def test_new_witnesses_move_their_own_side_and_leave_the_other() -> None:
+    """Bag by bag one sign: rows of the convex side are the same numbers before and after."""
+    bags, signs = bags_of(1), np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    program, values, xi = program_of(bags)
+    program.subject_to(signs * bag_max(values) >= 1 - xi, name="rows")
+    (atom,) = program.bag_maxima()
+    first, last = bags.offsets[:-1], bags.offsets[1:] - 1
+    with Session(program, get("native"), witnesses={atom: one_hot_selection(atom, first)}) as session:
+        session.solve()
+        session.set_witnesses({atom: one_hot_selection(atom, last)})
+        moved = session.solve().objective
+        rows = session.form.rows.E[0].toarray()
+    with Session(program, get("native"), witnesses={atom: one_hot_selection(atom, last)}) as session:
+        np.testing.assert_array_equal(session.form.rows.E[0].toarray(), rows)
+        assert session.solve().objective == pytest.approx(moved, rel=1e-9)
