@@ -31,6 +31,7 @@ from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.smallest_curvature import smallest_curvature
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.declaration.gram import symmetrised
 from milopt.declaration.sparse import picked, scaled_rows, widened
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.inertia import Inertia
@@ -150,9 +151,10 @@ class Dual(Compiled):
                 _check_kernel(space, product)
                 pieces.append(Piece(unit, product if ridge == 1 else product / ridge))
             elif used.size:
-                gram = space.gram(used, used) / ridge
+                gram = symmetrised(space.gram(used, used))
                 _check_kernel(space, gram)
-                pieces.append(Piece(widened(sp.csr_array(e[:, used].T), self._width), (gram + gram.T) / 2))
+                weight = gram if ridge == 1 else gram / ridge
+                pieces.append(Piece(widened(sp.csr_array(e[:, used].T), self._width), weight))
                 target = pieces[-1].weight @ p[used]
                 linear -= pieces[-1].rows.T @ target
                 constant += 0.5 * float(p[used] @ target)

@@ -12,6 +12,7 @@ from milopt.compilation.evaluation_form import Index, Space
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.declaration.bag_rows import BagRows, as_bag_rows, bag_rows, joined
 from milopt.declaration.leaves import Points
+from milopt.declaration.recollection import gram_of
 from milopt.declaration.sparse import from_parts
 from milopt.errors import ConvexityError
 
@@ -56,14 +57,16 @@ class KernelSpace:
         if not new.size:
             return
         points = self.points if new.size == self.count else self.points[new]
-        self._blocks.append(np.asarray(self.function.kernel(points, self.points)))
+        self._blocks.append(gram_of(self.function.kernel, points, self.points))
         self.place[new] = np.arange(self.touched.size, self.touched.size + new.size)
         self.touched = np.concatenate([self.touched, new])
         self._starts = np.append(self._starts, self.touched.size)
 
     def gram(self, rows: Index, columns: Index) -> Matrix:
-        """K between points, the column points touched first."""
+        """K between points, the column points touched first; not to be written to."""
         self.touch(columns)
+        if len(self._blocks) == 1 and all(_is_whole(index, self.count) for index in (self.touched, columns, rows)):
+            return self._blocks[0].T
         return self._gathered(columns, rows).T
 
     def _gathered(self, points: Index, others: Index) -> Matrix:
@@ -126,11 +129,7 @@ class KernelSpace:
 
     def norm(self, coefficients: Vector) -> float:
         """||sum_p a_p K(x_p, .)|| in the kernel's space."""
-        support = np.flatnonzero(coefficients)
-        if not support.size:
-            return 0.0
-        a = coefficients[support]
-        return float(np.sqrt(max(0.0, float(a @ self.gram(support, support) @ a))))
+        return float(np.sqrt(max(0.0, float(coefficients @ self.values(coefficients)))))
 
 
 @dataclass(frozen=True)
@@ -206,6 +205,11 @@ class Whitening:
         if self.rank:
             result[self.kept] = solve_triangular(self.factor[self.place[self.kept]], coordinates, lower=True, trans="T")
         return result
+
+
+def _is_whole(index: Index, count: int) -> bool:
+    """Whether these are all places, in order."""
+    return index.size == count and bool((index == np.arange(count)).all())
 
 
 def _stacked(points: tuple[Points, ...]) -> Points:

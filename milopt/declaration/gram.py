@@ -84,6 +84,12 @@ def is_symmetric(gram: Floats) -> bool:
     return all(np.abs(gram[rows] - gram[:, rows].T).max(initial=0) <= 1e-8 * scale for rows in pieces(gram))
 
 
+def symmetrised(gram: Floats) -> Floats:
+    """(K + K') / 2, which is K itself where it is exactly symmetric."""
+    same = all(np.array_equal(gram[rows, rows.start :], gram[rows.start :, rows].T) for rows in pieces(gram))
+    return gram if same else (gram + gram.T) / 2
+
+
 def orthonormal_basis(gram: Floats) -> Floats:
     """R with R'KR = I, over the eigenvalues of K above 1e-10 of the largest: K(., Z) R is an orthonormal basis."""
     from scipy.linalg import eigh
