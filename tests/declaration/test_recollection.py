@@ -58,9 +58,8 @@ def test_other_points_and_other_kernels_are_others(rows: np.ndarray, sparse: boo
 
 
 def test_what_is_kept_cannot_be_written_to(rows: np.ndarray) -> None:
-    with recollection():
-        with pytest.raises(ValueError, match="read-only"):
-            gram_of(RBF(0.5), rows, rows)[0, 0] = 2.0
+    with recollection(), pytest.raises(ValueError, match="read-only"):
+        gram_of(RBF(0.5), rows, rows)[0, 0] = 2.0
 
 
 def test_the_least_recently_used_is_forgotten(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
