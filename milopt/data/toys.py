@@ -1,9 +1,9 @@
 """Two toy sets in the plane: bags of a few instances from two Gaussian clusters, drawn with a seed.
 
-`clusters`: the cluster is the class, and each bag lies in one. `spanning`: every class spans both clusters, a little more
-of one than of the other, and within each of them the instances of the two classes lie apart across: who looks at
-clusters alone learns little. How much is not told by the figure in print that the second set follows; it is set such
-that the two clusters alone tell two bags in three, and all of the plane 99 in 100.
+`clusters`: the cluster is the class, and each bag lies in one. `spanning`: every class spans both clusters, a little
+more of one than of the other, and within each of them the instances of the two classes lie apart across: who looks at
+clusters alone learns little. How much is not told in print; it is set such that the two clusters alone tell two bags in
+three, and all of the plane 99 in 100.
 """
 
 from __future__ import annotations
