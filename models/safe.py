@@ -68,6 +68,7 @@ class SAFE(BagClassifier):
         gamma, rho = non_negative("gamma", self.gamma), positive("rho", self.rho)
         aggregate = AGGREGATIONS[one_of("aggregation", self.aggregation, tuple(AGGREGATIONS))]
         one_of("loss", self.loss, ("square", "huber", "hinge"))
+        one_of("landmarks", self.landmarks, ("kmeans", "uniform", "sample"))
         one_of("on_nonconvex", self.on_nonconvex, ("warn", "error", "allow"))
         program = Program("SAFE")
         f = self._function(program, bags)
@@ -103,7 +104,6 @@ class SAFE(BagClassifier):
     def _function(self, program: Program, bags: Bags) -> Function:
         if self.rank is None:
             return program.function("f", self.kernel)
-        one_of("landmarks", self.landmarks, ("kmeans", "uniform", "sample"))
         rank = whole("rank", self.rank, 1)
         seed = self.random_state if isinstance(self.random_state, int) else 0
         Z = dictionary(bags.instances, self.landmarks, rank, self.kernel, seed)

@@ -56,7 +56,7 @@ def test_fields_out_of_range(field, value, said, golden_bags):
 
 def test_landmarks_of_an_unknown_kind(golden_bags):
     with pytest.raises(ParameterError, match='landmarks must be one of "kmeans", "uniform", "sample"'):
-        SAFE(rank=3, landmarks="all").fit(*golden_bags)
+        SAFE(landmarks="all").fit(*golden_bags)  # also where there are none
 
 
 def test_one_class(golden_bags):
