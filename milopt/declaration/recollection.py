@@ -1,4 +1,4 @@
-"""What was computed of the same points before: Gram matrices and widths, while somebody compares models over them.
+"""What was computed of the same points before: Gram matrices, widths, centroids, while models are compared over them.
 
 A grid is fitted to the same bags again and again, and of all that a fit computes the Gram matrix costs most. Between
 `with recollection():` and its end, results are kept with the points that they are of, which are compared number by

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from milopt import RBF
 from milopt.declaration import recollection as module
+from milopt.declaration.dictionary import dictionary
 from milopt.declaration.kernels import CallableKernel
 from milopt.declaration.recollection import gram_of, recalled, recollection
 
@@ -73,3 +74,17 @@ def test_the_least_recently_used_is_forgotten(rows: np.ndarray, monkeypatch: pyt
         for k in (1, 2, 1, 3, 1, 2):
             get(k)
     assert made == [1, 2, 3, 2]
+
+
+def test_centroids_are_those_of_their_number_and_seed() -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+
+    def centroids(atoms: int, seed: int) -> np.ndarray:
+        return np.asarray(dictionary(rows, "kmeans", atoms, RBF(1.0), seed))
+
+    alone = {asked: centroids(*asked) for asked in ((5, 0), (5, 1), (6, 0))}
+    with recollection():
+        for _ in range(2):
+            for asked, due in alone.items():
+                np.testing.assert_array_equal(centroids(*asked), due)
+        assert centroids(5, 0) is centroids(5, 0)
