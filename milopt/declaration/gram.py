@@ -85,9 +85,10 @@ def is_symmetric(gram: Floats) -> bool:
 
 
 def symmetrised(gram: Floats) -> Floats:
-    """(K + K') / 2, which is K itself where it is exactly symmetric."""
-    same = all(np.array_equal(gram[rows, rows.start :], gram[rows.start :, rows].T) for rows in pieces(gram))
-    return gram if same else (gram + gram.T) / 2
+    """(K + K') / 2, which is K itself where it is exactly symmetric; it lies row by row."""
+    by_rows = gram if gram.flags.c_contiguous else gram.T
+    same = all(np.array_equal(by_rows[rows, rows.start :], by_rows[rows.start :, rows].T) for rows in pieces(gram))
+    return by_rows if same else (by_rows + by_rows.T) / 2
 
 
 def orthonormal_basis(gram: Floats) -> Floats:
