@@ -75,7 +75,7 @@ def growth(sizes: tuple[int, ...] = (500, 1000, 2000, 4000)) -> tuple[list[float
     """Processor seconds of exact fits to toy bags, kernel and certificate included: minima, then saddles."""
     minima, saddles = [], []
     for count in sizes:
-        data = toy_bags("spanning", count // SIZE, SIZE)
+        data = toy_bags("spanning", count // SIZE, SIZE, share=0.5)
         model = SAFE(aggregation="sum", kernel=RBF(1.0), scale="none", on_nonconvex="allow")
         minima.append(timed(model.fit, data.bags, data.labels)[0])
         saddles.append(timed(model.set_params(gamma=1e4).fit, data.bags, data.labels)[0])
@@ -91,8 +91,8 @@ def with_landmarks(count: int) -> dict[str, float]:
     """One fit, here."""
     few = toy_bags("spanning")
     SAFE(rank=10).fit(few.bags, few.labels)
-    known = toy_bags("spanning", count // SIZE, SIZE, seed=0, across=ACROSS)
-    new = toy_bags("spanning", 5000, SIZE, seed=1, across=ACROSS)
+    known = toy_bags("spanning", count // SIZE, SIZE, seed=0, across=ACROSS, share=0.5)
+    new = toy_bags("spanning", 5000, SIZE, seed=1, across=ACROSS, share=0.5)
     seconds, model = timed(SAFE(rank=RANK, random_state=0).fit, known.bags, known.labels)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {"seconds": seconds, "accuracy": model.score(new.bags, new.labels), "GB": memory}

@@ -23,13 +23,13 @@ import numpy.typing as npt
 from milopt import RBF, BagClassifier, Kernel, Program, bag_max, bag_mean, bag_sum, quad_form
 from milopt.compilation.convex_limit import convex_limit
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import non_negative, one_of, positive
+from milopt.declaration.checks import non_negative, one_of, positive, whole
 from milopt.declaration.degrees import core_weights
 from milopt.declaration.dictionary import dictionary
 from milopt.declaration.expression import Expression
 from milopt.declaration.labels import Signs, Weights
 from milopt.declaration.leaves import Function
-from milopt.errors import ConvexityError, MiloptWarning, ParameterError
+from milopt.errors import ConvexityError, MiloptWarning
 from milopt.outcome.result import Result
 
 AGGREGATIONS = {"sum": bag_sum, "mean": bag_mean, "max": bag_max}
@@ -68,13 +68,14 @@ class SAFE(BagClassifier):
         gamma, rho = non_negative("gamma", self.gamma), positive("rho", self.rho)
         aggregate = AGGREGATIONS[one_of("aggregation", self.aggregation, tuple(AGGREGATIONS))]
         one_of("loss", self.loss, ("square", "huber", "hinge"))
+        one_of("landmarks", self.landmarks, ("kmeans", "uniform", "sample"))
         one_of("on_nonconvex", self.on_nonconvex, ("warn", "error", "allow"))
         program = Program("SAFE")
         f = self._function(program, bags)
         v = core_weights(self.core, f, bags, weight[bags.bag_of])
         plain = self.loss == "square" and self.aggregation != "max"
         scores = f(bags)
-        b: Expression = program.variable("b") if plain or gamma == 0 else -(v / v.sum()) @ scores
+        b: Expression = program.variable("b") if plain or gamma == 0 else -_shares(np.asarray(v)) @ scores
         e = scores + b
         price = (
             quad_form(aggregate(e, bags) - y, weight) if plain else self._price(program, aggregate(e, bags), y, weight)
@@ -103,11 +104,9 @@ class SAFE(BagClassifier):
     def _function(self, program: Program, bags: Bags) -> Function:
         if self.rank is None:
             return program.function("f", self.kernel)
-        one_of("landmarks", self.landmarks, ("kmeans", "uniform", "sample"))
-        if not isinstance(self.rank, (int, np.integer)) or isinstance(self.rank, bool) or self.rank < 1:
-            raise ParameterError(f"rank must be a whole number of at least 1, or None, not {self.rank!r}.")
+        rank = whole("rank", self.rank, 1)
         seed = self.random_state if isinstance(self.random_state, int) else 0
-        Z = dictionary(bags.instances, self.landmarks, int(self.rank), self.kernel, seed)
+        Z = dictionary(bags.instances, self.landmarks, rank, self.kernel, seed)
         return program.function("f", self.kernel, dictionary=Z, orthonormal=True)
 
     def _price(self, program: Program, E: Expression, y: Signs, weight: Weights) -> Expression:
@@ -125,3 +124,7 @@ class SAFE(BagClassifier):
         # Huber's function of t is the least of 1/2 (t - far)^2 + far over far >= 0.
         far = program.variable("far", y.size, lower=0)
         return quad_form(over + under - far, weight) + 2.0 * (weight @ far)
+
+
+def _shares(weights: Weights) -> Weights:
+    return np.asarray(weights / weights.sum())

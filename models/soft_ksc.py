@@ -17,12 +17,11 @@ import numpy as np
 from milopt import RBF, BagClassifier, Kernel, Program, quad_form
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import positive
+from milopt.declaration.checks import positive, whole
 from milopt.declaration.degrees import core_weights
 from milopt.declaration.labels import Signs, Weights
 from milopt.declaration.leaves import Function
 from milopt.declaration.spectrum import code_book, spectrum
-from milopt.errors import ParameterError
 
 
 class SoftKSC(BagClassifier):
@@ -49,15 +48,13 @@ class SoftKSC(BagClassifier):
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the second stage, over the memberships that the first stage finds."""
-        C = positive("C", self.C)
-        if not isinstance(self.clusters, (int, np.integer)) or isinstance(self.clusters, bool) or self.clusters < 2:
-            raise ParameterError(f"clusters must be a whole number of at least 2, not {self.clusters!r}.")
+        C, clusters = positive("C", self.C), whole("clusters", self.clusters, 2)
         X = bags.instances
         kernel = self.kernel.fitted(X)
-        v = core_weights("ksc", Function("f", kernel, None, None), bags, weight[bags.bag_of])
-        directions = min(int(self.clusters) - 1, max(1, X.shape[0] - 1))
+        v = np.asarray(core_weights("ksc", Function("f", kernel, None, None), bags, weight[bags.bag_of]))
+        directions = min(clusters - 1, max(1, X.shape[0] - 1))
         found = spectrum(kernel, X, v, directions)
-        book = code_book(found.scores(X), int(self.clusters), weight[bags.bag_of])
+        book = code_book(found.scores(X), clusters, weight[bags.bag_of])
 
         def memberships(new: Bags) -> Floats:
             return new.mean(book.memberships(found.scores(new.instances)))

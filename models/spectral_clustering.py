@@ -13,7 +13,7 @@ import numpy as np
 from milopt.data.windows import Cut
 from milopt.declaration.arrays import Floats, Indices
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import one_of
+from milopt.declaration.checks import one_of, whole
 from milopt.declaration.degrees import core_weights
 from milopt.declaration.kernels import RBF, Kernel
 from milopt.declaration.leaves import Function
@@ -43,15 +43,13 @@ class SpectralBagClustering(Fields, BaseEstimator):
         """Find the directions and the code words; labels are not looked at."""
         checked = training_bags(self, bags)
         one_of("aggregation", self.aggregation, ("sum", "mean"))
-        whole = isinstance(self.clusters, (int, np.integer)) and not isinstance(self.clusters, bool)
-        if not whole or not 2 <= self.clusters <= checked.offsets[-1]:
-            most = f"at least 2, and at most the {int(checked.offsets[-1])} instances"
-            raise ParameterError(f"clusters must be a whole number of {most}, not {self.clusters!r}.")
+        if whole("clusters", self.clusters, 2) > checked.offsets[-1]:
+            raise ParameterError(f"clusters must be at most the {checked.offsets[-1]} instances, not {self.clusters}.")
         self.scaling_: Scaling = fitted_scaling(self.scale, checked)
         scaled = self.scaling_(checked)
         X = scaled.instances
         kernel = self.kernel.fitted(X)
-        v = core_weights(self.core, Function("f", kernel, None, None), scaled, np.ones(X.shape[0]))
+        v = np.asarray(core_weights(self.core, Function("f", kernel, None, None), scaled, np.ones(X.shape[0])))
         self.spectrum_: Spectrum = spectrum(kernel, X, v, self.clusters - 1)
         scores = self.spectrum_.scores(X)
         self.book_: CodeBook = code_book(scores, self.clusters, np.ones(scores.shape[0]))

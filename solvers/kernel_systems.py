@@ -77,9 +77,13 @@ def is_dominant(pattern: KernelPattern) -> bool:
     d, t = pattern.d[pattern.pointwise], pattern.entries
     if (d >= 0).any() or (pattern.d[pattern.others] <= 0).any():
         return False
-    rows = np.concatenate([np.abs(pattern.K[part]) @ np.abs(t) for part in pieces(pattern.K)])
-    own = t**2 * pattern.K.diagonal()
-    return bool((-(own + d) > (np.abs(t) * rows - np.abs(own)) * (1 + 1e-9)).all())
+    size, own = np.abs(t), t**2 * pattern.K.diagonal()
+    return all(
+        bool(
+            (-(own + d)[part] > (size[part] * (np.abs(pattern.K[part]) @ size) - np.abs(own[part])) * (1 + 1e-9)).all()
+        )
+        for part in pieces(pattern.K)
+    )
 
 
 class DominantSystem:
@@ -166,7 +170,7 @@ class IndefiniteSystem:
         )
         size, N = T.size + self._kept.size + rows, T.size
         matrix = np.zeros((size, size), order="F")
-        matrix[:N, :N] = pattern.K
+        matrix[:N, :N] = pattern.K.T
         matrix[np.arange(N), np.arange(N)] += delta
         kept = slice(N, N + self._kept.size)
         matrix[:N, kept] = -weighed[:, self._kept].toarray()
@@ -177,7 +181,7 @@ class IndefiniteSystem:
         matrix[kept.stop :, kept] = matrix[kept, kept.stop :].T
         less = sp.coo_array(self._couple @ sp.diags_array(1.0 / self._pivots) @ self._couple.T)
         matrix[less.row, less.col] -= less.data
-        self._factors = Symmetric(matrix, definite=False, smallest=False)
+        self._factors = Symmetric(matrix, definite=False, smallest=False, disposable=True)
         found, gone = self._factors.inertia, int((self._pivots > 0).sum())
         self.signs = Inertia(found.positive + gone, found.zero, found.negative + self._pivots.size - gone)
 

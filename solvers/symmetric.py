@@ -18,28 +18,35 @@ PANEL = 64
 class Symmetric:
     """The factors of a symmetric matrix, and the signs of its eigenvalues."""
 
-    def __init__(self, matrix: Matrix, *, definite: bool = True, smallest: bool = True) -> None:
-        """`definite`: it may be, so that Cholesky is tried first; `smallest`: find a smallest eigenvalue below 0."""
+    def __init__(
+        self, matrix: Matrix, *, definite: bool = True, smallest: bool = True, disposable: bool = False
+    ) -> None:
+        """`definite`: it may be, so that Cholesky is tried first; `smallest`: find a smallest eigenvalue below 0.
+
+        `disposable`: nobody needs the matrix any more, and its place may be taken.
+        """
         size = matrix.shape[0]
         self.size = size
         self.vectors: Matrix | None = None
         self.cholesky: Matrix = matrix
         self.definite = size == 0
-        largest = float(np.abs(matrix).max(initial=0.0))
+        diagonal = matrix.diagonal().copy()
         if size and definite:
+            largest = float(np.abs(matrix).max())
             self.cholesky, info = dpotrf(matrix, lower=1, clean=0)
             self.definite = info == 0 and bool(np.all(self.cholesky.diagonal() ** 2 > 1e-11 * largest))
         if self.definite:
             self.inertia = Inertia(size, 0, 0)
             return
-        self.ldl, self.pivots, _ = dsytrf(matrix, lower=1, lwork=PANEL * size)
+        # Where it takes the matrix's place, it leaves the part above the diagonal.
+        self.ldl, self.pivots, _ = dsytrf(matrix, lower=1, lwork=PANEL * size, overwrite_a=disposable)
         blocks = _block_eigenvalues(self.ldl, self.pivots)
-        if largest > 0.0 and np.abs(blocks).min() > 1e-11 * np.abs(blocks).max():
+        if np.abs(blocks).min() > 1e-11 * np.abs(blocks).max():
             negative = int(np.sum(blocks < 0.0))
-            least = _smallest(matrix) if negative and smallest else None
+            least = _smallest(_mirrored(matrix, diagonal)) if negative and smallest else None
             self.inertia = Inertia(size - negative, 0, negative, least)
             return
-        values, self.vectors = eigh(matrix)
+        values, self.vectors = eigh(_mirrored(matrix, diagonal))
         zero = np.abs(values) <= 1e-14 * max(size, 100) * np.abs(values).max(initial=0.0)
         self.kernel: npt.NDArray[np.bool_] = zero
         self.inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, values))
@@ -65,19 +72,23 @@ class Symmetric:
         return float(np.abs((self.vectors.T @ right)[self.kernel]).max(initial=0.0))
 
 
+def _mirrored(upper: Matrix, diagonal: Vector) -> Matrix:
+    """The symmetric matrix with this part above its diagonal."""
+    above = np.triu(upper, 1)
+    return np.asarray(above + above.T + np.diag(diagonal))
+
+
 def _block_eigenvalues(ldl: Matrix, pivots: npt.NDArray[np.intp]) -> Vector:
     """Eigenvalues of the block-diagonal D of LDL'; by Sylvester their signs are the matrix's."""
-    values: list[float] = []
-    k = 0
-    while k < pivots.size:
-        if pivots[k] < 0:
-            block = np.array([[ldl[k, k], ldl[k + 1, k]], [ldl[k + 1, k], ldl[k + 1, k + 1]]])
-            values.extend(np.linalg.eigvalsh(block))
-            k += 2
-        else:
-            values.append(ldl[k, k])
-            k += 1
-    return np.array(values)
+    values = ldl.diagonal().copy()
+    # A block of two has both of its pivots below 0, so that blocks begin at every other of these.
+    first = np.flatnonzero(pivots < 0)[::2]
+    a, b, c = values[first], ldl[first + 1, first], values[first + 1]
+    half, apart = (a + c) / 2, np.hypot((a - c) / 2, b)
+    large = half + np.where(half < 0, -apart, apart)
+    # The small one from the determinant: a difference of large numbers would lose it.
+    values[first], values[first + 1] = large, (a / large) * c - (b / large) * b
+    return values
 
 
 def _smallest(matrix: Matrix) -> float:

@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from milopt.compilation.evaluation_form import Index, Space
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.declaration.bag_rows import BagRows, as_bag_rows, bag_rows, joined
+from milopt.declaration.gram import symmetrised
 from milopt.declaration.leaves import Points
+from milopt.declaration.recollection import gram_of
 from milopt.declaration.sparse import from_parts
 from milopt.errors import ConvexityError
 
@@ -57,21 +59,22 @@ class KernelSpace:
         if not new.size:
             return
         points = self.points if new.size == self.count else self.points[new]
-        self._blocks.append(np.asarray(self.function.kernel(points, self.points)))
+        self._blocks.append(gram_of(self.function.kernel, points, self.points))
         self.place[new] = np.arange(self.touched.size, self.touched.size + new.size)
         self.touched = np.concatenate([self.touched, new])
         self._starts = np.append(self._starts, self.touched.size)
 
     def gram(self, rows: Index, columns: Index) -> Matrix:
-        """K between points, the column points touched first."""
+        """K between points, the column points touched first; not to be written to."""
         self.touch(columns)
+        if len(self._blocks) == 1 and all(_is_whole(index, self.count) for index in (self.touched, columns, rows)):
+            return self._blocks[0].T
         return self._gathered(columns, rows).T
 
     def square(self, points: Index) -> Matrix:
         """K between points and themselves, exactly symmetric; the same array as long as the same points are asked."""
         if not np.array_equal(points, self._square.points):
-            gram = self.gram(points, points)
-            self._square = Square(points, (gram + gram.T) / 2)
+            self._square = Square(points, symmetrised(self.gram(points, points)))
         return self._square.gram
 
     def _gathered(self, points: Index, others: Index) -> Matrix:
@@ -139,11 +142,7 @@ class KernelSpace:
 
     def norm(self, coefficients: Vector) -> float:
         """||sum_p a_p K(x_p, .)|| in the kernel's space."""
-        support = np.flatnonzero(coefficients)
-        if not support.size:
-            return 0.0
-        a = coefficients[support]
-        return float(np.sqrt(max(0.0, float(a @ self.gram(support, support) @ a))))
+        return float(np.sqrt(max(0.0, float(coefficients @ self.values(coefficients)))))
 
 
 @dataclass(frozen=True)
@@ -232,6 +231,11 @@ class Whitening:
 def _are_single(combinations: sp.csr_array) -> bool:
     """Whether every combination is a multiple of one point."""
     return bool((np.diff(combinations.indptr) == 1).all())
+
+
+def _is_whole(index: Index, count: int) -> bool:
+    """Whether these are all places, in order."""
+    return index.size == count and bool((index == np.arange(count)).all())
 
 
 def _stacked(points: tuple[Points, ...]) -> Points:

@@ -20,7 +20,7 @@ from milopt.compilation.linear import Linear, features
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.compilation.rows import Rows, unit_rows
 from milopt.declaration.expression import Leaf
-from milopt.declaration.leaves import Evaluation, QuadForm, Variable
+from milopt.declaration.leaves import Evaluation, FeatureWeight, QuadForm, Variable
 
 LARGE = 4_000_000
 """Entries of K(X, Z) above which it is not kept."""
@@ -40,7 +40,7 @@ def is_large(atom: QuadForm) -> bool:
     """Whether a square is better streamed: over one function with a large dictionary, weights on the diagonal."""
     found = [leaf for leaf, _ in atom.inner.terms if isinstance(leaf, Evaluation)]
     plain = all(isinstance(leaf, (Variable, Evaluation)) for leaf, _ in atom.inner.terms)
-    if len(found) != 1 or not plain or atom.weight.ndim != 1 or found[0].function.dictionary is None:
+    if len(found) != 1 or not plain or not atom.is_diagonal or found[0].function.dictionary is None:
         return False
     return found[0].size * found[0].function.coefficients.size > LARGE
 
@@ -50,7 +50,7 @@ class _Sum:
     """One square as it is added up: its rows without the function, C, and what the blocks have given so far."""
 
     atom: QuadForm
-    weight: Vector
+    factor: float
     leaf: Evaluation
     C: sp.csr_array
     rest: Matrix
@@ -59,6 +59,7 @@ class _Sum:
     """C's diagonal where it has one."""
     gram: Matrix = field(init=False)
     pull: Vector = field(init=False)
+    constant: float = 0.0
     totals: Matrix | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,10 +73,12 @@ class _Sum:
             self.totals += self.C[:, rows] @ values
             return
         assert self.pointwise is not None
-        self._add(np.hstack([self.pointwise[rows, None] * values, self.rest[rows]]), rows)
+        given = self.atom.given
+        weight = given.of(rows, values) if isinstance(given, FeatureWeight) else given[rows]
+        self._add(np.hstack([self.pointwise[rows, None] * values, self.rest[rows]]), weight, rows)
 
-    def _add(self, U: Matrix, rows: slice) -> None:
-        weight, h = self.weight[rows], self.atom.inner.constant[rows]
+    def _add(self, U: Matrix, given: Vector, rows: slice) -> None:
+        weight, h = self.factor * given, self.atom.inner.constant[rows]
         one_sign = (weight >= 0).all() or (weight <= 0).all()
         if one_sign:
             # A product of a matrix with its own transpose takes half the work.
@@ -85,19 +88,18 @@ class _Sum:
         else:
             self.gram += U.T @ (weight[:, None] * U)
         self.pull += U.T @ (weight * h)
+        self.constant += 0.5 * float(weight @ h**2)
 
     def finished(self, linear: Linear, columns: npt.NDArray[np.intp]) -> Streamed:
         """Over the program's columns."""
         if self.totals is not None:
-            self._add(np.hstack([self.totals, self.rest]), slice(None))
-        h = self.atom.inner.constant
+            self._add(np.hstack([self.totals, self.rest]), self.atom.weight, slice(None))
         q = np.zeros(linear.width)
         np.add.at(q, columns, self.pull)
-        constant = 0.5 * float(self.weight @ h**2)
         empty = tuple(sp.csr_array((1, n)) for n in linear.point_counts)
         return Streamed(
             Square(unit_rows(columns, linear.width, linear.point_counts), self.gram, self.atom.describe()),
-            Rows(sp.csr_array(q[None, :]), empty, np.array([constant])),
+            Rows(sp.csr_array(q[None, :]), empty, np.array([self.constant])),
         )
 
 
@@ -125,7 +127,7 @@ def _begun(atom: QuadForm, factor: float) -> _Sum:
     rest = np.hstack(others) if others else np.zeros((atom.inner.size, 0))
     own = np.arange(C.shape[0])
     diagonal = C.shape[0] == C.shape[1] and np.array_equal(C.indices, own) and np.array_equal(C.indptr[:-1], own)
-    return _Sum(atom, factor * atom.weight, leaf, C, rest, C.data if diagonal else None)
+    return _Sum(atom, factor, leaf, C, rest, C.data if diagonal else None)
 
 
 def _columns(linear: Linear, one: _Sum) -> npt.NDArray[np.intp]:

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.declaration.arrays import Floats, Points
-from milopt.declaration.gram import minus_squared_distances, points
+from milopt.declaration.gram import points
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.warping import log_alignment_sums, warping_costs
-from milopt.declaration.width import inverse_median, is_positive, over_median
+from milopt.declaration.width import inverse_median, inverse_median_distance, is_positive, over_median
 from milopt.errors import BagsError, ParameterError
 
 # Numbers of one block of pairs: those of a few antidiagonals stay in the processor's cache.
@@ -130,8 +130,7 @@ class GlobalAlignment(_Alignment):
         factor = over_median(self.s)
         if factor is None:
             return self
-        inverse = inverse_median(points(instances), lambda some: -minus_squared_distances(some, some), most=1000)
-        return replace(self, s=factor * inverse)
+        return replace(self, s=factor * inverse_median_distance(points(instances)))
 
     def latex(self) -> str:
         """K(x, z) in LaTeX."""

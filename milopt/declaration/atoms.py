@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from milopt.declaration.bags import Bags
 from milopt.declaration.constants import real
 from milopt.declaration.expression import Expression, Operand, as_expression
-from milopt.declaration.leaves import BagMax, Norm, Norm1, QuadForm, SumSquares
+from milopt.declaration.leaves import BagMax, FeatureWeight, Norm, Norm1, QuadForm, SumSquares
 from milopt.errors import DeclarationError
 
 
@@ -44,9 +44,11 @@ def sum_squares(expression: Operand) -> Expression:
     return SumSquares(as_expression(expression))
 
 
-def quad_form(expression: Operand, weight: npt.ArrayLike) -> Expression:
+def quad_form(expression: Operand, weight: npt.ArrayLike | FeatureWeight) -> Expression:
     """e'We for a symmetric matrix W, or e'diag(w)e for a vector w; any sign, the program's curvature decides."""
     inner = as_expression(expression)
+    if isinstance(weight, FeatureWeight) and weight.size == inner.size:
+        return QuadForm(inner, weight)
     matrix = real(weight, "The weight of quad_form")
     if matrix.shape not in ((inner.size,), (inner.size, inner.size)):
         raise DeclarationError(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from milopt.declaration.arrays import Floats
 from milopt.declaration.gram import points
 from milopt.declaration.kernels import Kernel, Linear
+from milopt.declaration.recollection import gram_of
 from milopt.errors import BagsError
 
 MEMORY = 64 * 2**20
@@ -18,13 +19,13 @@ MEMORY = 64 * 2**20
 
 
 def gram_blocks(kernel: Kernel, A: Any, B: Any, memory: int = MEMORY) -> Iterator[tuple[slice, Floats]]:
-    """K(A, B) by blocks of rows, each of at most `memory` bytes (but of one row at least)."""
+    """K(A, B) by blocks of rows, each of at most `memory` bytes (but of one row at least), not to be written to."""
     left = points(A)
     right = left if B is A else points(B)
     count = left.shape[0]
     step = max(1, int(memory) // (8 * max(1, right.shape[0])))
     if step >= count:
-        yield slice(0, count), kernel(left, right)
+        yield slice(0, count), gram_of(kernel, left, right)
         return
     diagonal = kernel.diagonal(left) if right is left else None
     for start in range(0, count, step):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.declaration.arrays import Indices, Points, first_of_each
+from milopt.declaration.arrays import Floats, Indices, Points, first_of_each
 from milopt.declaration.checks import one_of, whole
 from milopt.declaration.kernels import Kernel, Precomputed
+from milopt.declaration.recollection import recalled
 from milopt.errors import ParameterError
 
 CHOICES = ("kmeans", "sample", "uniform", "all")
@@ -39,17 +40,22 @@ def dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel, seed:
     few = distinct(some)
     if few.shape[0] <= atoms:
         return few
-    from sklearn.cluster import KMeans, kmeans_plusplus
-
-    seeds = kmeans_plusplus(_some(few, SEEDS * atoms, seed), atoms, random_state=seed)[0]
-    centres = KMeans(atoms, init=seeds, n_init=1, max_iter=ITERATIONS, random_state=seed).fit(some).cluster_centers_
-    return np.ascontiguousarray(centres, dtype=np.float64)
+    return recalled((dictionary, atoms, seed), (some,), lambda: _centroids(some, few, atoms, seed))
 
 
 def distinct(instances: Points) -> Points:
     """Every instance once, in order of first occurrence."""
     first = first_of_each(instances)
     return instances if first.size == instances.shape[0] else instances[first]
+
+
+def _centroids(instances: Points, few: Points, atoms: int, seed: int) -> Floats:
+    """Those of k-means over instances, which begins among the different ones."""
+    from sklearn.cluster import KMeans, kmeans_plusplus
+
+    seeds = kmeans_plusplus(_some(few, SEEDS * atoms, seed), atoms, random_state=seed)[0]
+    found = KMeans(atoms, init=seeds, n_init=1, max_iter=ITERATIONS, random_state=seed).fit(instances)
+    return np.array(found.cluster_centers_, dtype=np.float64, order="C")
 
 
 def _spread(instances: Points, atoms: int, kernel: Kernel, seed: int) -> Indices:

@@ -84,6 +84,13 @@ def is_symmetric(gram: Floats) -> bool:
     return all(np.abs(gram[rows] - gram[:, rows].T).max(initial=0) <= 1e-8 * scale for rows in pieces(gram))
 
 
+def symmetrised(gram: Floats) -> Floats:
+    """(K + K') / 2, which is K itself where it is exactly symmetric; it lies row by row."""
+    by_rows = gram if gram.flags.c_contiguous else gram.T
+    same = all(np.array_equal(by_rows[rows, rows.start :], by_rows[rows.start :, rows].T) for rows in pieces(gram))
+    return by_rows if same else (by_rows + by_rows.T) / 2
+
+
 def orthonormal_basis(gram: Floats) -> Floats:
     """R with R'KR = I, over the eigenvalues of K above 1e-10 of the largest: K(., Z) R is an orthonormal basis."""
     from scipy.linalg import eigh

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from milopt.declaration.arrays import Floats, Points, numeric
 from milopt.declaration.gram import is_symmetric, minus_squared_distances, pieces, points, products, squared_norms
-from milopt.declaration.width import inverse_median, is_positive, over_median
+from milopt.declaration.width import inverse_median_distance, is_positive, over_median
 from milopt.errors import BagsError, ParameterError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class RBF(Kernel):
         factor = over_median(self.s)
         if factor is None:
             return RBF(1 / rows.shape[1])
-        return RBF(factor * inverse_median(rows, lambda some: -minus_squared_distances(some, some), most=1000))
+        return RBF(factor * inverse_median_distance(rows))
 
     def latex(self) -> str:
         """K(x, z) in LaTeX."""

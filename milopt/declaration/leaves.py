@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -209,14 +210,38 @@ class Norm1(InnerAtom):
     word = "norm1"
 
 
+class FeatureWeight(ABC):
+    """A weight a point that follows from what a function has there, so that one pass over the points makes both."""
+
+    size: int
+
+    @abstractmethod
+    def of(self, rows: slice, features: Vector) -> Vector:
+        """The weights of some points, from what the coefficients of the function are multiplied with there."""
+
+    @abstractmethod
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Vector:
+        """All weights, by a pass of their own."""
+
+
 class QuadForm(InnerAtom):
     """e'We, with W a symmetric matrix or, as a vector, a diagonal one; any sign."""
 
     word = "quad_form"
 
-    def __init__(self, inner: Expression, weight: Vector) -> None:
+    def __init__(self, inner: Expression, weight: Vector | FeatureWeight) -> None:
         super().__init__(inner)
-        self.weight = weight
+        self.given = weight
+
+    @cached_property
+    def weight(self) -> Vector:
+        """W, or its diagonal."""
+        return np.asarray(self.given, dtype=np.float64)
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether W is given by its diagonal."""
+        return isinstance(self.given, FeatureWeight) or self.given.ndim == 1
 
 
 class SumSquares(QuadForm):

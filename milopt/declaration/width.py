@@ -9,6 +9,8 @@ from typing import cast
 import numpy as np
 
 from milopt.declaration.arrays import Floats, Points, first_of_each
+from milopt.declaration.gram import minus_squared_distances
+from milopt.declaration.recollection import recalled
 
 
 def is_positive(value: object) -> bool:
@@ -43,3 +45,12 @@ def inverse_median(rows: Points, distances: Callable[[Points], Floats], most: in
     if median == 0 and apart.any():
         median = float(np.median(apart[apart > 0]))
     return 1 / median if median > 0 else 1 / rows.shape[1]
+
+
+def inverse_median_distance(rows: Points) -> float:
+    """1 / median ||x - z||^2 over the pairs of at most 1000 different rows."""
+
+    def computed() -> Floats:
+        return np.array(inverse_median(rows, lambda some: -minus_squared_distances(some, some), most=1000))
+
+    return float(recalled(inverse_median_distance, (rows,), computed))

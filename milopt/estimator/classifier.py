@@ -25,6 +25,7 @@ from milopt.declaration.checks import one_of, truth
 from milopt.declaration.kernels import Kernel, as_kernel
 from milopt.declaration.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.program import Program
+from milopt.declaration.recollection import recollection
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import BagsError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.estimator.class_weights import ClassWeight
@@ -101,15 +102,16 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Declare the program over these bags and solve it; for more than two classes one program a class."""
         options = _in_form(self.form, self.options)
-        probe, training = self._training(bags, y, sample_weight)
-        began = perf_counter()
-        programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
-        declaring = perf_counter() - began
-        results: list[Result] = []
-        for result in solve_each(programs, self.solver, self.scheme, options):
-            _look(result)
-            probe.review(result)
-            results.append(result)
+        with recollection():
+            probe, training = self._training(bags, y, sample_weight)
+            began = perf_counter()
+            programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
+            declaring = perf_counter() - began
+            results: list[Result] = []
+            for result in solve_each(programs, self.solver, self.scheme, options):
+                _look(result)
+                probe.review(result)
+                results.append(result)
         # Only now: a fit that fails leaves the last one as it was.
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})

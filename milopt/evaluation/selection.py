@@ -13,7 +13,7 @@ grid has simplest first. A candidate whose fit fails is out, with the reason kep
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
@@ -29,6 +29,7 @@ from milopt.model_registry import spelled_settings
 INNER_FOLDS = 5
 
 Settings = Mapping[str, object]
+Labelled = tuple[Bags, Labels]
 
 
 @dataclass(frozen=True)
@@ -57,26 +58,15 @@ def select(
     """The best of a grid on these training bags; a grid of one needs no comparison."""
     if len(grid) == 1:
         return Selection((Candidate(spelled_settings(grid[0]), None, 0, None),), (), 0)
-    folds = list(_inner_folds(labels, seed, repeats))
-    total = labels.size * repeats
-    candidates: list[Candidate] = []
-    fits: list[Fit] = []
-    for place, settings in enumerate(grid):
-        correct: int | None = 0
-        clarity, reason = 0.0, ""
-        for fold, (train, held) in enumerate(folds):
-            try:
-                fitted = made(model, base, settings).fit(bags[train], labels[train])
-                scores = fitted.decision_function(bags[held])
-                right = int(np.sum(fitted.labels(scores) == labels[held]))
-                clear = _clarity(fitted, scores, labels[held], bags[train], labels[train])
-            except MiloptError as error:
-                correct, reason = None, str(error)
-                break
-            fits.append(Fit.of(fitted.results_, place, fold))
-            correct, clarity = (correct or 0) + right, clarity + clear / total
-        told = None if correct is None else clarity
-        candidates.append(Candidate(spelled_settings(settings), correct, total, told, reason))
+    trials = [Trial(settings) for settings in grid]
+    # Fold by fold: what all candidates compute of the same bags, such as kernel values, is computed once.
+    for fold, (train, held) in enumerate(_inner_folds(labels, seed, repeats)):
+        known, unseen = (bags[train], labels[train]), (bags[held], labels[held])
+        for place, trial in enumerate(trials):
+            if not trial.reason:
+                trial.fit(made(model, base, trial.settings), known, unseen, (place, fold))
+    candidates = [trial.judged(labels.size * repeats) for trial in trials]
+    fits = [fit for trial in trials for fit in trial.fits]
     ranks = [(-1, 0.0) if one.correct is None else (one.correct, one.clarity or 0.0) for one in candidates]
     best = max(ranks)
     if best[0] < 0:
@@ -84,11 +74,38 @@ def select(
     return Selection(tuple(candidates), tuple(fits), ranks.index(best))
 
 
-def _clarity(fitted: BagClassifier, scores: Floats, labels: Labels, bags: Bags, known: Labels) -> float:
-    """Summed over held-out bags of these scores and labels; `bags` with their labels, `known`, are those of the fit."""
-    usual = np.sqrt(np.mean(_margins(fitted, fitted.decision_function(bags), known) ** 2))
-    margins = _margins(fitted, scores, labels)
-    return float(np.sum(np.clip(margins / usual, -1, 1))) if usual > 0 else 0.0
+@dataclass
+class Trial:
+    """A candidate on its way through the inner folds; it is out as soon as it has a `reason`."""
+
+    settings: Settings
+    correct: int = 0
+    clarity: float = 0.0
+    """Summed over the held-out bags."""
+    reason: str = ""
+    fits: list[Fit] = field(default_factory=list)
+
+    def fit(self, model: BagClassifier, known: Labelled, unseen: Labelled, where: tuple[int, int]) -> None:
+        """Fit the model to the known bags and count what it makes of the unseen ones."""
+        try:
+            fitted = model.fit(*known)
+            scores = fitted.decision_function(unseen[0])
+            right = int(np.sum(fitted.labels(scores) == unseen[1]))
+            usual = np.sqrt(np.mean(_margins(fitted, fitted.decision_function(known[0]), known[1]) ** 2))
+            margins = _margins(fitted, scores, unseen[1])
+        except MiloptError as error:
+            self.reason = str(error)
+            return
+        self.fits.append(Fit.of(fitted.results_, *where))
+        self.correct += right
+        self.clarity += float(np.sum(np.clip(margins / usual, -1, 1))) if usual > 0 else 0.0
+
+    def judged(self, total: int) -> Candidate:
+        """What came of it, over so many held-out bags."""
+        spelled = spelled_settings(self.settings)
+        if self.reason:
+            return Candidate(spelled, None, total, None, self.reason)
+        return Candidate(spelled, self.correct, total, self.clarity / total)
 
 
 def _margins(fitted: BagClassifier, scores: Floats, labels: Labels) -> Floats:

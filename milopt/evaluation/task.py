@@ -15,6 +15,7 @@ import numpy as np
 
 import milopt
 from milopt.declaration.bags import Bags
+from milopt.declaration.recollection import recollection
 from milopt.errors import DeclarationError, MiloptWarning
 from milopt.estimator import BagClassifier
 from milopt.evaluation.one_thread import one_thread
@@ -80,7 +81,7 @@ def run(task: Task, pool: Pool) -> Record:
         base.setdefault("random_state", derived_seed(task.seed, task.repeat, task.fold))
     grid = members(parse_grid(model, task.grid))
     train, test = np.array(task.train), np.array(task.test)
-    with one_thread(), warnings.catch_warnings():
+    with one_thread(), recollection(), warnings.catch_warnings():
         # The record tells how each fit ended.
         warnings.simplefilter("ignore", MiloptWarning)
         # Both parts are cut out before anything looks at them: no fit can reach a test bag.

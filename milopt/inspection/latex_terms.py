@@ -90,6 +90,10 @@ def constant_of(expression: Expression, index: str, block: Block) -> Term | None
     """The constant entry; None when it is zero."""
     if not expression.constant.any():
         return None
+    if _is_signed(expression.constant):
+        # Labels as constants are what the rest is compared with: e - y.
+        name, flip = block.sign_symbol(-np.sign(expression.constant), index)
+        return Term(-flip * float(np.abs(expression.constant[0])), name, "")
     value, factor = _entry(expression.constant, "g" if block.name else "c", "", index, block)
     return Term(value, factor, "")
 
@@ -126,13 +130,18 @@ def _signed(term: Term) -> str:
 
 def _entry(values: Vector, letter: str, leaf: str, index: str, block: Block) -> tuple[float, str]:
     """(number, symbol) for a vector of coefficients, entry by entry."""
-    size = np.abs(values)
     if (values == values[0]).all():
         return float(values[0]), ""
-    if np.ptp(size) <= 1e-12 * size.max():
+    if _is_signed(values):
         name, flip = block.sign_symbol(np.sign(values), index)
-        return flip * float(size[0]), name
+        return flip * float(np.abs(values[0])), name
     return 1.0, block.coefficient(letter, leaf, index)
+
+
+def _is_signed(values: Vector) -> bool:
+    """Whether entries differ in their signs alone."""
+    size = np.abs(values)
+    return bool(np.ptp(values) > 0 and np.ptp(size) <= 1e-12 * size.max())
 
 
 def _term(leaf: Leaf, matrix: sp.csr_array, index: str, block: Block, is_scalar: bool) -> Term:

@@ -83,5 +83,5 @@ class Known:
     def _atom(self, atom: InnerAtom) -> InnerAtom:
         inner = self.substituted(atom.inner)
         if isinstance(atom, QuadForm):
-            return QuadForm(inner, atom.weight)
+            return QuadForm(inner, atom.given)
         return Norm1(inner) if isinstance(atom, Norm1) else Norm(inner)

@@ -444,3 +444,10 @@ def test_the_dual_is_compiled_like_a_sessions(bags: Bags) -> None:
     ours = program.to_standard_form("dual")
     np.testing.assert_array_equal(ours.P.dense, theirs.form.P.dense)
     np.testing.assert_array_equal(ours.q, theirs.form.q)
+
+
+def test_labels_as_constants_are_taken_away() -> None:
+    program = Program("fit")
+    x = program.variable("x", 4)
+    program.minimize(sum_squares(x - np.array([1.0, -1.0, -1.0, 1.0])))
+    assert r"\left(x_{i} - y_{i}\right)^2" in program.to_latex()

@@ -71,17 +71,16 @@ def test_memberships_and_bag_features_sum_to_one(golden_bags):
     np.testing.assert_allclose(bags.mean(soft).sum(axis=1), 1, atol=1e-12)
 
 
-def test_the_toy_sets_tell_the_one_stage_method_from_the_two_stage_one():
-    accuracy = {}
-    for kind in ("clusters", "spanning"):
-        new = toy_bags(kind, seed=1)
-        for model in (SAFE(aggregation="sum"), SoftKSC(clusters=2)):
-            known = toy_bags(kind, seed=0)
-            accuracy[kind, type(model).__name__] = model.fit(known.bags, known.labels).score(new.bags, new.labels)
-    assert accuracy["clusters", "SAFE"] == 1.0
-    assert accuracy["clusters", "SoftKSC"] == 1.0
-    assert accuracy["spanning", "SAFE"] >= 0.97
-    assert accuracy["spanning", "SoftKSC"] <= 0.75
+@pytest.mark.parametrize(("kind", "one_stage", "two_stage"), [("clusters", 1.0, 1.0), ("spanning", 0.99, 0.66)])
+def test_the_toy_sets_tell_the_one_stage_method_from_the_two_stage_one(kind, one_stage, two_stage):
+    drawn = [(toy_bags(kind, seed=2 * k), toy_bags(kind, bags=400, seed=2 * k + 1)) for k in range(4)]
+
+    def accuracy(model):
+        return np.mean([model.fit(a.bags, a.labels).score(b.bags, b.labels) for a, b in drawn])
+
+    # The figures in print; on 1600 new bags the last one has a standard error of 0.012.
+    assert accuracy(SAFE(aggregation="sum")) == pytest.approx(one_stage, abs=0.01)
+    assert accuracy(SoftKSC(clusters=2)) == pytest.approx(two_stage, abs=0.05 if two_stage < 1 else 1e-12)
 
 
 def test_clusters_of_bags_and_instances_are_found_without_labels():

@@ -7,6 +7,7 @@ import pytest
 
 from milopt import Bags, Precomputed, Program, as_bags, bag_sum, load_data, quad_form, solve
 from milopt.compilation import streamed
+from milopt.inspection import lowered
 from milopt.models import SAFE, SetKernelSVM
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.solver import Feature
@@ -173,3 +174,21 @@ def test_several_classes_share_one_factorisation(monkeypatch):
         np.testing.assert_allclose(
             model.decision_function(lists)[:, k], alone.decision_function(as_bags(lists)), atol=1e-10
         )
+
+
+def test_landmarks_take_two_passes_over_the_instances(monkeypatch):
+    data = load_data("musk1")
+    N = int(data.bags.offsets[-1])
+    seen: list[int] = []
+
+    def counted(A, B):
+        # With the landmarks on one side, which are fewer; those among themselves are no pass.
+        seen.append(max(A.shape[0], B.shape[0]) if min(A.shape[0], B.shape[0]) <= 20 else 0)
+        return K(A, B)
+
+    monkeypatch.setattr(streamed, "LARGE", 0)
+    monkeypatch.setattr(streamed, "BLOCK", 20 * 100)
+    monkeypatch.setattr(lowered, "LARGEST_KERNEL", 0)
+    model = SAFE(kernel=counted, core="ksc", gamma=0.01, rank=20, landmarks="uniform", random_state=0)
+    model.fit(data.bags, data.labels)
+    assert sum(rows for rows in seen if rows > 20) == 2 * N
