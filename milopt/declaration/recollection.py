@@ -66,6 +66,8 @@ def recalled(what: object, points: tuple[Points, ...], computed: Callable[[], Fl
         return kept[-1].result
     result = computed()
     if result.nbytes <= MOST:
+        # A view, for a kernel may have handed out an array of its own.
+        result = result.view()
         result.setflags(write=False)
         kept.append(Kept(what, points, result))
         while sum(one.result.nbytes for one in kept) > MOST:

@@ -63,6 +63,13 @@ def test_what_is_kept_cannot_be_written_to(rows: np.ndarray) -> None:
         gram_of(RBF(0.5), rows, rows)[0, 0] = 2.0
 
 
+def test_an_array_that_a_kernel_keeps_stays_its_own(rows: np.ndarray) -> None:
+    own = RBF(0.5)(rows, rows)
+    with recollection():
+        assert not recalled("own", (rows,), lambda: own).flags.writeable
+    own[0, 0] = 2.0
+
+
 def test_the_least_recently_used_is_forgotten(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 2 * 8 * 49)
     made: list[int] = []
