@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -55,6 +56,8 @@ def first_command(scratch: str) -> bool:
 
 
 def main() -> int:
+    # Whoever runs this in the background had Ctrl-C ignored, here and in every child; tests of Ctrl-C need it back.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     failed = [step for step, command in CHECKS.items() if not passes(step, command)]
     with tempfile.TemporaryDirectory() as scratch:
         for example in EXAMPLES:
