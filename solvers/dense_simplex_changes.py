@@ -51,7 +51,7 @@ def reset(t: Tableau) -> None:
             T[i, j] = A[i, j]
     for j in range(n):
         nonbasic[j], columns[PRICE, j] = j, 0.0
-    norms = np.zeros(m)
+    none = np.empty(0)
     for j in range(n):
         if wanted[j] == 1.0:
             p, best = m, SINGULAR
@@ -61,7 +61,7 @@ def reset(t: Tableau) -> None:
             if p == m:
                 columns[VALUE, j] = nearest(columns[VALUE, j], columns[LOW, j], columns[HIGH, j])
             else:
-                exchange(t, p, j, norms)
+                exchange(t, p, j, none)
                 rows[VALUE, p], columns[VALUE, j] = columns[VALUE, j], rows[VALUE, p]
                 columns[PRICE, j], free[p] = price[p], 0.0
     size[AGE] = 0
@@ -136,4 +136,4 @@ def release(t: Tableau, q: int) -> None:
             p, target, length, largest = i, bound, gap, abs(entry)
     if length == np.inf:
         target = nearest(rows[VALUE, p], rows[LOW, p], rows[HIGH, p])
-    step(t, p, q, (target - rows[VALUE, p]) / T[p, q], target, np.zeros(m))
+    step(t, p, q, (target - rows[VALUE, p]) / T[p, q], target, np.empty(0))

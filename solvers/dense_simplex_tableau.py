@@ -93,15 +93,20 @@ def exchange(t: Tableau, p: int, q: int, norms: Vector) -> None:
         factor = T[i, q]
         if factor != 0.0 or i == p:
             other = T[i]
-            if i != p:
+            if i == p:
+                factor = 0.0
+            else:
                 other[q] = 0.0
-                for j in range(n):
-                    other[j] += factor * row[j]
             if norms.size > 0:
                 norm = 1.0
                 for j in range(n):
-                    norm += other[j] * other[j]
+                    entry = other[j] + factor * row[j]
+                    other[j] = entry
+                    norm += entry * entry
                 norms[i] = norm
+            elif i != p:
+                for j in range(n):
+                    other[j] += factor * row[j]
     basic[p], nonbasic[q] = nonbasic[q], basic[p]
     rows[LOW, p], columns[LOW, q] = columns[LOW, q], rows[LOW, p]
     rows[HIGH, p], columns[HIGH, q] = columns[HIGH, q], rows[HIGH, p]
