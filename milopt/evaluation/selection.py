@@ -94,7 +94,7 @@ class Trial:
             usual = np.sqrt(np.mean(_margins(fitted, fitted.decision_function(known[0]), known[1]) ** 2))
             margins = _margins(fitted, scores, unseen[1])
         except MiloptError as error:
-            self.reason = str(error)
+            self.reason = str(error) or type(error).__name__
             return
         self.fits.append(Fit.of(fitted.results_, *where))
         self.correct += right

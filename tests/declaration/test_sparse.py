@@ -51,3 +51,18 @@ def test_sums_are_sums_whether_or_not_the_rows_overlap(shape: tuple[int, int, in
 def test_stacked_rows_stand_one_under_the_other(shape: tuple[int, int, int], more: int) -> None:
     parts = [random(shape[0], shape[1], seed) for seed in range(more + 1)]
     np.testing.assert_array_equal(sparse.stacked(parts).toarray(), np.vstack([part.toarray() for part in parts]))
+
+
+@given(shapes, st.integers(0, 5), st.integers(0, 5))
+def test_rows_in_between_are_a_slice(shape: tuple[int, int, int], start: int, count: int) -> None:
+    matrix = random(*shape)
+    first, last = min(start, shape[0]), min(start + count, shape[0])
+    part = sparse.between(matrix, first, last)
+    assert part.shape == (last - first, shape[1])
+    np.testing.assert_array_equal(part.toarray(), matrix.toarray()[first:last])
+
+
+@given(shapes)
+def test_a_product_is_the_product_of_one_row_or_of_many(shape: tuple[int, int, int]) -> None:
+    matrix, values = random(*shape), np.random.default_rng(1).normal(size=shape[1])
+    np.testing.assert_allclose(sparse.times(matrix, values), matrix.toarray() @ values, atol=1e-14)
