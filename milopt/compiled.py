@@ -31,7 +31,12 @@ def njit_inner(function: Function) -> Function:
     return _compiled(function, inner=True)
 
 
-def _compiled(function: Function, inner: bool, nogil: bool = False) -> Function:
+def njit_inlined(function: Function) -> Function:
+    """The same for a line or two within a loop: a call hands over every array of its arguments, which takes longer."""
+    return _compiled(function, inner=True, forceinline=True)
+
+
+def _compiled(function: Function, inner: bool, nogil: bool = False, forceinline: bool = False) -> Function:
     make = partial(
         numba.njit,
         fastmath={"reassoc", "contract", "nsz"},
@@ -39,6 +44,7 @@ def _compiled(function: Function, inner: bool, nogil: bool = False) -> Function:
         no_cfunc_wrapper=True,
         no_cpython_wrapper=inner,
         nogil=nogil,
+        forceinline=forceinline,
     )
     try:
         return cast(Function, make(cache=True)(function))

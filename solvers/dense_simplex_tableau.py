@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.quadratic import Matrix, Vector
-from milopt.compiled import njit, njit_inner
+from milopt.compiled import njit, njit_inlined, njit_inner
 
 Index = npt.NDArray[np.int64]
 
@@ -84,29 +84,33 @@ def exchange(t: Tableau, p: int, q: int, norms: Vector) -> None:
     """
     rows, columns, T, basic, nonbasic, size = t.rows, t.columns, t.T, t.basic, t.nonbasic, t.size
     m, n = size[ROWS], size[COLUMNS]
-    row = T[p]
-    inverse = 1.0 / row[q]
+    # A row of its own and no views of T: the compiler then knows what may not overlap.
+    row, inverse = np.empty(n), 1.0 / T[p, q]
     for j in range(n):
-        row[j] *= -inverse
+        row[j] = -inverse * T[p, j]
     row[q] = inverse
+    T[p, q] = 0.0
     for i in range(m):
         factor = T[i, q]
-        if factor != 0.0 or i == p:
-            other = T[i]
-            if i == p:
-                factor = 0.0
-            else:
-                other[q] = 0.0
-            if norms.size > 0:
-                norm = 1.0
-                for j in range(n):
-                    entry = other[j] + factor * row[j]
-                    other[j] = entry
-                    norm += entry * entry
-                norms[i] = norm
-            elif i != p:
-                for j in range(n):
-                    other[j] += factor * row[j]
+        if factor == 0.0:
+            continue
+        T[i, q] = 0.0
+        if norms.size == 0:
+            for j in range(n):
+                T[i, j] += factor * row[j]
+        else:
+            norm = 1.0
+            for j in range(n):
+                entry = T[i, j] + factor * row[j]
+                T[i, j] = entry
+                norm += entry * entry
+            norms[i] = norm
+    norm = 1.0
+    for j in range(n):
+        T[p, j] = row[j]
+        norm += row[j] * row[j]
+    if norms.size > 0:
+        norms[p] = norm
     basic[p], nonbasic[q] = nonbasic[q], basic[p]
     rows[LOW, p], columns[LOW, q] = columns[LOW, q], rows[LOW, p]
     rows[HIGH, p], columns[HIGH, q] = columns[HIGH, q], rows[HIGH, p]
@@ -224,7 +228,7 @@ def reprice(t: Tableau) -> float:
     return worst / largest
 
 
-@njit_inner
+@njit_inlined
 def move(t: Tableau, j: int, change: float) -> None:
     """What the basic variables become when the j-th nonbasic one changes."""
     T, rows = t.T, t.rows
@@ -245,22 +249,20 @@ def step(t: Tableau, p: int, q: int, change: float, target: float, norms: Vector
     exchange(t, p, q, norms)
 
 
-@njit_inner
+@njit_inlined
 def is_stuck(t: Tableau) -> bool:
     """Whether there was no progress for long."""
     return bool(t.size[STALLED] > PATIENCE + t.size[ROWS])
 
 
-@njit_inner
+@njit_inlined
 def is_wrong(t: Tableau, j: int, tolerance: float) -> bool:
     """Whether moving the j-th nonbasic variable, as its bounds allow, would pay."""
-    value, price = t.columns[VALUE, j], t.columns[PRICE, j]
-    return bool(
-        (price < -tolerance and value < t.columns[HIGH, j]) or (price > tolerance and value > t.columns[LOW, j])
-    )
+    value, low, high, price = t.columns[VALUE, j], t.columns[LOW, j], t.columns[HIGH, j], t.columns[PRICE, j]
+    return bool((price < -tolerance and value < high) or (price > tolerance and value > low))
 
 
-@njit_inner
+@njit_inlined
 def violation(t: Tableau, i: int) -> float:
     """How far the i-th basic variable is below (negative: above) its bounds; 0 within the tolerance."""
     value, low, high = t.rows[VALUE, i], t.rows[LOW, i], t.rows[HIGH, i]
