@@ -42,11 +42,11 @@ class ColumnGeneration:
     starts: int = 10
     """From how many points the oracle starts before it is believed that no column is violated."""
     idle: int = 10
-    """Rounds without weight after which a column is dropped; 0 keeps all."""
+    """Rounds without weight, of those in which the value rose, after which a column is dropped; 0 keeps all."""
     smoothing: float = 0.0
     """Stabilisation: prices are this part the best ones so far and the rest the master's."""
     patience: int = 50
-    """Rounds in which the value must rise by more than `tolerance`: else it has stalled."""
+    """Rounds in which the value must rise by more than `tolerance`; where it stays as it is, one more for each price."""
 
     def __post_init__(self) -> None:
         for number in ("max_rounds", "starts", "patience"):

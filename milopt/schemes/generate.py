@@ -14,10 +14,14 @@ from milopt.schemes.oracle_program import ExactPricing, ProgramPricing
 from milopt.schemes.solve import named_solver
 from milopt.solving import registry
 from milopt.solving.clock import Clock
+from milopt.solving.explain import Case
 from milopt.solving.options import Options
 from milopt.solving.pricing import Pricing
 from milopt.solving.solver import Solver
 from milopt.solving.solver_parts import SolverParts
+
+MANY_PRICES = 1000
+"""Up to so many `auto` gives the master to native, whose dense rows are added and solved many times faster."""
 
 
 def generate(problem: SemiInfinite, solver: object, scheme: object, options: Options) -> Result:
@@ -33,7 +37,7 @@ def generate(problem: SemiInfinite, solver: object, scheme: object, options: Opt
     try:
         for oracle in problem.oracles:
             pricings.append(pricing(problem, oracle, parts.oracle, options))
-        result = scheme.run(problem, named_solver(parts.master, problem.master), pricings, options, clock)
+        result = scheme.run(problem, _master(parts.master, problem), pricings, options, clock)
     finally:
         for one in pricings:
             one.close()
@@ -50,6 +54,15 @@ def generate(problem: SemiInfinite, solver: object, scheme: object, options: Opt
         message,
     )
     return replace(result, solver=shown, attempts=(attempt,), message=message)
+
+
+def _master(solver: str | Solver, problem: SemiInfinite) -> Solver:
+    """The solver of the master; for `auto` native, where the master's size allows it."""
+    native = registry.get("native")
+    few = sum(price.size for price in problem.start) <= MANY_PRICES
+    if solver == "auto" and few and Case(problem.master).asked(native).takes:
+        return native
+    return named_solver(solver, problem.master)
 
 
 def _fallbacks(pricings: Sequence[Pricing]) -> list[str]:

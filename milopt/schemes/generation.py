@@ -50,7 +50,7 @@ class Row:
     constraint: Constraint
     weight: float = 0.0
     idle: int = 0
-    """Rounds without a weight."""
+    """Rounds without a weight in which the value rose."""
 
 
 @dataclass
@@ -80,6 +80,8 @@ class Generation:
     history: list[Step] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     count: int = 0
+    still: int = 0
+    """Rounds since the value last rose."""
 
     @property
     def outcome(self) -> Outcome:
@@ -205,15 +207,27 @@ class Generation:
             kept = " The best ensemble is kept." if self.solved is not None else ""
             return outcome.termination, f"{outcome.message}{kept}"
         self.solved = outcome
-        self._weigh()
+        has_risen = self._has_risen(outcome.objective)
+        self.still = 0 if has_risen else self.still + 1
+        self._weigh(has_risen)
         proof, seconds = outcome.certificate, self.clock.elapsed()
         self.history.append(Step(outcome.objective, self.upper, proof, seconds, len(self.rows), self.last))
         if self.clock.is_over():
             return self._cut()
         return self._stalled()
 
+    def _has_risen(self, now: float) -> bool:
+        """Whether the master's value is larger than that of the last one, beyond rounding."""
+        return not self.history or now - self.history[-1].objective > NOTHING * self._size()
+
+    def _size(self) -> float:
+        """Of the largest column."""
+        return max((row.priced.size for row in self.rows), default=0.0)
+
     def _stalled(self) -> End | None:
-        rounds, now = self.manners.patience, self.history[-1].objective
+        # Where the value stays as it is, a new row may still take a direction from the prices: at most one each.
+        rounds = self.manners.patience + min(self.still, sum(price.size for price in self.problem.start))
+        now = self.history[-1].objective
         if len(self.history) <= rounds:
             return None
         if now - self.history[-1 - rounds].objective > self.tolerance * abs(now):
@@ -226,8 +240,12 @@ class Generation:
         z = np.zeros(form.rows.count) if point is None or point.z is None else point.z
         return {block.name: float(z[start]) for block, start in zip(form.blocks, form.starts[:-1], strict=True)}
 
-    def _weigh(self) -> None:
-        """A row's multiplier in the last master is its column's weight; those of no weight leave theirs to the rest."""
+    def _weigh(self, has_risen: bool) -> None:
+        """A row's multiplier in the last master is its column's weight; those of no weight leave theirs to the rest.
+
+        Where the value did not rise, rows without a weight may be what keeps earlier prices from coming back: that
+        round does not count against them.
+        """
         multipliers = self._multipliers()
         given = np.array([max(0.0, multipliers[row.name]) for row in self.rows])
         kept = np.where(given > WEIGHTLESS * given.max(initial=0.0), given, 0.0)
@@ -235,7 +253,7 @@ class Generation:
             kept *= given.sum() / kept.sum()
         for row, weight in zip(self.rows, kept.tolist(), strict=True):
             row.weight = weight
-            row.idle = 0 if weight > 0 else row.idle + 1
+            row.idle = 0 if weight > 0 else row.idle + has_risen
 
     def _drop(self) -> None:
         idle = [row for row in self.rows if self.manners.idle and row.idle >= self.manners.idle]
@@ -251,7 +269,7 @@ class Generation:
         assert self.solved is not None
         if self.upper is None:
             return False
-        low, rounding = self.solved.objective, NOTHING * max((row.priced.size for row in self.rows), default=0.0)
+        low, rounding = self.solved.objective, NOTHING * self._size()
         return self.upper - low <= max(rounding, self.tolerance * max(abs(low), abs(self.upper)))
 
     def _finished(self) -> End:

@@ -1,7 +1,8 @@
 """Solve a program: by a solver's name, by several in order, or by `auto`; with the scheme that fits or one asked for.
 
 `auto` is the first solver of a fixed list that is installed and takes the program, recorded in the result: for linear
-programs HiGHS, Clarabel, ECOS; for others native (where it knows the pattern), Clarabel, HiGHS, ECOS.
+programs HiGHS, Clarabel, ECOS; for others, and for masters of up to 1000 prices, native (where it knows the pattern),
+Clarabel, HiGHS, ECOS.
 A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, or leaves a point
 without its certificate; every attempt is in `result.attempts`.
 """

@@ -235,6 +235,33 @@ class Given(ProgramPricing):
         return Found((self._given,))
 
 
+class BestOf(ProgramPricing):
+    """An oracle that knows some columns, and tells the one of the largest edge."""
+
+    def __init__(self, problem: SemiInfinite, like: Priced, columns: np.ndarray) -> None:
+        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+        self._like, self._columns = like, columns
+
+    def price(self, prices, *_):
+        [d] = prices.values()
+        edges = self._columns @ (Y * d)
+        k = int(np.argmax(edges))
+        return Found((replace(self._like, column=self._columns[k], value=float(edges[k])),))
+
+
+@pytest.mark.parametrize("solver", ["native", "highs"])
+def test_a_value_that_stays_while_rows_take_direction_after_direction_has_not_stalled(solver: str) -> None:
+    """An edge d_i for each bag i: the value is 0 while a bag without a row can take all the weight, then 1/10."""
+    problem = linear_problem()
+    oracle = ProgramPricing(problem.oracles[0], BAGS, get("clarabel"), Options())
+    (price,) = problem.oracles[0].prices
+    [like] = oracle.price({price: problem.start[problem.variables["d"]]}, 1, Clock(None)).columns
+    pricing = BestOf(problem, like, np.diag(Y))
+    result = ColumnGeneration(patience=1, idle=1).run(problem, get(solver), [pricing], Options())
+    assert [step.objective for step in result.history] == pytest.approx([0.0] * 9 + [0.1], abs=1e-9)
+    assert result.termination is Termination.STATIONARY
+
+
 def test_a_flag_names_a_solver_for_each_part() -> None:
     assert SolverParts.of("highs") == SolverParts("highs", "highs")
     assert SolverParts.of("master=highs, oracle=native") == SolverParts("highs", "native")
