@@ -46,7 +46,7 @@ class ColumnGeneration:
     smoothing: float = 0.0
     """Stabilisation: prices are this part the best ones so far and the rest the master's."""
     patience: int = 50
-    """Rounds in which the value must rise by more than `tolerance`; where it stays as it is, one more for each price."""
+    """Rounds in which the value must rise by more than `tolerance`; where it stays as it is, one more a price."""
 
     def __post_init__(self) -> None:
         for number in ("max_rounds", "starts", "patience"):
