@@ -160,8 +160,10 @@ class Generation:
             self.totals.solve += perf_counter() - began
             bounds.append(answer.bound)
             self.failure = self.failure or answer.failure
-            for priced in answer.columns[:1]:
+            for priced in answer.columns:
                 reached = max(reached, priced.value)
+                if any(_is_same(priced, row.priced) for row in found):
+                    continue
                 constraint = self.problem.family(priced.column)
                 if self._is_violated(constraint, priced):
                     found.append(Row(f"{self.problem.family.name}[{self.count}]", k, priced, constraint))
@@ -292,3 +294,8 @@ class Generation:
 
     def _cut(self) -> End:
         return Termination.LIMIT, f"{self.clock.why()}; the best ensemble is kept."
+
+
+def _is_same(one: Priced, other: Priced) -> bool:
+    """Whether two columns are one, but for rounding: descents from several starts may end alike."""
+    return bool(np.abs(one.column - other.column).max() <= NOTHING * one.size)
