@@ -34,7 +34,7 @@ class Piece:
 
     def times(self, x: Vector) -> Vector:
         """R'WR x."""
-        return np.asarray(self.rows.T @ weighted(self.weight, self.rows @ x))
+        return np.asarray(transposed(self.rows) @ weighted(self.weight, self.rows @ x))
 
 
 @dataclass(frozen=True)
