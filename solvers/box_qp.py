@@ -1,7 +1,8 @@
 """Box-constrained QPs:  min 1/2 x'Px + q'x  s.t.  l <= x <= u,  P positive semidefinite, bounds possibly infinite.
 
-From a start, principal pivoting; where that does not settle, or there is no start, a few epochs of coordinate descent,
-then semismooth Newton. Where P has no diagonal part of its own to lean on, it is lent one:
+From a start, a few epochs of coordinate descent, then principal pivoting; where that does not settle, or there is no
+start, more epochs, then semismooth Newton. Where P has no diagonal part of its own to lean on, pivoting is tried first
+without a start too; where that does not settle, P is lent a diagonal:
 x_{k+1} = argmin 1/2 x'Px + q'x + (sigma/2) ||x - x_k||^2  over the box, the proximal point method. Its steps
 x_{k+1} - x_k tend to a ray of descent when there is no minimum:  P d = 0, q'd < 0, d in the box's recession cone.
 """
@@ -26,6 +27,8 @@ ACCEPTED = 1e-8
 """The same, at which a point that cannot be improved further is still called optimal."""
 EPOCHS_STRICT, EPOCHS_LENT, EPOCHS_RESCUE = 5, 30, 200
 """Epochs of coordinate descent before Newton's method: with a diagonal of its own, with a lent one, after a stall."""
+EPOCHS_AGAIN = 10
+"""The same from a start, before pivoting: each costs far less than the guesses that it saves."""
 WORTHWHILE = 100
 """Columns from which coordinate descent pays for itself."""
 OUTER = 60
@@ -70,16 +73,21 @@ def solve_box_qp(
         return _separable(parts.diagonal, q, lower, upper, x)
     progress = Progress(deadline)
     try:
+        problem = Strict(parts, parts.diagonal, q, lower, upper)
         if start is not None:
-            settled = _pivoted(Strict(parts, parts.diagonal, q, lower, upper), x, progress)
+            if q.size >= WORTHWHILE and not problem.land(x, parts.inner(x), TOLERANCE).finished:
+                x = _swept(problem, x, EPOCHS_AGAIN)
+            settled = _pivoted(problem, x, progress)
             if settled is not None:
                 return _judge(parts, settled, progress)
-        for epochs in (EPOCHS_STRICT if _strict(parts, lower, upper) else EPOCHS_LENT, EPOCHS_RESCUE):
+        strict = _strict(parts, lower, upper)
+        for epochs in (EPOCHS_STRICT if strict else EPOCHS_LENT, EPOCHS_RESCUE):
             if q.size >= WORTHWHILE or epochs == EPOCHS_RESCUE:
-                # numba takes a second to load, longer than Newton's method on a few columns.
-                from milopt.solvers.box_qp_sweeps import sweeps
-
-                x = sweeps(parts, q, lower, upper, x, epochs)
+                x = _swept(problem, x, epochs)
+            if start is None and not strict and epochs == EPOCHS_LENT and q.size >= WORTHWHILE:
+                settled = pivot(problem, x, TOLERANCE, progress)
+                if settled is not None:
+                    return _judge(parts, settled, progress)
             found = _minimise(parts, q, lower, upper, x, progress)
             if found.termination is not Termination.STALLED or found.x is None:
                 break
@@ -88,6 +96,14 @@ def solve_box_qp(
     except KeyboardInterrupt:
         x = x if progress.best is None else progress.best.x
         return BoxAnswer(Termination.LIMIT, "interrupted", x, factorisations=progress.factor.count, interrupted=True)
+
+
+def _swept(problem: Strict, x: Vector, epochs: int) -> Vector:
+    """By coordinate descent from x."""
+    # numba takes a second to load, longer than Newton's method on a few columns.
+    from milopt.solvers.box_qp_sweeps import sweeps
+
+    return sweeps(problem.parts, problem.q, problem.lower, problem.upper, x, epochs)
 
 
 def _pivoted(problem: Strict, x: Vector, progress: Progress) -> Point | None:

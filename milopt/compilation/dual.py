@@ -31,7 +31,7 @@ from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.smallest_curvature import smallest_curvature
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-from milopt.declaration.sparse import picked, scaled_rows, widened
+from milopt.declaration.sparse import from_parts, picked, scaled_rows, taken, transposed, widened
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.inertia import Inertia
 
@@ -67,6 +67,7 @@ class Dual(Compiled):
         self.active = active
         self.primal = separated(source, active)
         self._A = self.primal.rows.A.tocsc()
+        self._pulls = from_parts(self._A.data, self._A.indices, self._A.indptr, self._A.shape[::-1])
         self._classify()
         self.form = self._standard_form()
 
@@ -101,8 +102,9 @@ class Dual(Compiled):
     def _standard_form(self) -> StandardForm:
         s = self.primal
         one = np.flatnonzero(self._one_sided)
-        at = np.where(np.isfinite(s.lower), s.lower, s.upper)[one]
-        q = np.concatenate([s.rows.g + self._A[:, one] @ at, -s.lower[self._low], s.upper[self._high]])
+        at = np.zeros(s.n)
+        at[one] = np.where(np.isfinite(s.lower), s.lower, s.upper)[one]
+        q = np.concatenate([s.rows.g + self._A @ at, -s.lower[self._low], s.upper[self._high]])
         pieces, linear, constant = self._quadratic()
         blocks, F, g = self._constraints()
         lower, upper = self._bounds()
@@ -110,7 +112,7 @@ class Dual(Compiled):
             f"{self.source.name} (dual)",
             Quadratic(self._width, pieces),
             q + linear,
-            constant - float(at @ s.q[one]) - s.constant,
+            constant - float(at @ s.q) - s.constant,
             F,
             g,
             lower,
@@ -153,20 +155,20 @@ class Dual(Compiled):
                 gram = space.square(used)
                 _check_kernel(space, gram)
                 weight = gram if ridge == 1 else gram / ridge
-                pieces.append(Piece(widened(sp.csr_array(e[:, used].T), self._width), weight))
+                pieces.append(Piece(widened(_used_columns(e, used), self._width), weight))
                 target = pieces[-1].weight @ p[used]
-                linear -= pieces[-1].rows.T @ target
+                linear -= transposed(pieces[-1].rows) @ target
                 constant += 0.5 * float(p[used] @ target)
         for group in s.groups:
             pieces.append(Piece(self._pull(group.columns), group.inverse))
             target = group.times(s.q[group.columns])
-            linear -= pieces[-1].rows.T @ target
+            linear -= transposed(pieces[-1].rows) @ target
             constant += 0.5 * float(s.q[group.columns] @ target)
         return tuple(pieces), linear, constant
 
     def _pull(self, columns: Index) -> sp.csr_array:
         """A_j'z + r+_j - r-_j for some columns, over the dual's columns."""
-        main = widened(sp.csr_array(self._A[:, columns].T), self._width)
+        main = widened(taken(self._pulls, columns), self._width)
         if not self._low.size and not self._high.size:
             return main
         low, high = np.searchsorted(self._low, columns), np.searchsorted(self._high, columns)
@@ -210,7 +212,8 @@ class Dual(Compiled):
         s, o = self.primal, self.source.objective
         multipliers = x[: self._rows]
         coefficients = tuple(
-            np.asarray(e.T @ multipliers - p) / ridge for e, p, ridge in zip(s.rows.E, o.p, o.ridge, strict=True)
+            np.asarray(transposed(e) @ multipliers - p) / ridge
+            for e, p, ridge in zip(s.rows.E, o.p, o.ridge, strict=True)
         )
         primal = np.zeros(s.n)
         for group in s.groups:
@@ -242,11 +245,20 @@ class Dual(Compiled):
         primal[index] = np.where(self._equality[index], z, moved)
         # The reduced cost of a bounded multiplier is the distance of the column that bounds it from its own bound.
         j, i = self._bounding, self._bounded_row
+        if not j.size:
+            return
         reduced = (self.form.P.times(x) + self.form.q - self.form.F.T @ z)[i]
         distance = -reduced / self._A.data[self._A.indptr[j]]
         low = np.isfinite(s.lower[j])
         base = np.where(low, s.lower[j], s.upper[j])
         primal[j] = base + np.where(low, np.maximum(distance, 0.0), np.minimum(distance, 0.0))
+
+
+def _used_columns(matrix: sp.csr_array, used: Index) -> sp.csr_array:
+    """The transpose without the columns of zeros; `used` are the others, or more, in order."""
+    shape = (matrix.shape[0], used.size)
+    kept = from_parts(matrix.data, np.searchsorted(used, matrix.indices), matrix.indptr, shape)
+    return transposed(kept).tocsr()
 
 
 def _check_kernel(space: KernelSpace, gram: npt.NDArray[np.float64]) -> None:

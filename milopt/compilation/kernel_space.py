@@ -14,7 +14,7 @@ from milopt.declaration.bag_rows import BagRows, as_bag_rows, bag_rows, joined
 from milopt.declaration.gram import symmetrised
 from milopt.declaration.leaves import Points
 from milopt.declaration.recollection import gram_of
-from milopt.declaration.sparse import from_parts
+from milopt.declaration.sparse import between, from_parts, taken
 from milopt.errors import ConvexityError
 
 
@@ -81,13 +81,13 @@ class KernelSpace:
         """K(points, others), the points touched before."""
         place = self.place[points]
         block_of = np.searchsorted(self._starts, place, side="right") - 1
+        met = np.unique(block_of)
+        if met.size == 1:
+            return _taken(self._blocks[met[0]], place - self._starts[met[0]], others)
         result = np.empty((points.size, others.size))
-        for k in np.unique(block_of):
+        for k in met:
             mine = np.flatnonzero(block_of == k)
-            rows = place[mine] - self._starts[k]
-            block = self._blocks[k]
-            whole = rows.size == len(block) and bool((np.diff(rows) == 1).all())
-            result[mine] = (block if whole else block[rows]).take(others, axis=1)
+            result[mine] = _taken(self._blocks[k], place[mine] - self._starts[k], others)
         return result
 
     def reduced(self, combinations: sp.csr_array, active: Index) -> Matrix:
@@ -97,15 +97,16 @@ class KernelSpace:
         same = combinations is last.combinations and np.array_equal(active[:known], last.active)
         if not same or known == 0:
             last, known = Reduced(combinations, active[:0], np.zeros((0, 0))), 0
-        new = combinations[active[known:]]
-        cross = self._between(new, combinations[active])
-        product = np.empty((active.size, active.size))
-        product[:known, :known] = last.product
-        product[known:] = cross
-        product[:known, known:] = cross[:, :known].T
-        corner = product[known:, known:]
-        corner += corner.T.copy()
-        corner *= 0.5
+        every = taken(combinations, active)
+        cross = self._between(between(every, known, active.size), every)
+        if known == 0:
+            product = symmetrised(cross)
+        else:
+            product = np.empty((active.size, active.size))
+            product[:known, :known] = last.product
+            product[known:] = cross
+            product[:known, known:] = cross[:, :known].T
+            product[known:, known:] = symmetrised(cross[:, known:])
         self._reduced = Reduced(combinations, active, product)
         return product
 
@@ -226,6 +227,12 @@ class Whitening:
         if self.rank:
             result[self.kept] = solve_triangular(self.factor[self.place[self.kept]], coordinates, lower=True, trans="T")
         return result
+
+
+def _taken(matrix: Matrix, rows: Index, columns: Index) -> Matrix:
+    """Some rows and columns of a matrix, in memory of their own."""
+    whole = rows.size == len(matrix) and bool((np.diff(rows) == 1).all())
+    return (matrix if whole else matrix[rows]).take(columns, axis=1)
 
 
 def _are_single(combinations: sp.csr_array) -> bool:

@@ -61,7 +61,9 @@ class Maxima:
         convex: Entries = []
         for atom, coefficient in maxima:
             needed, mine = self._sides(coefficient, convex_sign=-1)
-            kept &= np.asarray(abs(needed) @ self._released(atom).astype(float)) == 0
+            released = self._released(atom)
+            if released.any():
+                kept &= np.asarray(abs(needed) @ released.astype(float)) == 0
             rows = self._witnessed(rows, atom, needed)
             if mine.nnz:
                 convex.append((atom, mine))

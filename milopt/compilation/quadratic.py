@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.declaration.sparse import same_entries
+from milopt.declaration.sparse import same_entries, scaled_rows, transposed
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ class Piece:
 
     def times(self, x: Vector) -> Vector:
         """R'WR x."""
-        return np.asarray(self.rows.T @ weighted(self.weight, self.rows @ x))
+        return np.asarray(transposed(self.rows) @ weighted(self.weight, self.rows @ x))
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,8 @@ def _summed(size: int, pieces: Sequence[Piece]) -> Matrix:
         total += _dense_piece(piece)
     for piece in pieces:
         if piece.weight.ndim == 1:
-            product = sp.coo_array(piece.rows.T @ sp.diags_array(piece.weight) @ piece.rows)
-            product.sum_duplicates()
-            total[product.coords] += product.data
+            product = transposed(piece.rows).tocsr() @ scaled_rows(piece.rows, piece.weight)
+            total[np.repeat(np.arange(size), np.diff(product.indptr)), product.indices] += product.data
     return total
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
-from milopt.declaration.sparse import added, csr, picked, stacked, taken, transposed, widened
+from milopt.declaration.sparse import added, picked, product, stacked, taken, transposed, widened
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Rows:
 
     def left(self, matrix: sp.csr_array) -> Rows:
         """matrix @ rows."""
-        return Rows(csr(matrix @ self.A), tuple(csr(matrix @ e) for e in self.E), np.asarray(matrix @ self.g))
+        return Rows(product(matrix, self.A), tuple(product(matrix, e) for e in self.E), np.asarray(matrix @ self.g))
 
     def take(self, index: npt.NDArray[np.intp]) -> Rows:
         """The rows in `index`, in that order."""

@@ -29,9 +29,9 @@ def mean_selection(atom: BagMax) -> sp.csr_array:
 
 def one_hot_selection(atom: BagMax, index: Index) -> sp.csr_array:
     """One instance a bag, by flat index; -1 leaves the bag open."""
-    fixed = np.flatnonzero(index >= 0)
-    shape = (len(atom.over), int(atom.over.offsets[-1]))
-    return sp.csr_array((np.ones(fixed.size), (fixed, index[fixed])), shape=shape)
+    fixed = index >= 0
+    chosen, indptr = index[fixed], np.concatenate([[0], np.cumsum(fixed)])
+    return from_parts(np.ones(chosen.size), chosen, indptr, (len(atom.over), int(atom.over.offsets[-1])))
 
 
 def one_hot(selections: Selections) -> dict[BagMax, Witness]:

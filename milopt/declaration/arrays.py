@@ -84,5 +84,7 @@ def first_of_each(rows: Points) -> Indices:
     if isinstance(rows, sp.csr_array):
         parts = [slice(start, stop) for start, stop in pairwise(rows.indptr)]
         keys = [(rows.indices[part].tobytes(), rows.data[part].tobytes()) for part in parts]
-        return np.array(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()), dtype=np.intp)
-    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
+    else:
+        # -0 and 0 are one number, of which only their bytes know two.
+        keys = [(b"", row.tobytes()) for row in rows + 0.0]
+    return np.array(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()), dtype=np.intp)

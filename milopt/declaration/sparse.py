@@ -129,11 +129,22 @@ def between(matrix: sp.csr_array, start: int, stop: int) -> sp.csr_array:
     return from_parts(matrix.data[first:last], matrix.indices[first:last], indptr, (stop - start, matrix.shape[1]))
 
 
+def product(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
+    """a @ b: for free when b is empty."""
+    if b.indptr[-1] == 0:
+        return from_parts(b.data[:0], b.indices[:0], np.zeros(a.shape[0] + 1, np.int32), (a.shape[0], b.shape[1]))
+    return csr(a @ b)
+
+
 def taken(matrix: sp.csr_array, rows: npt.NDArray[np.intp]) -> sp.csr_array:
     """Rows by index; a run of consecutive rows is a slice."""
     if rows.size and rows[-1] - rows[0] + 1 == rows.size and (rows.size == 1 or bool((np.diff(rows) == 1).all())):
         return between(matrix, int(rows[0]), int(rows[-1]) + 1)
-    return matrix[rows]
+    first = matrix.indptr[rows]
+    lengths = matrix.indptr[1:][rows] - first
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    at = np.repeat(first - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return from_parts(matrix.data[at], matrix.indices[at], indptr, (rows.size, matrix.shape[1]))
 
 
 def same_entries(a: sp.csr_array, b: sp.csr_array) -> bool:

@@ -40,7 +40,7 @@ def inverse_median(rows: Points, distances: Callable[[Points], Floats], most: in
         rows = rows[np.sort(np.random.default_rng(0).choice(count, most, replace=False))]
     # A row that is repeated, or weighed instead, tells nothing new of distances.
     rows = rows[first_of_each(rows)]
-    apart = distances(rows)[np.triu_indices(rows.shape[0], 1)]
+    apart = distances(rows)[~np.tri(rows.shape[0], dtype=bool)]
     median = float(np.median(apart)) if apart.size else 0.0
     if median == 0 and apart.any():
         median = float(np.median(apart[apart > 0]))

@@ -23,6 +23,7 @@ from milopt.compilation.compiled import Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Vector, weighted
+from milopt.declaration.sparse import transposed
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def certify(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, w
     dual = _inf(residual / (1.0 + np.abs(linear.columns)))
     tails: list[float] = []
     for k, (space, pull) in enumerate(zip(spaces, pulls, strict=True)):
-        tails.append(space.norm(pull - form.rows.E[k].T @ z))
+        tails.append(space.norm(pull - transposed(form.rows.E[k]) @ z))
         if not any(block.space == k for _, block in form.second_order):
             dual = max(dual, tails[-1] / (1.0 + linear.points[k]))
     dual = max(dual, _outside_dual(form, z, tails))
@@ -117,11 +118,12 @@ def _gradient(form: EvaluationForm, point: Point, worth: Evaluated) -> tuple[Vec
     for square in o.squares:
         r, h = square.rows.value(point.x, worth.evaluations), square.rows.g
         pull, offset = weighted(square.weight, r), weighted(square.weight, h)
-        gradient += square.rows.A.T @ pull
-        linear += square.rows.A.T @ offset
+        gradient += square.rows.pulled(pull)
+        linear += square.rows.pulled(offset)
         for k, e in enumerate(square.rows.E):
-            pulls[k] = pulls[k] + e.T @ pull
-            scales[k] = max(scales[k], _inf(e.T @ offset))
+            if e.nnz:
+                pulls[k] = pulls[k] + transposed(e) @ pull
+                scales[k] = max(scales[k], _inf(transposed(e) @ offset))
     return gradient, pulls, LinearSizes(linear, scales)
 
 
