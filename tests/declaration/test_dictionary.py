@@ -50,3 +50,7 @@ def test_sparse_instances_count_once_as_dense_ones_do():
         few = dictionary(sparse, choice, atoms, RBF(1.0), 0)
         np.testing.assert_array_equal(few.toarray(), dictionary(repeated, choice, atoms, RBF(1.0), 0))
     assert distinct(few) is few
+
+
+def test_zero_and_minus_zero_are_one_instance() -> None:
+    np.testing.assert_array_equal(distinct(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]])), [[0.0, 1.0], [0.0, 2.0]])

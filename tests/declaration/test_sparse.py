@@ -66,3 +66,19 @@ def test_rows_in_between_are_a_slice(shape: tuple[int, int, int], start: int, co
 def test_a_product_is_the_product_of_one_row_or_of_many(shape: tuple[int, int, int]) -> None:
     matrix, values = random(*shape), np.random.default_rng(1).normal(size=shape[1])
     np.testing.assert_allclose(sparse.times(matrix, values), matrix.toarray() @ values, atol=1e-14)
+
+
+@given(shapes, st.lists(st.integers(0, 4), max_size=7))
+def test_rows_are_taken_in_any_order_and_as_often_as_asked(shape: tuple[int, int, int], asked: list[int]) -> None:
+    matrix, rows = random(*shape), np.array([row % shape[0] for row in asked], dtype=np.intp)
+    part = sparse.taken(matrix, rows)
+    assert part.shape == (rows.size, shape[1])
+    np.testing.assert_array_equal(part.toarray(), matrix.toarray()[rows])
+
+
+@pytest.mark.parametrize("density", [0.0, 0.4])
+def test_a_product_of_two_is_scipys_whether_or_not_the_second_is_empty(density: float) -> None:
+    a, b = random(3, 4, 0), sp.csr_array(sp.random_array((4, 5), density=density, rng=np.random.default_rng(1)))
+    found = sparse.product(a, b)
+    assert found.shape == (3, 5)
+    np.testing.assert_allclose(found.toarray(), a.toarray() @ b.toarray())
