@@ -114,6 +114,7 @@ class ShapeletBoost(EnsembleClassifier):
     def _oracle(self, some: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
         """Weak learning: the best shapelet h, or with sign -1 the best -h, at the weights d."""
         ball, radius = one_of("ball", self.ball, ("l1", "hilbert", "one-hot")), positive("radius", self.radius)
+        scheme = one_of("oracle", self.oracle, ("ccp", "exact"))
         kernel, Z = some.kernel, some.atoms
         program = Program("weak learning")
         p = program.parameter("d", d.size, sign=+1)
@@ -140,7 +141,7 @@ class ShapeletBoost(EnsembleClassifier):
             column=lambda new: sign * bag_max(u(some.cut(new))),
             instances=lambda x: sign * u(x),
             starts=lambda prices: some.starts(sign * y * prices[p]),
-            scheme=one_of("oracle", self.oracle, ("ccp", "exact")),
+            scheme=scheme,
             ball=some.ball,
             maximum=Maximum(sign, u, some.samples),
         )

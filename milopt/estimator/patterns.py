@@ -117,7 +117,7 @@ def patterns(
     result: Result, training: TrainingSet, bag: ShownBag | None, cut: Cut | None, toward: object
 ) -> PatternTable:
     """The table of a result; `cut` is how the training instances were cut from series, where they were."""
-    parts = [_part(one, training, bag, cut, toward) for one in columns_of(result)]
+    parts = [_part(one, training, bag, cut, toward) for one in columns_of(result) if one.used.any()]
     joined = {
         field.name: _joined([getattr(part, field.name) for part in parts], field.name)
         for field in fields(PatternTable)

@@ -183,7 +183,8 @@ def _result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Ma
             raise ValueError(f"its {name} is of another type")
     if not all(isinstance(step, Step) for step in plain["history"]):
         raise ValueError("its history is of another type")
-    for name, variable in program.variables.items():
+    has_point = plain["point"] is not PointStatus.NONE
+    for name, variable in program.variables.items() if has_point else ():
         if np.shape(plain["values"][name]) != variable.shape:
             raise ValueError(f"the values of {name} do not fit its program")
     functions: dict[str, FittedFunction] = {}

@@ -18,39 +18,21 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.master_rows import NOTHING, Row, idle_rows, is_same, largest, scores, weigh
 from milopt.schemes.members import side_by_side
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
 from milopt.solving.interrupt import is_interrupt
-from milopt.solving.pricing import Priced, Pricing
+from milopt.solving.pricing import Found, Priced, Pricing
 from milopt.solving.session import Session
 
 if TYPE_CHECKING:
     from milopt.schemes.column_generation import ColumnGeneration
 
-NOTHING = 1e-9
-"""A value this small beside the entries of its column is none: what rounding leaves where entries cancel."""
-
-WEIGHTLESS = 1e-7
-"""A multiplier this small beside the largest is what an interior-point solver leaves of 0."""
-
-IDLE_SHARE = 0.25
-"""Of the rows, how many must be idle before they are dropped."""
+MEANT = 1e-4
+"""Residuals this large beside the value, or beside this part of a column, hide whether a column is violated."""
 
 End = tuple[Termination, str]
-
-
-@dataclass(eq=False)
-class Row:
-    """A column, and its row in the master."""
-
-    name: str
-    oracle: int
-    priced: Priced
-    constraint: Constraint
-    weight: float = 0.0
-    idle: int = 0
-    """Rounds without a weight in which the value rose."""
 
 
 @dataclass
@@ -77,6 +59,8 @@ class Generation:
     """The value that the oracles found last."""
     failure: str = ""
     """Why the oracles may have missed a column when they were asked last."""
+    residual: float = 0.0
+    """The largest of a column's certificate then."""
     history: list[Step] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     count: int = 0
@@ -111,7 +95,7 @@ class Generation:
             return None
         rows, offset = [row for row in self.rows if row.weight > 0], 0.0
         if rows and self.problem.offset is not None:
-            offset = self.problem.offset(np.sum([row.weight * row.priced.column for row in rows], axis=0))
+            offset = self.problem.offset(scores(rows))
         weighted = [[(row.priced, row.weight) for row in rows if row.oracle == k] for k in range(len(self.pricings))]
         return Ensemble(tuple(side_by_side(columns) for columns in weighted), offset)
 
@@ -153,16 +137,16 @@ class Generation:
         found: list[Row] = []
         bounds: list[float | None] = []
         reached = -np.inf
-        self.failure = ""
+        self.failure, self.residual = "", 0.0
         for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
             began = perf_counter()
             answer = pricing.price({p: prices[v] for p, v in oracle.prices.items()}, starts, self.clock)
             self.totals.solve += perf_counter() - began
             bounds.append(answer.bound)
-            self.failure = self.failure or answer.failure
+            self.failure, self.residual = self.failure or answer.failure, max(self.residual, _residual(answer))
             for priced in answer.columns:
                 reached = max(reached, priced.value)
-                if any(_is_same(priced, row.priced) for row in found):
+                if any(is_same(priced, row.priced) for row in found):
                     continue
                 constraint = self.problem.family(priced.column)
                 if self._is_violated(constraint, priced):
@@ -211,7 +195,7 @@ class Generation:
         self.solved = outcome
         has_risen = self._has_risen(outcome.objective)
         self.still = 0 if has_risen else self.still + 1
-        self._weigh(has_risen)
+        weigh(self.rows, self._multipliers(), has_risen)
         proof, seconds = outcome.certificate, self.clock.elapsed()
         self.history.append(Step(outcome.objective, self.upper, proof, seconds, len(self.rows), self.last))
         if self.clock.is_over():
@@ -220,11 +204,7 @@ class Generation:
 
     def _has_risen(self, now: float) -> bool:
         """Whether the master's value is larger than that of the last one, beyond rounding."""
-        return not self.history or now - self.history[-1].objective > NOTHING * self._size()
-
-    def _size(self) -> float:
-        """Of the largest column."""
-        return max((row.priced.size for row in self.rows), default=0.0)
+        return not self.history or now - self.history[-1].objective > NOTHING * largest(self.rows)
 
     def _stalled(self) -> End | None:
         # Where the value stays as it is, a new row may still take a direction from the prices: at most one each.
@@ -242,25 +222,9 @@ class Generation:
         z = np.zeros(form.rows.count) if point is None or point.z is None else point.z
         return {block.name: float(z[start]) for block, start in zip(form.blocks, form.starts[:-1], strict=True)}
 
-    def _weigh(self, has_risen: bool) -> None:
-        """A row's multiplier in the last master is its column's weight; those of no weight leave theirs to the rest.
-
-        Where the value did not rise, rows without a weight may be what keeps earlier prices from coming back: that
-        round does not count against them.
-        """
-        multipliers = self._multipliers()
-        given = np.array([max(0.0, multipliers[row.name]) for row in self.rows])
-        kept = np.where(given > WEIGHTLESS * given.max(initial=0.0), given, 0.0)
-        if kept.any():
-            kept *= given.sum() / kept.sum()
-        for row, weight in zip(self.rows, kept.tolist(), strict=True):
-            row.weight = weight
-            row.idle = 0 if weight > 0 else row.idle + has_risen
-
     def _drop(self) -> None:
-        idle = [row for row in self.rows if self.manners.idle and row.idle >= self.manners.idle]
-        # A few idle rows cost the solver less than taking them out does.
-        if len(idle) > IDLE_SHARE * len(self.rows):
+        idle = idle_rows(self.rows, self.manners.idle)
+        if idle:
             self.session.delete(*(row.name for row in idle))
             self.rows = [row for row in self.rows if row not in idle]
 
@@ -271,17 +235,38 @@ class Generation:
         assert self.solved is not None
         if self.upper is None:
             return False
-        low, rounding = self.solved.objective, NOTHING * self._size()
+        low, rounding = self.solved.objective, NOTHING * largest(self.rows)
         return self.upper - low <= max(rounding, self.tolerance * max(abs(low), abs(self.upper)))
 
     def _finished(self) -> End:
-        if self._has_closed():
-            return Termination.OPTIMAL, ""
-        if self.clock.is_over():
+        has_closed = self._has_closed()
+        if self.clock.is_over() and not has_closed:
             return self._cut()
+        hidden = self._degenerate() or self._blurred()
+        if hidden:
+            return Termination.STALLED, f"{hidden}; the best ensemble is kept."
+        if has_closed:
+            return Termination.OPTIMAL, ""
         if self.failure:
             return Termination.STALLED, f"{self.failure}; the best ensemble is kept."
         return Termination.STATIONARY, ""
+
+    def _degenerate(self) -> str:
+        """That the ensemble tells no bag from another, in words; nothing where it does."""
+        rows = [row for row in self.rows if row.weight > 0]
+        # Without a weight at all it is the master's own rows that decide.
+        tells = not rows or float(np.ptp(scores(rows))) > NOTHING * largest(self.rows)
+        return "" if tells else "Degenerate: every bag scores the same"
+
+    def _blurred(self) -> str:
+        """That residuals hide what is left to gain, in words; nothing where they do not."""
+        assert self.solved is not None
+        proof, size = self.solved.certificate, largest(self.rows)
+        residual = max(self.residual, proof.worst if proof is not None else 0.0)
+        if residual <= MEANT * max(abs(self.solved.objective), MEANT * size):
+            return ""
+        what = f"Residuals of {residual:.0e} hide what is left to gain over columns of size {size:.0e}"
+        return f"{what}: scale the data so that they are about 1"
 
     def _without_column(self) -> End:
         """The end of a run whose first prices brought nothing: for want of time, of a proof, or of any column."""
@@ -296,6 +281,6 @@ class Generation:
         return Termination.LIMIT, f"{self.clock.why()}; the best ensemble is kept."
 
 
-def _is_same(one: Priced, other: Priced) -> bool:
-    """Whether two columns are one, but for rounding: descents from several starts may end alike."""
-    return bool(np.abs(one.column - other.column).max() <= NOTHING * one.size)
+def _residual(answer: Found) -> float:
+    """The largest of the columns' certificates."""
+    return max((one.certificate.worst for one in answer.columns if one.certificate is not None), default=0.0)

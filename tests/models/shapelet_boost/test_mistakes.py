@@ -7,13 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from milopt import solve
+from milopt import Linear, load_model, solve
 from milopt.declaration.kernels import CallableKernel
-from milopt.errors import BagsError, ConvexityError, MiloptError, MiloptWarning
+from milopt.errors import BagsError, ConvexityError, MiloptError, MiloptWarning, ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
@@ -88,6 +90,44 @@ def test_an_unbalanced_sample_limits_nu_with_a_bias() -> None:
     with pytest.warns(MiloptWarning, match=r"0\.4 is taken instead of 0\.5"):
         model = ShapeletBoost(nu=0.5, solver="highs").fit(bags, [1, 1] + [0] * 8)
     assert model.result_.point is PointStatus.CERTIFIED
+
+
+def test_an_ensemble_that_scores_every_bag_the_same_is_told() -> None:
+    """Noise, and no shapelet that leans to the positive bags at every d: the best is u = 0."""
+    rng = np.random.default_rng(2)
+    bags, y = [rng.normal(size=(3, 2)) for _ in range(8)], np.arange(8) % 2
+    with pytest.warns(MiloptWarning, match="Degenerate: every bag scores the same"):
+        model = ShapeletBoost(ball="hilbert", two_sided=False, kernel=Linear(), scale="none", nu=0.5).fit(bags, y)
+    assert model.result_.objective == pytest.approx(0, abs=1e-12)
+    assert len(model.patterns()) == len(model.patterns(bags[0])) == 0
+
+
+@pytest.mark.parametrize("solver", ["auto", "clarabel", "master=native,oracle=highs"])
+@pytest.mark.parametrize("ball", ["l1", "one-hot"])
+def test_columns_as_small_as_residuals_are_never_called_optimal(ball: str, solver: str) -> None:
+    bags, y = random_bags(0, 12)
+    make = partial(ShapeletBoost, ball=ball, kernel=Linear(), scale="none", random_state=0, solver=solver)
+    usual = make().fit(bags, y).result_
+    assert usual.point is PointStatus.CERTIFIED
+    with pytest.warns(MiloptWarning):
+        tiny = make().fit([1e-6 * bag for bag in bags], y).result_
+    assert tiny.termination is Termination.STALLED
+    assert tiny.point is not PointStatus.CERTIFIED
+
+
+def test_every_ball_checks_its_oracle() -> None:
+    for ball in ("l1", "hilbert", "one-hot"):
+        with pytest.raises(ParameterError, match="oracle must be"):
+            ShapeletBoost(ball=ball, oracle="foo").fit(*random_bags(0, 6))
+
+
+def test_a_degenerate_model_is_saved_and_loaded(tmp_path: Path) -> None:
+    bag = np.array([[0.0, 0.0], [1.0, 1.0]])
+    with pytest.warns(MiloptWarning, match="Degenerate"):
+        model = ShapeletBoost(kernel=K).fit([bag] * 4, [0, 1, 0, 1])
+    model.save(tmp_path / "none.milopt")
+    loaded = load_model(tmp_path / "none.milopt")
+    np.testing.assert_array_equal(loaded.decision_function([bag]), 0)
 
 
 # -- stopped before the end --------------------------------------------------------------------------------------------
