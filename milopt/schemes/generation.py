@@ -254,8 +254,9 @@ class Generation:
     def _degenerate(self) -> str:
         """That the ensemble tells no bag from another, in words; nothing where it does."""
         rows = [row for row in self.rows if row.weight > 0]
+        rounding = NOTHING * largest(rows) * sum(row.weight for row in rows)
         # Without a weight at all it is the master's own rows that decide.
-        tells = not rows or float(np.ptp(scores(rows))) > NOTHING * largest(self.rows)
+        tells = not rows or float(np.ptp(scores(rows))) > rounding
         return "" if tells else "Degenerate: every bag scores the same"
 
     def _blurred(self) -> str:
