@@ -39,7 +39,7 @@ class ColumnGeneration:
     """A column counts as violated by more than this fraction of the value; None for 1e-4, or, where all oracles are
     exact, for the certificate's tolerance if that is smaller: their bounds are worth closing."""
     max_rounds: int = 1000
-    starts: int = 10
+    starts: int = 20
     """From how many points the oracle starts before it is believed that no column is violated."""
     idle: int = 10
     """Rounds without weight, of those in which the value rose, after which a column is dropped; 0 keeps all."""
