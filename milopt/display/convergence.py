@@ -156,7 +156,8 @@ def _gap(axes: Axes, curve: Curve, colour: str) -> None:
 
 def _curve(result: Result, name: str) -> Curve:
     if not result.history:
-        raise MiloptError(f"{result.program.name!r} was solved in one go: there are no steps to draw.")
+        why = result.message or "it was solved in one go"
+        raise MiloptError(f"{result.program.name!r} has no steps to draw: {why.rstrip('.')}.")
     bound = _numbers([step.bound for step in result.history])
     if result.bound is not None:
         # What was proved at the very end, when no row was missing any more.

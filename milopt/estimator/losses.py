@@ -5,7 +5,8 @@ Without x a column is what it was, unless x was its maximiser: then it falls to 
     g(B) - g(B without x) = sum_{t : x*_t = x} w_t sign_t (u_t(x*_t) - max_{x' in B, x' != x} u_t(x'))
 
 takes one look at the bag, not one for every instance. Where columns look at windows these are the instances, those of
-the first length before those of the next; a column whose only window is gone adds nothing.
+the first length before those of the next; a column whose only window is gone adds nothing. So that scores of windows of
+different lengths compare, a window's has what the columns of other lengths make of the bag.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Losses:
     """One entry an instance."""
 
     scores: Floats
-    """offset + sum_t w_t sign_t u_t(x) over the columns that look at x."""
+    """The bag's, if x were all that the columns which look at x can see."""
     contributions: Floats
     starts: Indices | None
     lengths: Indices | None
@@ -36,15 +37,19 @@ def losses(result: Result, bag: ShownBag, total: float) -> Losses:
     assert result.ensemble is not None
     offset, parts = result.ensemble.offset, columns_of(result)
     found = []
-    for samples in dict.fromkeys(part.samples for part in parts) or (None,):
+    all_samples = tuple(dict.fromkeys(part.samples for part in parts)) or (None,)
+    for samples in all_samples:
         mine = [part for part in parts if part.samples == samples]
         seen = mine[0].seen(bag.scaled) if mine else bag.scaled
         count = int(seen.offsets[-1])
-        scores, lost = np.full(count, offset), np.zeros(count)
+        scores, lost, own = np.full(count, offset), np.zeros(count), 0.0
         for part in mine:
             values = part.values(seen)
             scores += part.sign * (values @ part.weights)
+            own += part.sign * float(values.max(axis=0) @ part.weights)
             np.add.at(lost, values.argmax(axis=0), part.sign * part.weights * _lead(values))
+        if len(all_samples) > 1:
+            scores += total - offset - own
         found.append((scores, lost, bag.spans(np.arange(count), samples)))
     scores, lost = (np.concatenate([one[k] for one in found]) for k in (0, 1))
     # Values that would be equal but for rounding.

@@ -54,6 +54,8 @@ def test_the_instances_of_a_series_are_its_windows_of_every_length(classes: int)
     for j, (start, length) in enumerate(zip(said.starts, said.lengths, strict=True)):
         rest = score_of(given, seen | {length: np.delete(seen[length], start, axis=0)}, column)
         assert said.contributions[j] == pytest.approx(whole - rest, abs=1e-7)
+        alone = score_of(given, seen | {length: seen[length][[start]]}, column)
+        assert said.instance_scores[j] == pytest.approx(alone, abs=1e-7)
     last = said.starts[said.witness] + said.lengths[said.witness] - 1
     (starred,) = (line for line in str(said).splitlines() if line.startswith(f"  {said.witness:8d}*"))
     assert starred.endswith(f"  {said.starts[said.witness]}-{last}")
