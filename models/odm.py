@@ -24,6 +24,10 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.checks import below_one, by_class, one_of, positive, share
 from milopt.declaration.expression import Expression, as_expression
 from milopt.declaration.labels import Signs, Weights
+from milopt.errors import ParameterError
+
+LEAST_MARGIN = 1e-6
+"""Of what 1 - theta may be: smaller margins, which then are enough, drown in rounding."""
 
 
 class ODM(BagClassifier):
@@ -56,7 +60,7 @@ class ODM(BagClassifier):
     def _declared(self, name: str, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program over what `_aggregate` makes of f on each bag."""
         lam = positive("lam", self.lam)
-        theta, mu = by_class("theta", self.theta, y, below_one), by_class("mu", self.mu, y, share)
+        theta, mu = by_class("theta", self.theta, y, half_width), by_class("mu", self.mu, y, share)
         one_of("bias", self.bias, ("none", "regularised", "free"))
         program = Program(name)
         f = program.function("f", self.kernel)
@@ -74,3 +78,10 @@ class ODM(BagClassifier):
     def _aggregate(self, values: Expression) -> Expression:
         """One number a bag from the values of its instances."""
         return bag_mean(values)
+
+
+def half_width(name: str, value: float) -> float:
+    """theta, which leaves a margin to reach."""
+    if 1 - below_one(name, value) < 0.999 * LEAST_MARGIN:
+        raise ParameterError(f"{name} must leave 1 - {name} at {LEAST_MARGIN:g} or above, not at {1 - value:.2g}.")
+    return value

@@ -1,7 +1,8 @@
-"""A quadratic form as a diagonal plus a scaled selection of a dense matrix:  P = diag(d) + S'WS.
+"""A quadratic form as a diagonal, a scaled selection of a dense matrix, and sums:  P = diag(d) + S'WS + N.
 
-Column i of S has the one entry v_i in row r_i, so that  P_ij = v_i v_j W[r_i, r_j] + d_i [i = j]. A dual with paired
-rows has S = [I, -I]: the 2n x 2n matrix is never formed, a product costs n^2, and any principal block is a gather.
+Column i of S has the one entry v_i in row r_i, and N are squares of sums, each column in one (see `box_qp_sums`):
+P_ij = v_i v_j W[r_i, r_j] + u_i u_j [g_i = g_j] + d_i [i = j]. A dual with paired rows has S = [I, -I]: the 2n x 2n
+matrix is never formed, a product costs n^2, and any principal block is a gather.
 """
 
 from __future__ import annotations
@@ -9,19 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrf
 
 from milopt.compilation.quadratic import Matrix, Piece, Quadratic, Vector
+from milopt.declaration.gram import gathered
+from milopt.declaration.sparse import taken
 from milopt.errors import ConvexityError
-
-Index = npt.NDArray[np.intp]
+from milopt.solvers.box_qp_sums import Index, Sums, no_sums, selection, sums
 
 
 @dataclass(frozen=True)
 class Split:
-    """P = diag(d) + S'WS with d >= 0; the rest of P is what `inner` and `block` speak of."""
+    """P = diag(d) + S'WS + N with d >= 0; the rest of P is what `inner` and `block` speak of."""
 
     diagonal: Vector
     """d."""
@@ -31,6 +31,8 @@ class Split:
     """r: the row of W that a column selects."""
     entry: Vector
     """v: the one entry in each column of S."""
+    sums: Sums
+    """N."""
 
     @property
     def separable(self) -> bool:
@@ -38,10 +40,10 @@ class Split:
         return self.weight.size == 0
 
     def inner(self, x: Vector) -> Vector:
-        """S'WS x."""
-        if self.separable:
+        """(S'WS + N) x."""
+        if self.separable or not x.any():
             return np.zeros(x.size)
-        return self.entry * self.carried(x)[self.row]
+        return self.entry * self.carried(x)[self.row] + self.sums.times(x)
 
     def carried(self, x: Vector) -> Vector:
         """W S x, which a coordinate step changes by a multiple of one row of W."""
@@ -56,20 +58,22 @@ class Split:
         """The error that one rounding of each term leaves in the largest entry of P x: eps max_i sum_j |P_ij| |x_j|."""
         size = np.abs(x)
         selected = np.bincount(self.row, weights=np.abs(self.entry) * size, minlength=self.weight.shape[0])
-        sums = np.abs(self.entry) * (np.abs(self.weight) @ selected)[self.row] + self.diagonal * size
-        return float(np.finfo(np.float64).eps * sums.max(initial=0.0))
+        terms = np.abs(self.entry) * (np.abs(self.weight) @ selected)[self.row] + self.diagonal * size
+        terms += Sums(self.sums.group, np.abs(self.sums.entry)).times(size)
+        return float(np.finfo(np.float64).eps * terms.max(initial=0.0))
 
     def block(self, index: Index) -> Matrix:
-        """S'WS restricted to the rows and columns in `index`, in memory of its own."""
+        """S'WS + N restricted to the rows and columns in `index`, in memory of its own."""
         return self.between(index, index)
 
     def between(self, rows: Index, columns: Index) -> Matrix:
-        """S'WS restricted to some rows and some columns, in memory of its own."""
-        chosen = self.weight.take(self.row[rows], axis=0).take(self.row[columns], axis=1)
+        """S'WS + N restricted to some rows and some columns, in memory of its own."""
+        chosen = gathered(self.weight, self.row[rows], self.row[columns])
         left, right = self.entry[rows], self.entry[columns]
         if np.any(left != 1.0) or np.any(right != 1.0):
             chosen *= left[:, None]
             chosen *= right
+        self.sums.add_to(chosen, rows, columns)
         return chosen
 
     @property
@@ -77,45 +81,42 @@ class Split:
         """The diagonal of P."""
         if self.separable:
             return self.diagonal
-        return self.diagonal + self.entry**2 * self.weight.diagonal()[self.row]
+        return self.diagonal + self.entry**2 * self.weight.diagonal()[self.row] + self.sums.entry**2
 
 
 def split(P: Quadratic) -> Split:
-    """P split: squares of single columns apart, one dense piece over a selection kept, anything else made dense."""
+    """P split: squares of single columns and of sums apart, one dense piece kept over a selection, else made dense."""
     diagonal = np.zeros(P.size)
-    rest: list[Piece] = []
+    dense: list[Piece] = []
+    several: list[Piece] = []
     for piece in P.pieces:
         if piece.weight.ndim == 2:
-            rest.append(piece)
+            dense += [piece] if piece.weight.size else []
             continue
         counts = np.diff(piece.rows.indptr)
         alone = np.repeat(counts <= 1, counts)
         weights = np.repeat(piece.weight, counts)[alone] * piece.rows.data[alone] ** 2
         diagonal += np.bincount(piece.rows.indices[alone], weights=weights, minlength=P.size)
         if not alone.all():
-            several = counts > 1
-            rest.append(Piece(sp.csr_array(piece.rows[np.flatnonzero(several)]), piece.weight[several]))
-    identity = np.arange(P.size, dtype=np.intp)
+            rows = np.flatnonzero(counts > 1)
+            several.append(Piece(taken(piece.rows, rows), piece.weight[rows]))
+    identity, none = np.arange(P.size), no_sums(P.size)
     if np.any(diagonal < 0.0):
-        return Split(np.zeros(P.size), np.ascontiguousarray(P.dense), identity, np.ones(P.size))
-    if not rest:
-        return Split(diagonal, np.zeros((0, 0)), identity, np.zeros(P.size))
-    if len(rest) == 1 and rest[0].weight.ndim == 2:
-        columns = sp.csc_array(rest[0].rows)
-        columns.sum_duplicates()
-        counts = np.diff(columns.indptr)
-        if np.all(counts <= 1):
-            row, entry = np.zeros(P.size, dtype=np.intp), np.zeros(P.size)
-            row[counts == 1], entry[counts == 1] = columns.indices, columns.data
-            return Split(diagonal, np.ascontiguousarray(rest[0].weight), row, entry)
-    dense = np.ascontiguousarray(Quadratic(P.size, tuple(rest)).dense)
-    return Split(diagonal, dense, identity, np.ones(P.size))
+        return Split(np.zeros(P.size), np.ascontiguousarray(P.dense), identity, np.ones(P.size), none)
+    if not dense and not several:
+        return Split(diagonal, np.zeros((0, 0)), identity, np.zeros(P.size), none)
+    chosen = selection(dense[0].rows) if len(dense) == 1 else None
+    together = sums(P.size, several)
+    if chosen is not None and together is not None:
+        return Split(diagonal, np.ascontiguousarray(dense[0].weight), *chosen, together)
+    rest = np.ascontiguousarray(Quadratic(P.size, (*dense, *several)).dense)
+    return Split(diagonal, rest, identity, np.ones(P.size), none)
 
 
 def prove_convex(parts: Split, index: Index, name: str) -> None:
     """Raise unless P is positive semidefinite, up to rounding, on the columns in `index` (those that may move).
 
-    d >= 0, so W >= 0 is proof enough and is the smaller matrix; only when that fails is P itself looked at.
+    d >= 0 and N >= 0, so W >= 0 is proof enough and is the smaller matrix; only when that fails is P itself looked at.
     """
     if parts.separable or _semidefinite(parts.weight):
         return

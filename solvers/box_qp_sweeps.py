@@ -1,6 +1,7 @@
-"""Cyclic coordinate descent for box QPs with  P = diag(d) + S'WS:  x_i <- clip(x_i - g_i / P_ii, l_i, u_i).
+"""Cyclic coordinate descent for box QPs with  P = diag(d) + S'WS + N:  x_i <- clip(x_i - g_i / P_ii, l_i, u_i).
 
-`s = W S x` is carried along, so that  g_i = q_i + d_i x_i + v_i s[r_i]  is read off, and a step costs one row of W.
+`s = W S x` and the sums t of N are carried along, so that the gradient  q_i + d_i x_i + v_i s[r_i] + u_i t[g_i]  is
+read off, and a step costs one row of W.
 `sweeps` is compiled by numba on first use and kept on disk; `reference_sweeps` is the same mathematics written plainly.
 """
 
@@ -12,26 +13,34 @@ from functools import cache
 import numpy as np
 
 from milopt.compilation.quadratic import Matrix, Vector
-from milopt.solvers.box_qp_split import Index, Split
+from milopt.solvers.box_qp_split import Split
+from milopt.solvers.box_qp_sums import Index
 
-Kernel = Callable[[Matrix, Vector, Index, Vector, Vector, Vector, Vector, Vector, Vector, Vector, int], None]
+Kernel = Callable[
+    [Matrix, Vector, Index, Vector, Index, Vector, Vector, Vector, Vector, Vector, Vector, Vector, Vector, int], None
+]
 
 
 def sweeps(parts: Split, q: Vector, lower: Vector, upper: Vector, start: Vector, epochs: int) -> Vector:
     """`epochs` rounds over all coordinates from a point of the box; the objective never rises."""
     x = start.copy()
-    carried = parts.carried(x)
+    # Matrices come writable or not, and numba compiles once for each kind: they all go in as the second.
+    weight = parts.weight.view()
+    weight.setflags(write=False)
     compiled()(
-        parts.weight,
+        weight,
         parts.diagonal,
         parts.row,
         parts.entry,
+        parts.sums.group,
+        parts.sums.entry,
         parts.curvature,
         q,
         lower,
         upper,
         x,
-        carried,
+        parts.carried(x),
+        parts.sums.carried(x),
         epochs,
     )
     return x
@@ -71,17 +80,20 @@ def _kernel(
     diagonal: Vector,
     row: Index,
     entry: Vector,
+    group: Index,
+    part: Vector,
     curvature: Vector,
     q: Vector,
     lower: Vector,
     upper: Vector,
     x: Vector,
     carried: Vector,
+    sums: Vector,
     epochs: int,
 ) -> None:
     for _ in range(epochs):
         for i in range(x.size):
-            gradient = q[i] + diagonal[i] * x[i] + entry[i] * carried[row[i]]
+            gradient = q[i] + diagonal[i] * x[i] + entry[i] * carried[row[i]] + part[i] * sums[group[i]]
             new = x[i]
             if curvature[i] > 0.0:
                 new = min(max(x[i] - gradient / curvature[i], lower[i]), upper[i])
@@ -90,6 +102,7 @@ def _kernel(
             elif gradient < 0.0 and upper[i] < np.inf:
                 new = upper[i]
             change = entry[i] * (new - x[i])
+            sums[group[i]] += part[i] * (new - x[i])
             x[i] = new
             if change != 0.0:
                 of = weight[row[i]]

@@ -31,7 +31,7 @@ from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.smallest_curvature import smallest_curvature
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-from milopt.declaration.sparse import from_parts, picked, scaled_rows, taken, transposed, widened
+from milopt.declaration.sparse import from_parts, picked, scaled_rows, taken, transposed, widened, zeros
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.inertia import Inertia
 
@@ -145,20 +145,23 @@ class Dual(Compiled):
         linear, constant = np.zeros(self._width), 0.0
         own_rows = s.rows.count == self.active.size
         for k, (space, e, p, ridge) in enumerate(zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True)):
-            used = np.unique(np.concatenate([e.indices, np.flatnonzero(p)])).astype(np.intp)
-            if own_rows and used.size >= e.shape[0] and not p.any():
+            met = p != 0.0
+            met[e.indices] = True
+            used = np.flatnonzero(met)
+            if own_rows and used.size > e.shape[0] and not p.any():
                 unit = picked(np.arange(e.shape[0]), self._width)
                 product = space.reduced(self.source.rows.E[k], self.active)
                 _check_kernel(space, product)
                 pieces.append(Piece(unit, product if ridge == 1 else product / ridge))
             elif used.size:
-                gram = space.square(used)
-                _check_kernel(space, gram)
-                weight = gram if ridge == 1 else gram / ridge
-                pieces.append(Piece(widened(_used_columns(e, used), self._width), weight))
-                target = pieces[-1].weight @ p[used]
-                linear -= transposed(pieces[-1].rows) @ target
-                constant += 0.5 * float(p[used] @ target)
+                square = space.square(used)
+                _check_kernel(space, square.gram)
+                weight = square.gram if ridge == 1 else square.gram / ridge
+                pieces.append(Piece(widened(_used_columns(e, square.points), self._width), weight))
+                if p.any():
+                    target = weight @ p[square.points]
+                    linear -= transposed(pieces[-1].rows) @ target
+                    constant += 0.5 * float(p[square.points] @ target)
         for group in s.groups:
             pieces.append(Piece(self._pull(group.columns), group.inverse))
             target = group.times(s.q[group.columns])
@@ -197,7 +200,7 @@ class Dual(Compiled):
         self._row_columns = np.concatenate(chosen)
         index = self._row_columns
         sign = np.where(self._inequality[index] & ~np.isfinite(s.lower[index]), -1.0, 1.0)
-        F = scaled_rows(self._pull(index), -sign) if index.size else sp.csr_array((0, self._width))
+        F = scaled_rows(self._pull(index), -sign) if index.size else zeros(0, self._width)
         return tuple(blocks), F, sign * s.q[index]
 
     def _columns(self) -> tuple[ColumnBlock, ...]:

@@ -11,11 +11,14 @@ import scipy.sparse as sp
 from milopt.compilation.evaluation_form import Index, Space
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.declaration.bag_rows import BagRows, as_bag_rows, bag_rows, joined
-from milopt.declaration.gram import symmetrised
+from milopt.declaration.gram import gathered, symmetrised
 from milopt.declaration.leaves import Points
 from milopt.declaration.recollection import gram_of
-from milopt.declaration.sparse import between, from_parts, taken
+from milopt.declaration.sparse import between, from_parts, taken, zeros
 from milopt.errors import ConvexityError
+
+MOST = 0.75
+"""Share of the points from which products with the kernel values of all cost less than a copy of those of some."""
 
 
 class KernelSpace:
@@ -31,7 +34,7 @@ class KernelSpace:
         self.touched = np.zeros(0, dtype=np.intp)
         self._blocks: list[Matrix] = []
         self._starts = np.zeros(1, dtype=np.intp)
-        self._reduced = Reduced(sp.csr_array((0, self.count)), np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
+        self._reduced = Reduced(zeros(0, self.count), np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
         self._square = Square(np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
 
     @property
@@ -43,8 +46,8 @@ class KernelSpace:
         """The sentence for a kernel that is not positive semidefinite."""
         smallest = float(np.linalg.eigvalsh((gram + gram.T) / 2)[0])
         where = f"smallest eigenvalue {smallest:.4g} on the points used"
-        remedy = "take one that is, such as RBF or GlobalAlignment"
-        return f"The kernel of {self.function.name!r} is not positive semidefinite: {where}; {remedy}."
+        kernel = self.function.kernel
+        return f"The kernel of {self.function.name!r} is not positive semidefinite: {where}; {kernel.remedy}."
 
     def serves(self, space: Space) -> bool:
         """Whether another function has the same kernel and is evaluated at the same points."""
@@ -71,11 +74,16 @@ class KernelSpace:
             return self._blocks[0].T
         return self._gathered(columns, rows).T
 
-    def square(self, points: Index) -> Matrix:
-        """K between points and themselves, exactly symmetric; the same array as long as the same points are asked."""
-        if not np.array_equal(points, self._square.points):
-            self._square = Square(points, symmetrised(self.gram(points, points)))
-        return self._square.gram
+    def square(self, points: Index) -> Square:
+        """K between points and themselves, exactly symmetric; the same array as long as the same points are asked.
+
+        It is of all points where all are touched and most are asked: theirs alone would be a copy.
+        """
+        most = self.is_known_semidefinite and self.touched.size == self.count and points.size >= MOST * self.count
+        asked = np.arange(self.count) if most else points
+        if not np.array_equal(asked, self._square.points):
+            self._square = Square(asked, symmetrised(self.gram(asked, asked)))
+        return self._square
 
     def _gathered(self, points: Index, others: Index) -> Matrix:
         """K(points, others), the points touched before."""
@@ -83,11 +91,11 @@ class KernelSpace:
         block_of = np.searchsorted(self._starts, place, side="right") - 1
         met = np.unique(block_of)
         if met.size == 1:
-            return _taken(self._blocks[met[0]], place - self._starts[met[0]], others)
+            return gathered(self._blocks[met[0]], place - self._starts[met[0]], others)
         result = np.empty((points.size, others.size))
         for k in met:
             mine = np.flatnonzero(block_of == k)
-            result[mine] = _taken(self._blocks[k], place[mine] - self._starts[k], others)
+            result[mine] = gathered(self._blocks[k], place[mine] - self._starts[k], others)
         return result
 
     def reduced(self, combinations: sp.csr_array, active: Index) -> Matrix:
@@ -116,11 +124,6 @@ class KernelSpace:
         if not points.size:
             return np.zeros((left.shape[0], right.shape[0]))
         self.touch(points)
-        if _are_single(left) and _are_single(right):
-            values = self._gathered(left.indices.astype(np.intp), right.indices.astype(np.intp))
-            values *= left.data[:, None]
-            values *= right.data
-            return values
         # Rows of kernel values are added up where they lie, rather than gathered first.
         placed = from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size))
         total = np.zeros((left.shape[0], self.count))
@@ -227,17 +230,6 @@ class Whitening:
         if self.rank:
             result[self.kept] = solve_triangular(self.factor[self.place[self.kept]], coordinates, lower=True, trans="T")
         return result
-
-
-def _taken(matrix: Matrix, rows: Index, columns: Index) -> Matrix:
-    """Some rows and columns of a matrix, in memory of their own."""
-    whole = rows.size == len(matrix) and bool((np.diff(rows) == 1).all())
-    return (matrix if whole else matrix[rows]).take(columns, axis=1)
-
-
-def _are_single(combinations: sp.csr_array) -> bool:
-    """Whether every combination is a multiple of one point."""
-    return bool((np.diff(combinations.indptr) == 1).all())
 
 
 def _is_whole(index: Index, count: int) -> bool:

@@ -18,7 +18,7 @@ from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import Atom, BagMax, Evaluation, Function, InnerAtom, Parameter, Points, Variable
 from milopt.declaration.program import Program, leaves
-from milopt.declaration.sparse import added, csr, placed
+from milopt.declaration.sparse import added, csr, placed, zeros
 from milopt.errors import ConvexityError
 
 
@@ -188,4 +188,4 @@ def features(function: Function, points: Points | None) -> npt.NDArray[np.float6
 
 def _total(parts: list[sp.csr_array], rows: int, width: int) -> sp.csr_array:
     """The sum of the parts; zero without any."""
-    return reduce(added, parts) if parts else sp.csr_array((rows, width))
+    return reduce(added, parts) if parts else zeros(rows, width)

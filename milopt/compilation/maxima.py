@@ -20,7 +20,7 @@ from milopt.compilation.standard_form import Cone
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import BagMax
-from milopt.declaration.sparse import from_parts, picked
+from milopt.declaration.sparse import from_parts, picked, product, same_pattern, zeros
 
 Entries = list[tuple[BagMax, sp.csr_array]]
 """Maxima on their convex side with their coefficients, explicit zeros kept."""
@@ -92,16 +92,14 @@ class Maxima:
         """(entries that need witnesses, entries on the convex side), each with the coefficient's values."""
         values = coefficient.value()
         if self.both_sides:
-            return values, sp.csr_array(values.shape)
+            return values, zeros(*values.shape)
         key = (id(coefficient), convex_sign)
         if key in self._halves:
             return self._halves[key][1:]
         signs = coefficient.signs
-        convex = _only(signs, signs.data == convex_sign)
         # A structural entry whose parameter is zero now keeps its place, so that it can change without a rebuild.
-        convex.data = _at(values, convex)
-        other = _only(signs, signs.data == -convex_sign)
-        other.data = _at(values, other)
+        entries = from_parts(_at(values, signs), signs.indices, signs.indptr, signs.shape)
+        convex, other = _only(entries, signs.data == convex_sign), _only(entries, signs.data == -convex_sign)
         if not coefficient.products:
             self._halves[key] = (coefficient, other, convex)
         return other, convex
@@ -115,7 +113,7 @@ class Maxima:
             added = stand_ins.left(coefficient)
         else:
             selection = mean_selection(atom) if chosen is None else chosen
-            added = self.linear.inner(atom).left(sp.csr_array(coefficient @ selection))
+            added = self.linear.inner(atom).left(product(coefficient, selection))
         return rows.widened(self.linear.width).plus(added.widened(self.linear.width))
 
     def _released(self, atom: BagMax) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -218,5 +216,7 @@ def _only(matrix: sp.csr_array, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 def _at(values: sp.csr_array, pattern: sp.csr_array) -> Vector:
     """The values at a pattern's entries."""
+    if same_pattern(values, pattern):
+        return values.data
     places = pattern.tocoo().coords
     return np.asarray(values[places[0], places[1]], dtype=float).ravel() if places[0].size else np.zeros(0)

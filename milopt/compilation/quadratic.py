@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.declaration.gram import gathered
 from milopt.declaration.sparse import same_entries, scaled_rows, transposed
 
 Vector = npt.NDArray[np.float64]
@@ -157,7 +158,7 @@ def _dense_piece(piece: Piece) -> Matrix:
         chosen = np.zeros(rows.shape[1], dtype=np.intp)
         entry = np.zeros(rows.shape[1])
         chosen[columns], entry[columns] = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows.data
-        block = weight.take(chosen, axis=0).take(chosen, axis=1) if weight.size else np.zeros((entry.size, entry.size))
+        block = gathered(weight, chosen, chosen) if weight.size else np.zeros((entry.size, entry.size))
         block *= entry[:, None]
         block *= entry
         return block

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
-from milopt.declaration.sparse import added, picked, product, stacked, taken, transposed, widened
+from milopt.declaration.sparse import added, picked, product, stacked, taken, transposed, widened, zeros
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Rows:
     @classmethod
     def empty(cls, columns: int, points: Sequence[int]) -> Rows:
         """No rows at all."""
-        return cls(sp.csr_array((0, columns)), tuple(sp.csr_array((0, n)) for n in points), np.zeros(0))
+        return cls(zeros(0, columns), tuple(zeros(0, n) for n in points), np.zeros(0))
 
     def left(self, matrix: sp.csr_array) -> Rows:
         """matrix @ rows."""
@@ -76,4 +76,4 @@ def stack(parts: Sequence[Rows]) -> Rows:
 def unit_rows(columns: npt.NDArray[np.intp], width: int, points: Sequence[int], sign: float = 1.0) -> Rows:
     """Rows that are single columns, times `sign`."""
     count = columns.size
-    return Rows(picked(columns, width, sign), tuple(sp.csr_array((count, n)) for n in points), np.zeros(count))
+    return Rows(picked(columns, width, sign), tuple(zeros(count, n) for n in points), np.zeros(count))

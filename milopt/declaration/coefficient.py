@@ -81,6 +81,8 @@ class Coefficient:
         signed = self.matrix.copy()
         signed.eliminate_zeros()
         signed.data = np.sign(signed.data)
+        if not self.products:
+            return signed
         size = abs(signed)
         for product in self.products:
             sign = product.scale.parameter_sign()
@@ -92,7 +94,7 @@ class Coefficient:
             left, right = product.left.sign(), product.right.sign()
             signed = signed + left @ scaled_rows(right, sign)
             size = size + abs(left) @ scaled_rows(abs(right), abs(sign))
-        if self.products and (abs(abs(signed) - size) > 0).nnz:
+        if (abs(abs(signed) - size) > 0).nnz:
             raise DeclarationError("The side of a bag_max is not fixed: its coefficient adds parameters of both signs.")
         signed = csr(signed)
         signed.eliminate_zeros()

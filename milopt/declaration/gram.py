@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.declaration.arrays import Floats, Points, csr, numeric
 from milopt.declaration.bag_rows import BagRows
 from milopt.errors import BagsError
+
+Index = npt.NDArray[np.intp]
 
 # Rows are worked on in pieces of this many bytes, so that passes over them stay in the processor's cache.
 _PIECE = 2**20
@@ -72,10 +75,19 @@ def minus_squared_distances(A: Points, B: Points) -> Floats:
     return distances
 
 
-def pieces(matrix: Floats) -> Iterator[slice]:
-    """The rows of a matrix, a cacheful at a time."""
+def pieces(matrix: Floats, count: int | None = None) -> Iterator[slice]:
+    """The rows of a matrix, or so many as long as they are, a cacheful at a time."""
     step = max(1, _PIECE // (8 * max(1, matrix.shape[1])))
-    return (slice(start, start + step) for start in range(0, matrix.shape[0], step))
+    return (slice(start, start + step) for start in range(0, matrix.shape[0] if count is None else count, step))
+
+
+def gathered(matrix: Floats, rows: Index, columns: Index) -> Floats:
+    """Some rows and columns of a matrix, in memory of their own."""
+    result = np.empty((rows.size, columns.size))
+    # All rows first and columns then would be a second matrix, whose memory costs more than its numbers do.
+    for some in pieces(matrix, rows.size):
+        result[some] = matrix[rows[some]].take(columns, axis=1)
+    return result
 
 
 def is_symmetric(gram: Floats) -> bool:

@@ -28,6 +28,8 @@ class Kernel(ABC):
 
     is_semidefinite: ClassVar[bool] = False
     """Whether every Gram matrix is known to be positive semidefinite; where it is not known, solvers look."""
+    remedy: ClassVar[str] = "take one that is, such as RBF or GlobalAlignment"
+    """What a person can do where a Gram matrix is not."""
 
     @property
     def takes_points_as_they_are(self) -> bool:

@@ -55,6 +55,11 @@ def csr(matrix: Any) -> sp.csr_array:
     return result
 
 
+def zeros(rows: int, columns: int) -> sp.csr_array:
+    """No entries."""
+    return from_parts(np.zeros(0), np.zeros(0, np.int32), np.zeros(rows + 1, np.int32), (rows, columns))
+
+
 def picked(columns: Index, width: int, value: float = 1.0) -> sp.csr_array:
     """Rows that are single columns, times `value`."""
     count = columns.size
@@ -109,7 +114,7 @@ def stacked(matrices: Sequence[sp.csr_array]) -> sp.csr_array:
 
 
 def added(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
-    """a + b: for free when one of them is empty, side by side for rows that do not overlap."""
+    """a + b: for free when one of them is empty, row by row where one of them has none, else side by side or summed."""
     if a.indptr[-1] == 0:
         return b
     if b.indptr[-1] == 0:
@@ -119,7 +124,18 @@ def added(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
         if first.indices.max() < last.indices.min():
             data, indices = np.concatenate([first.data, last.data]), np.concatenate([first.indices, last.indices])
             return from_parts(data, indices, np.array([0, data.size]), a.shape)
-    return csr(a + b)
+    mine, its = np.diff(a.indptr), np.diff(b.indptr)
+    return csr(a + b) if (mine * its).any() else _interleaved(a, mine, b, its)
+
+
+def _interleaved(a: sp.csr_array, mine: Index, b: sp.csr_array, its: Index) -> sp.csr_array:
+    """a + b where every row of one of them is empty; `mine` and `its` are the lengths of their rows."""
+    indptr = a.indptr + b.indptr
+    data, indices = np.empty(indptr[-1]), np.empty(indptr[-1], np.int32)
+    for one, lengths, other in ((a, mine, b), (b, its, a)):
+        at = np.arange(one.indptr[-1]) + np.repeat(other.indptr[:-1], lengths)
+        data[at], indices[at] = one.data, one.indices
+    return from_parts(data, indices, indptr, a.shape)
 
 
 def between(matrix: sp.csr_array, start: int, stop: int) -> sp.csr_array:
@@ -130,13 +146,16 @@ def between(matrix: sp.csr_array, start: int, stop: int) -> sp.csr_array:
 
 
 def product(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
-    """a @ b: for free when b is empty."""
+    """a @ b: for free when b is empty, rows of b where those of a have one entry at most."""
     if b.indptr[-1] == 0:
-        return from_parts(b.data[:0], b.indices[:0], np.zeros(a.shape[0] + 1, np.int32), (a.shape[0], b.shape[1]))
-    return csr(a @ b)
+        return zeros(a.shape[0], b.shape[1])
+    if np.diff(a.indptr).max(initial=0) > 1:
+        return csr(a @ b)
+    rows = scaled_rows(taken(b, a.indices), a.data)
+    return from_parts(rows.data, rows.indices, rows.indptr[a.indptr], (a.shape[0], b.shape[1]))
 
 
-def taken(matrix: sp.csr_array, rows: npt.NDArray[np.intp]) -> sp.csr_array:
+def taken(matrix: sp.csr_array, rows: Index) -> sp.csr_array:
     """Rows by index; a run of consecutive rows is a slice."""
     if rows.size and rows[-1] - rows[0] + 1 == rows.size and (rows.size == 1 or bool((np.diff(rows) == 1).all())):
         return between(matrix, int(rows[0]), int(rows[-1]) + 1)
@@ -147,7 +166,11 @@ def taken(matrix: sp.csr_array, rows: npt.NDArray[np.intp]) -> sp.csr_array:
     return from_parts(matrix.data[at], matrix.indices[at], indptr, (rows.size, matrix.shape[1]))
 
 
+def same_pattern(a: sp.csr_array, b: sp.csr_array) -> bool:
+    """Entries in the same places."""
+    return a.shape == b.shape and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
+
+
 def same_entries(a: sp.csr_array, b: sp.csr_array) -> bool:
     """The same numbers in the same places."""
-    same = a.shape == b.shape and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
-    return bool(same) and np.array_equal(a.data, b.data)
+    return same_pattern(a, b) and np.array_equal(a.data, b.data)

@@ -41,7 +41,7 @@ def inverse_median(rows: Points, distances: Callable[[Points], Floats], most: in
     # A row that is repeated, or weighed instead, tells nothing new of distances.
     rows = rows[first_of_each(rows)]
     apart = distances(rows)[~np.tri(rows.shape[0], dtype=bool)]
-    median = float(np.median(apart)) if apart.size else 0.0
+    median = float(np.median(apart, overwrite_input=True)) if apart.size else 0.0
     if median == 0 and apart.any():
         median = float(np.median(apart[apart > 0]))
     return 1 / median if median > 0 else 1 / rows.shape[1]
@@ -50,7 +50,11 @@ def inverse_median(rows: Points, distances: Callable[[Points], Floats], most: in
 def inverse_median_distance(rows: Points) -> float:
     """1 / median ||x - z||^2 over the pairs of at most 1000 different rows."""
 
+    def squared(some: Points) -> Floats:
+        distances = minus_squared_distances(some, some)
+        return np.negative(distances, out=distances)
+
     def computed() -> Floats:
-        return np.array(inverse_median(rows, lambda some: -minus_squared_distances(some, some), most=1000))
+        return np.array(inverse_median(rows, squared, most=1000))
 
     return float(recalled(inverse_median_distance, (rows,), computed))

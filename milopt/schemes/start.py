@@ -6,12 +6,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from milopt.compilation.selection import Witness, mean_selection, one_hot_selection
-from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.coefficient import Coefficient, identity_matrix
 from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import BagMax, Evaluation
+from milopt.declaration.sparse import picked, scaled_rows
 from milopt.errors import ParameterError
 
 Start: TypeAlias = npt.NDArray[np.intp] | npt.NDArray[np.float64] | None
@@ -54,7 +54,7 @@ def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
     """The inner expression with its functions evaluated at one point a bag instead of at instances."""
     first = atom.over.offsets[:-1]
     m, n = len(first), int(atom.over.offsets[-1])
-    pick = sp.csr_array((np.ones(m), (np.arange(m), first)), shape=(m, n))
+    pick = picked(first, n)
     terms: list[tuple[Leaf, Coefficient]] = []
     for leaf, coefficient in atom.inner.terms:
         moved = coefficient.left(pick)
@@ -69,7 +69,7 @@ def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
                     "mixed or times a parameter; give indices or function values."
                 )
             scale = matrix.diagonal()[first]
-            terms.append((leaf.function(points), Coefficient(sp.csr_array(sp.diags_array(scale)))))
+            terms.append((leaf.function(points), Coefficient(scaled_rows(identity_matrix(m), scale))))
         else:
             terms.append((leaf, moved))
     return Expression((m,), np.asarray(pick @ atom.inner.constant), terms)

@@ -210,11 +210,11 @@ class LiveForm:
         reason = dual_refusal(self.form, self._takes_saddles)
         if reason is not None and wish == "dual":
             raise UnsupportedError(reason)
-        if reason is not None or wish == "dual":
+        if reason is not None or wish == "dual" or prefers == "dual":
             return reason is None
         touched = sum(np.unique(e.indices).size for e in self.form.rows.take(self.rows.active).E)
         # Coordinates over many more points than rows would cost a factorisation that the dual does without.
-        return prefers == "dual" or touched > 2 * self.rows.active.size
+        return touched > 2 * self.rows.active.size
 
     def _same_curvature(self, before: EvaluationForm) -> bool:
         old, new = before.objective, self.form.objective

@@ -47,6 +47,14 @@ def test_sums_are_sums_whether_or_not_the_rows_overlap(shape: tuple[int, int, in
         np.testing.assert_array_equal(total.toarray(), np.hstack([a.toarray(), b.toarray()]))
 
 
+@given(shapes, st.integers(0, 99))
+def test_rows_of_which_one_summand_has_none_are_the_others(shape: tuple[int, int, int], seed: int) -> None:
+    both, first = random(*shape), np.random.default_rng(seed).random(shape[0]) < 0.5
+    total = sparse.added(*(sp.csr_array(both.toarray() * rows[:, None]) for rows in (first, ~first)))
+    np.testing.assert_array_equal(total.toarray(), both.toarray())
+    assert total.nnz == both.nnz
+
+
 @given(shapes, st.integers(0, 4))
 def test_stacked_rows_stand_one_under_the_other(shape: tuple[int, int, int], more: int) -> None:
     parts = [random(shape[0], shape[1], seed) for seed in range(more + 1)]
@@ -81,4 +89,15 @@ def test_a_product_of_two_is_scipys_whether_or_not_the_second_is_empty(density: 
     a, b = random(3, 4, 0), sp.csr_array(sp.random_array((4, 5), density=density, rng=np.random.default_rng(1)))
     found = sparse.product(a, b)
     assert found.shape == (3, 5)
+    np.testing.assert_allclose(found.toarray(), a.toarray() @ b.toarray())
+
+
+@given(shapes, st.lists(st.integers(-1, 4), max_size=7))
+def test_a_product_with_rows_of_one_entry_is_scipys(shape: tuple[int, int, int], asked: list[int]) -> None:
+    b, chosen = random(*shape), np.array(asked, dtype=np.intp)
+    rows = chosen[chosen >= 0] % shape[0]
+    indptr = np.concatenate([[0], np.cumsum(chosen >= 0)])
+    a = sparse.from_parts(np.arange(1.0, rows.size + 1), rows, indptr, (chosen.size, shape[0]))
+    found = sparse.product(a, b)
+    assert found.shape == (chosen.size, shape[1])
     np.testing.assert_allclose(found.toarray(), a.toarray() @ b.toarray())

@@ -225,6 +225,8 @@ def test_native_is_exact_where_the_condition_number_is_large():
 
 MISTAKES = [
     ({"theta": 1.0}, "theta must lie at 0 or above and below 1, not 1.0."),
+    ({"theta": 1 - 1e-12}, "theta must leave 1 - theta at 1e-06 or above, not at 1e-12."),
+    ({"theta": (0.1, 1 - 1e-8)}, "theta[1] must leave 1 - theta[1] at 1e-06 or above, not at 1e-08."),
     ({"theta": -0.1}, "theta must lie at 0 or above and below 1, not -0.1."),
     ({"theta": (0.1, 2.0)}, "theta[1] must lie at 0 or above and below 1, not 2.0."),
     ({"theta": (0.1, 0.2, 0.3)}, "theta takes a number, or two for the negative and the positive class, not"),

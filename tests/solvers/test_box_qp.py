@@ -35,6 +35,12 @@ def odm_dual(Q: np.ndarray, c: float, mu: float) -> Quadratic:
     return Quadratic(2 * n, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(2 * n)), own)))
 
 
+def with_sums(P: Quadratic, sums: list[list[float]], weight: float = 0.7) -> Quadratic:
+    """P and the squares of some sums of its columns."""
+    rows = sp.csr_array(np.array(sums))
+    return Quadratic(P.size, (*P.pieces, Piece(rows, np.full(rows.shape[0], weight))))
+
+
 def spectrum(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
     basis = np.linalg.qr(rng.normal(size=(values.size, values.size)))[0]
     P = (basis * values) @ basis.T
@@ -176,7 +182,7 @@ def test_negative_curvature_on_fixed_columns_does_no_harm() -> None:
 def test_compiled_sweeps_are_the_reference(seed: int) -> None:
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(6, 6))
-    parts = split(odm_dual(factor @ factor.T, 0.3, 0.5))
+    parts = split(with_sums(odm_dual(factor @ factor.T, 0.3, 0.5), [[2.0] * 3 + [0.0] * 9, [0.0] * 8 + [-1.0] * 4]))
     q, lower = rng.normal(size=12), np.where(rng.random(12) < 0.3, -np.inf, 0.0)
     upper = np.where(rng.random(12) < 0.5, np.inf, 1.0)
     start = np.clip(np.zeros(12), lower, upper)
@@ -205,14 +211,28 @@ def test_sweeps_compile_where_no_cache_can_be_written(monkeypatch: pytest.Monkey
 def test_split_is_the_matrix() -> None:
     rng = np.random.default_rng(9)
     factor = rng.normal(size=(4, 4))
-    for P in (odm_dual(factor @ factor.T, 0.3, 0.5), dense(factor @ factor.T), Quadratic(4)):
+    Q = factor @ factor.T
+    apart, across = [[1.0, 0.0, -2.0, 0.0], [0.0, 3.0, 0.0, 1.0]], [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]
+    nowhere = Quadratic(4, (Piece(sp.csr_array((0, 4)), np.zeros((0, 0))),))
+    alike = (with_sums(dense(Q), apart), with_sums(dense(Q), across), with_sums(dense(Q), apart, weight=-0.1))
+    for P in (odm_dual(Q, 0.3, 0.5), dense(Q), Quadratic(4), nowhere, with_sums(nowhere, apart), *alike):
         parts, x = split(P), rng.normal(size=P.size)
         assert parts.times(x) == pytest.approx(P.dense @ x)
         assert parts.curvature == pytest.approx(P.dense.diagonal())
-        index = np.array([0, P.size - 1])
-        if not parts.separable:
+        if parts.separable:
+            continue
+        # Parts that cancel in an entry of P are each rounded.
+        assert parts.rounding(x) >= 0.999 * np.finfo(float).eps * (np.abs(P.dense) @ np.abs(x)).max()
+        for index in (np.array([0, P.size - 1]), np.array([2, 0, 3])):
             block = parts.block(index) + np.diag(parts.diagonal[index])
             assert block == pytest.approx(P.dense[np.ix_(index, index)])
+
+
+def test_sums_of_separate_columns_leave_the_dense_matrix_as_it_is() -> None:
+    Q = np.eye(4) + 1.0
+    parts = split(with_sums(dense(Q), [[1.0, 0.0, 1.0, 0.0]]))
+    assert parts.weight is Q
+    assert parts.sums.times(np.array([1.0, 5.0, 2.0, 5.0])) == pytest.approx([2.1, 0.0, 2.1, 0.0])
 
 
 def test_ill_conditioned_odm_dual_takes_a_dozen_factorisations() -> None:

@@ -1,0 +1,48 @@
+"""Kernel values of some points are those of the kernel, copied only where that is worth it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milopt import RBF
+from milopt.compilation.evaluation_form import Space
+from milopt.compilation.kernel_space import KernelSpace
+from milopt.declaration.gram import gathered
+from milopt.declaration.program import Program
+
+POINTS = np.random.default_rng(0).normal(size=(8, 3))
+KERNEL = RBF(0.5)
+GRAM = KERNEL(POINTS, POINTS)
+
+
+def space() -> KernelSpace:
+    return KernelSpace(Space(Program("toy").function("f", KERNEL), (POINTS,)))
+
+
+def test_most_of_all_points_get_the_values_of_all() -> None:
+    here, some = space(), np.arange(7)
+    alone = here.square(some)
+    np.testing.assert_array_equal(alone.points, some)
+    np.testing.assert_allclose(alone.gram, GRAM[:7, :7], atol=1e-15)
+    every = here.square(np.arange(8))
+    again = here.square(some)
+    np.testing.assert_array_equal(again.points, np.arange(8))
+    np.testing.assert_allclose(again.gram, GRAM, atol=1e-15)
+    assert again.gram is every.gram
+
+
+def test_a_few_points_get_their_own_values() -> None:
+    here, few = space(), np.array([1, 4])
+    here.touch(np.arange(8))
+    found = here.square(few)
+    np.testing.assert_array_equal(found.points, few)
+    np.testing.assert_array_equal(found.gram, GRAM[np.ix_(few, few)])
+
+
+def test_rows_and_columns_are_gathered_in_any_order_and_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, columns = np.array([5, 0, 5, 2]), np.array([7, 7, 1])
+    for piece in (1, 50, 2**20):
+        monkeypatch.setattr("milopt.declaration.gram._PIECE", piece)
+        np.testing.assert_array_equal(gathered(GRAM, rows, columns), GRAM[np.ix_(rows, columns)])
+    assert gathered(GRAM, rows[:0], columns).shape == (0, 3)
