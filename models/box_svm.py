@@ -12,7 +12,7 @@ numbers hold (`gram="plain"`, for shared random boxes above all). The dual is a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy.typing as npt
 
@@ -24,7 +24,7 @@ from milopt.bag_kernels.set_kernels import as_bag_kernel
 from milopt.declaration.bag_kernel import BagKernel
 from milopt.declaration.bag_rows import different, joined
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import one_of, positive
+from milopt.declaration.checks import one_of, positive, share
 from milopt.declaration.labels import Signs, Weights
 from milopt.errors import ParameterError
 
@@ -44,7 +44,7 @@ class BoxCountingSVM(BagClassifier):
     normalise: str = "cosine"
     bias: str = "free"
     unlabelled: Bags | None = None
-    """What `fit_transductive` sets: bags that join the reference bags of the empirical map."""
+    """What `fit_transductive` sets while it fits, and nobody else may: bags that join the reference bags."""
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "tau": ("4/D", "1/D", "0.25/D"),
@@ -75,16 +75,36 @@ class BoxCountingSVM(BagClassifier):
 
         For other new bags fit again. The grid is that of the labelled bags alone, and features are not scaled.
         """
+        self._refuse_unlabelled()
         if self.gram != "empirical":
             raise ParameterError(f'fit_transductive needs the reference bags of gram="empirical", not {self.gram!r}.')
-        own = self.unlabelled, self.scale
+        scale = self.scale
         self.unlabelled, self.scale = as_bags(unlabelled), "none"
         try:
-            self.fit(bags, y, sample_weight)
+            super().fit(bags, y, sample_weight)
             self.transduction_ = self.predict(self.unlabelled)
         finally:
-            self.unlabelled, self.scale = own
+            self.unlabelled, self.scale = None, scale
+        # The hyper-parameters are the person's; what this fit added to them stays with what declares its program.
+        self._fitted.given = self._bare()
         return self
+
+    def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Fit to labelled bags alone."""
+        self._refuse_unlabelled()
+        return super().fit(bags, y, sample_weight)
+
+    def program(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Program:
+        """The program that `fit` would solve."""
+        self._refuse_unlabelled()
+        return cast(Program, super().program(bags, y, sample_weight))
+
+    def _refuse_unlabelled(self) -> None:
+        # From elsewhere they would come unscaled among scaled bags.
+        if self.unlabelled is not None:
+            raise ParameterError(
+                "Bags without labels are not set beforehand: call fit_transductive(bags, y, unlabelled)."
+            )
 
     @property
     def repair_(self) -> Repair | None:
@@ -109,17 +129,15 @@ class BoxCountingSVM(BagClassifier):
         # A bag of weight 2 is one reference bag, and so is a bag that was given twice.
         if self.gram == "clipped":
             return Clipped(damped, different(bags))
-        return EmpiricalMap(
-            damped, different(bags if self.unlabelled is None else joined([bags, as_bags(self.unlabelled)]))
-        )
+        return EmpiricalMap(damped, different(bags if self.unlabelled is None else joined([bags, self.unlabelled])))
 
 
 def root(tau: float | str, dimension: int) -> float:
     """tau as a number; "4/D" is 4 over the number of features, but at most 1."""
-    if not isinstance(tau, str):
-        return tau
-    number, slash, letter = tau.partition("/")
     try:
+        if not isinstance(tau, str):
+            return share("tau", tau)
+        number, slash, letter = tau.partition("/")
         if not slash or letter.strip() != "D":
             raise ValueError
         return min(1.0, positive("tau", float(number)) / dimension)

@@ -2,9 +2,10 @@
 
     k(P, Q) = #{b : P cap b and Q cap b nonempty},    phi(P)_b = [P meets b],    k = <phi(P), phi(Q)>
 
-It is computed in logarithms, exactly where that takes fewer than `exact_below` volumes, otherwise estimated within a
-relative error `epsilon` with probability 1 - `delta` a pair (`rule="guaranteed"`), or about so (`"fast"`, no proof).
-By default an exact count may take about as long as the draws that it saves.
+It is computed in logarithms, exactly where that takes fewer than `exact_below` steps (volumes of sets of points, or
+points looked at), otherwise estimated within a relative error `epsilon` with probability 1 - `delta` a pair
+(`rule="guaranteed"`), or about so (`"fast"`, no proof). By default an exact count may take about as long as the draws
+that it saves: with few points, or few features, that is always so.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from milopt.bag_kernels.coded import CodedBags, coded, distinct
-from milopt.bag_kernels.estimators import least_draws
+from milopt.bag_kernels.estimators import check_draws
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.bag_kernels.log_kernel import LogKernel
@@ -28,10 +29,9 @@ from milopt.declaration.arrays import Floats
 from milopt.declaration.bag_rows import as_bag_rows
 from milopt.declaration.bags import Bags
 from milopt.declaration.checks import fraction, one_of, whole
+from milopt.errors import ParameterError
 
 RULES = ("guaranteed", "fast", "karp-luby", "self-adjusting")
-VOLUMES_A_DRAW = 6
-"""Volumes of an exact count that take about as long as a draw."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,9 @@ class BoxCounting(GridKernel, LogKernel):
     `bins` codes a feature by `binning` (uniform, quantile, rank), fitted on training bags; `rule` also knows the
     estimators of the paper, `karp-luby` and `self-adjusting`, for comparison. `jobs` threads count (-1: one a
     processor), and the numbers do not depend on how many; nor does k(P, Q) depend on what else is counted.
+
+    The fast rule stops too early where hardly any draw tells: two bags that are a tight cluster and a point far away
+    miss `epsilon` = 0.1 up to 8 times as often as `delta` = 0.01 says, and are estimated 2 % too low in the mean.
     """
 
     is_semidefinite: ClassVar[bool] = False
@@ -66,17 +69,18 @@ class BoxCounting(GridKernel, LogKernel):
     rule: str = "guaranteed"
     seed: int = 0
     jobs: int | None = field(default=None, compare=False)
-    grid: Grid | None = field(default=None, compare=False)
+    grid: Grid | None = None
 
     def __post_init__(self) -> None:
         fraction("epsilon", self.epsilon)
         fraction("delta", self.delta)
+        check_draws(self.epsilon, self.delta)
         one_of("rule", self.rule, RULES)
         if self.exact_below is not None:
             whole("exact_below", self.exact_below, 0)
         whole("seed", self.seed, 0)
         if self.jobs is not None and self.jobs != -1:
-            whole("jobs", self.jobs, 1)
+            _check_jobs(self.jobs)
         self._check_grid()
 
     @property
@@ -137,6 +141,14 @@ class BoxCounting(GridKernel, LogKernel):
     @property
     def counting(self) -> Counting:
         """How pairs are counted."""
-        draws = least_draws(self.epsilon, self.delta, self.rule)
-        volumes = VOLUMES_A_DRAW * draws if self.exact_below is None else self.exact_below
-        return Counting(self.epsilon, self.delta, int(volumes), self.rule, int(self.seed))
+        below = None if self.exact_below is None else int(self.exact_below)
+        return Counting(self.epsilon, self.delta, below, self.rule, int(self.seed))
+
+
+def _check_jobs(jobs: int) -> None:
+    try:
+        whole("jobs", jobs, 1)
+    except ParameterError:
+        raise ParameterError(
+            f"jobs must be a whole number of at least 1, or -1 for one a processor, not {jobs!r}."
+        ) from None

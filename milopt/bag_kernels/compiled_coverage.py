@@ -9,41 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.bag_kernels.compiled_stream import State, below, unit
+from milopt.bag_kernels.compiled_volumes import log_volumes, running_sums
 from milopt.bag_kernels.estimators import FIRST_LOOK, Codes
 from milopt.compiled import njit_inner, njit_threaded
 from milopt.declaration.arrays import Floats, Indices
-
-
-@njit_inner
-def log_volumes(P: Codes, Q: Codes, s: Codes, logs: Floats) -> Floats:
-    """log |B(p, q)| of every pair, row after row.
-
-    The logarithm of the smaller is the smaller logarithm, so that the innermost loop looks nothing up.
-    """
-    n, m, d = P.shape[1], Q.shape[1], P.shape[0]
-    below_q, above_q = np.empty((d, m)), np.empty((d, m))
-    for k in range(d):
-        for j in range(m):
-            below_q[k, j] = logs[Q[k, j] + 1]
-            above_q[k, j] = logs[s[k] + 1 - Q[k, j]]
-    out = np.zeros((n, m))
-    for i in range(n):
-        for k in range(d):
-            below_p, above_p = logs[P[k, i] + 1], logs[s[k] + 1 - P[k, i]]
-            for j in range(m):
-                out[i, j] += min(below_p, below_q[k, j]) + min(above_p, above_q[k, j])
-    return out.ravel()
-
-
-@njit_inner
-def running_sums(volumes: Floats, sums: Floats) -> float:
-    """Fill in running sums of exp(volumes - top), and give log of the whole."""
-    top = volumes.max()
-    total = 0.0
-    for r in range(volumes.size):
-        total += np.exp(volumes[r] - top)
-        sums[r] = total
-    return float(top + np.log(total))
 
 
 @njit_inner
@@ -118,7 +87,16 @@ def draw(
 
 @njit_inner
 def estimated(
-    P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, seed: np.uint64, limit: float, epsilon: float, z: float
+    P: Codes,
+    Q: Codes,
+    alone: bool,
+    s: Codes,
+    logs: Floats,
+    seed: np.uint64,
+    limit: float,
+    epsilon: float,
+    z: float,
+    stop: State,
 ) -> tuple[float, int, float]:
     """(log W^, draws, log |U|); by the guaranteed rule where `limit` is positive, by the fast one otherwise."""
     n, m = P.shape[1], Q.shape[1]
@@ -132,7 +110,7 @@ def estimated(
     state = np.empty(1, dtype=np.uint64)
     state[0] = seed
     total, squares, draws = 0.0, 0.0, 0
-    while True:
+    while stop[0] == 0:
         place = place_of(sums, unit(state) * sums[-1])
         i, j = (place, place) if alone else (place // m, place % m)
         value = draw(P, Q, s, order, i, j, alone, left, right, state)
@@ -147,6 +125,7 @@ def estimated(
             variance = max(0.0, squares / draws - mean * mean)
             if z * np.sqrt(variance / draws) <= epsilon * mean:
                 return float(universe + np.log(mean)), draws, universe
+    return np.nan, draws, universe
 
 
 @njit_threaded
@@ -160,12 +139,18 @@ def coverage_pairs(
     limit: float,
     epsilon: float,
     z: float,
+    stop: State,
     found: Floats,
 ) -> None:
-    """Fill in (log W^, draws, log |U|) of each pair (i, j) of bags; bag i is columns offsets[i] to offsets[i + 1]."""
+    """Fill in (log W^, draws, log |U|) of each pair (i, j) of bags; bag i is columns offsets[i] to offsets[i + 1].
+
+    It ends at once when somebody sets `stop`.
+    """
     for r in range(pairs.shape[0]):
+        if stop[0] > 0:
+            return
         i, j = pairs[r]
         P = np.ascontiguousarray(columns[:, offsets[i] : offsets[i + 1]])
         Q = P if i == j else np.ascontiguousarray(columns[:, offsets[j] : offsets[j + 1]])
-        log_count, draws, universe = estimated(P, Q, i == j, s, logs, seeds[r], limit, epsilon, z)
+        log_count, draws, universe = estimated(P, Q, i == j, s, logs, seeds[r], limit, epsilon, z, stop)
         found[r, 0], found[r, 1], found[r, 2] = log_count, draws, universe

@@ -1,166 +1,80 @@
-"""Compiled exact counts of many pairs of bags, in logarithms; `exact.hypervolume` is the plain reference.
+"""Compiled exact counts of many pairs of bags by the way that costs least, where one costs no more than draws would.
 
-    k = sum_{i, j} |B(p_i, q_j)| - U({p_i, q_j}, {p_1..p_{i-1}} u {q_1..q_{j-1}})
-    U(S, X) = sum_r |B(S u {x_r})| - U(S u {x_r}, {x_1..x_{r-1}})
-
-with the x_r in order of falling |B(S u {x_r})|, so that a point that another makes needless comes after it. Volumes are
-relative to the largest of a pair, which is at most k: those below `NOTHING` are left out, and what they could add is
-below rounding. Points lie in rows.
+The sweep knows its cost, the recursion only the least that it takes: so the sweep goes first where it is below that
+least, and otherwise last. A scan of the sweep looks at every point once, and so does a draw, of which an estimate with
+a guarantee takes |U| / k times the number that ends it; k is at most the number of boxes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from milopt.bag_kernels.compiled_hypervolume import counted, first_level
+from milopt.bag_kernels.compiled_stream import State
+from milopt.bag_kernels.compiled_sweep import scans, swept
+from milopt.bag_kernels.compiled_volumes import running_sums, universe_volumes
 from milopt.bag_kernels.estimators import Codes
 from milopt.compiled import njit_inner, njit_threaded
 from milopt.declaration.arrays import Floats, Indices
 
-NOTHING = 1e-18
-
 
 @njit_inner
-def limited(
-    depth: int,
-    count: int,
-    points: Codes,
-    low: Codes,
-    high: Codes,
+def exactly(
+    P: Codes,
+    Q: Codes,
+    alone: bool,
     s: Codes,
     logs: Floats,
-    scale: float,
-    others: Indices,
-    volumes: Floats,
-) -> int:
-    """Those of the first others one depth above that boxes around [low, high] can hold, largest volume first.
-
-    -1 where one of them lies inside: then every box around holds it.
-    """
-    size = 0
-    for t in range(count):
-        y = others[depth - 1, t]
-        total = -scale
-        inside = True
-        for k in range(s.size):
-            v, a, b = points[y, k], low[depth, k], high[depth, k]
-            inside &= a <= v <= b
-            total += logs[min(a, v) + 1] + logs[s[k] - max(b, v) + 1]
-        if inside:
-            return -1
-        volume = np.exp(total)
-        if volume < NOTHING:
-            continue
-        place = size
-        while place > 0 and volumes[depth, place - 1] < volume:
-            volumes[depth, place], others[depth, place] = volumes[depth, place - 1], others[depth, place - 1]
-            place -= 1
-        volumes[depth, place], others[depth, place] = volume, y
-        size += 1
-    return size
-
-
-@njit_inner
-def union(
-    size: int,
-    points: Codes,
-    low: Codes,
-    high: Codes,
-    s: Codes,
-    logs: Floats,
-    scale: float,
-    others: Indices,
-    volumes: Floats,
-    turn: Indices,
-    sizes: Indices,
-    work: Floats,
+    budget: float,
+    most_scans: float,
+    log_boxes: float,
+    stop: State,
 ) -> float:
-    """U(S, X), where [low, high] of depth 1 is around S and X are the others there, `size` of them.
-
-    Depth first: a set S u {x, x', ...} at depth t adds its volume with the sign of (-1)^(t - 1).
-    """
-    total, sign, depth = 0.0, 1.0, 1
-    turn[1], sizes[1] = 0, size
-    while depth > 0:
-        r = turn[depth]
-        if r == sizes[depth] or work[0] < 0:
-            depth -= 1
-            sign = -sign
-            continue
-        turn[depth] = r + 1
-        work[0] -= r + 1
-        x = others[depth, r]
-        for k in range(s.size):
-            low[depth + 1, k] = min(low[depth, k], points[x, k])
-            high[depth + 1, k] = max(high[depth, k], points[x, k])
-        deeper = limited(depth + 1, r, points, low, high, s, logs, scale, others, volumes)
-        if deeper < 0:
-            continue
-        total += sign * volumes[depth, r]
-        if deeper > 0:
-            depth += 1
-            sign = -sign
-            turn[depth], sizes[depth] = 0, deeper
-    return total
-
-
-@njit_inner
-def pair_volumes(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats) -> Floats:
-    """log |B(p, q)|; a single column of log |B(p, p)| where Q is P."""
-    firsts = np.zeros((P.shape[0], 1 if alone else Q.shape[0]))
-    for i in range(firsts.shape[0]):
-        for j in range(firsts.shape[1]):
-            b = i if alone else j
-            for k in range(s.size):
-                firsts[i, j] += logs[min(P[i, k], Q[b, k]) + 1] + logs[s[k] - max(P[i, k], Q[b, k]) + 1]
-    return firsts
-
-
-@njit_inner
-def counted(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, budget: float) -> tuple[float, float]:
-    """(log k, volumes computed); NaN for k where the budget of volumes is not enough."""
-    n, d = P.shape[0], s.size
-    if 0.5 * n * n * n > budget if alone else 0.5 * n * Q.shape[0] * (n + Q.shape[0]) > budget:
-        return np.nan, 0.0  # the first level alone takes more
+    """log k, or NaN where every way costs too much."""
+    n, m = P.shape[0], Q.shape[0]
     points = P if alone else np.concatenate((P, Q))
-    deep = points.shape[0] + 2
-    low, high = np.empty((deep, d), dtype=np.int32), np.empty((deep, d), dtype=np.int32)
-    others, volumes = np.empty((deep, deep), dtype=np.intp), np.empty((deep, deep))
-    turn, sizes = np.empty(deep, dtype=np.intp), np.empty(deep, dtype=np.intp)
-    work = np.array([budget])
-    firsts = pair_volumes(P, Q, alone, s, logs)
-    scale = firsts.max()
-    result = 0.0
-    for i in range(n):
-        for j in range(firsts.shape[1]):
-            own = np.exp(firsts[i, j] - scale)
-            if own < NOTHING:
-                continue
-            b = i if alone else j
-            for k in range(d):
-                low[1, k], high[1, k] = min(P[i, k], Q[b, k]), max(P[i, k], Q[b, k])
-            for t in range(i):
-                others[0, t] = t
-            for t in range(j):
-                others[0, i + t] = n + t
-            work[0] -= i + j + 1
-            size = limited(1, i + j, points, low, high, s, logs, scale, others, volumes)
-            if size < 0:
-                continue
-            result += own
-            if size > 0:
-                result -= union(size, points, low, high, s, logs, scale, others, volumes, turn, sizes, work)
-            if work[0] < 0:
-                return np.nan, budget
-    return scale + np.log(result), budget - work[0]
+    first = np.ones(points.shape[0], dtype=np.bool_)
+    second = np.ones(points.shape[0], dtype=np.bool_)
+    if not alone:
+        first[n:] = False
+        second[:n] = False
+    sizes = np.empty(s.size, dtype=np.intp)
+    # No more than n m times as many draws as end an estimate, whatever |U| / k is.
+    needed = scans(points, most_scans * n * m, sizes)
+    least = first_level(n, m, alone)
+    if needed <= most_scans and needed * points.shape[0] <= least:
+        return swept(points, first, second, s, logs, sizes, stop)
+    found = counted(P, Q, alone, s, logs, budget, stop)
+    if not np.isnan(found) or np.isinf(needed):
+        return found
+    if needed > most_scans:
+        volumes = universe_volumes(P, Q, alone, s, logs)
+        most_scans *= np.exp(running_sums(volumes, np.empty(volumes.size)) - log_boxes)
+    return swept(points, first, second, s, logs, sizes, stop) if needed <= most_scans else np.nan
 
 
 @njit_threaded
 def exact_pairs(
-    rows: Codes, offsets: Indices, pairs: Indices, s: Codes, logs: Floats, budget: float, found: Floats
+    rows: Codes,
+    offsets: Indices,
+    pairs: Indices,
+    s: Codes,
+    logs: Floats,
+    budget: float,
+    most_scans: Floats,
+    log_boxes: float,
+    stop: State,
+    found: Floats,
 ) -> None:
-    """Fill in (log k, volumes computed) of each pair (i, j) of bags; bag i is rows offsets[i] to offsets[i + 1]."""
+    """Fill in log k of each pair (i, j) of bags; bag i is rows offsets[i] to offsets[i + 1].
+
+    The recursion may compute `budget` volumes, the sweep take so many scans a pair, and |U| over the number of boxes
+    times as many where this is more. It ends at once when somebody sets `stop`.
+    """
     for r in range(pairs.shape[0]):
+        if stop[0] > 0:
+            return
         i, j = pairs[r]
         P = rows[offsets[i] : offsets[i + 1]]
         Q = rows[offsets[j] : offsets[j + 1]]
-        found[r, 0], found[r, 1] = counted(P, Q, i == j, s, logs, budget)
+        found[r] = exactly(P, Q, i == j, s, logs, budget, most_scans[r], log_boxes, stop)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milopt.bag_kernels.compiled_coverage import log_volumes, place_of, running_sums
+from milopt.bag_kernels.compiled_coverage import place_of
 from milopt.bag_kernels.compiled_stream import State, below, unit
+from milopt.bag_kernels.compiled_volumes import running_sums, universe_volumes
 from milopt.bag_kernels.estimators import Codes
 from milopt.compiled import njit_inner, njit_threaded
 from milopt.declaration.arrays import Floats, Indices
@@ -43,8 +44,16 @@ def is_first(points: Codes, place: int, low: Codes, high: Codes) -> bool:
     return True
 
 
+@njit_inner
+def prepared(P: Codes, Q: Codes, s: Codes, logs: Floats) -> tuple[Floats, float]:
+    """Running sums of the volumes of all pairs of points, and log |U|."""
+    volumes = universe_volumes(P, Q, False, s, logs)
+    sums = np.empty(volumes.size)
+    return sums, running_sums(volumes, sums)
+
+
 @njit_threaded
-def faithful_pairs(
+def karp_luby_pairs(
     rows: Codes,
     offsets: Indices,
     pairs: Indices,
@@ -52,34 +61,59 @@ def faithful_pairs(
     s: Codes,
     logs: Floats,
     draws: Indices,
-    adjusting: bool,
+    stop: State,
     found: Floats,
 ) -> None:
-    """Fill in (log W^, draws, log |U|) of each pair (i, j) of bags with so many draws, by one way or the other."""
+    """Fill in (log W^, draws, log |U|) of each pair (i, j) of bags, with so many draws; `stop` ends it at once."""
+    low, high = np.empty(s.size, dtype=np.int32), np.empty(s.size, dtype=np.int32)
+    state = np.empty(1, dtype=np.uint64)
+    for r in range(pairs.shape[0]):
+        i, j = pairs[r]
+        P, Q = rows[offsets[i] : offsets[i + 1]], rows[offsets[j] : offsets[j + 1]]
+        sums, universe = prepared(P, Q, s, logs)
+        state[0] = seeds[r]
+        hits = 0
+        for _ in range(draws[r]):
+            if stop[0] > 0:
+                return
+            place = place_of(sums, unit(state) * sums[-1])
+            a, b = place // Q.shape[0], place % Q.shape[0]
+            drawn_box(P[a], Q[b], s, low, high, state)
+            hits += is_first(P, a, low, high) and is_first(Q, b, low, high)
+        found[r, 0], found[r, 1], found[r, 2] = universe + np.log(hits / draws[r]), draws[r], universe
+
+
+@njit_threaded
+def self_adjusting_pairs(
+    rows: Codes,
+    offsets: Indices,
+    pairs: Indices,
+    seeds: npt.NDArray[np.uint64],
+    s: Codes,
+    logs: Floats,
+    draws: Indices,
+    stop: State,
+    found: Floats,
+) -> None:
+    """The same by the self-adjusting algorithm, where `draws` are pairs of points looked at."""
     low, high = np.empty(s.size, dtype=np.int32), np.empty(s.size, dtype=np.int32)
     state = np.empty(1, dtype=np.uint64)
     for r in range(pairs.shape[0]):
         i, j = pairs[r]
         P, Q = rows[offsets[i] : offsets[i + 1]], rows[offsets[j] : offsets[j + 1]]
         n, m = P.shape[0], Q.shape[0]
-        volumes = log_volumes(np.ascontiguousarray(P.T), np.ascontiguousarray(Q.T), s, logs)
-        sums = np.empty(volumes.size)
-        universe = running_sums(volumes, sums)
+        sums, universe = prepared(P, Q, s, logs)
         state[0] = seeds[r]
-        steps, hits = 0, 0
+        steps, trials = 0, 0
         while steps < draws[r]:
+            if stop[0] > 0:
+                return
             place = place_of(sums, unit(state) * sums[-1])
-            a, b = place // m, place % m
-            drawn_box(P[a], Q[b], s, low, high, state)
-            if not adjusting:
-                steps += 1
-                hits += is_first(P, a, low, high) and is_first(Q, b, low, high)
-                continue
+            drawn_box(P[place // m], Q[place % m], s, low, high, state)
             while steps < draws[r]:
                 steps += 1
                 a, b = below(state, n), below(state, m)
                 if holds(low, high, P[a]) and holds(low, high, Q[b]):
-                    hits += 1
+                    trials += 1
                     break
-        share = draws[r] / (n * m * hits) if adjusting else hits / draws[r]
-        found[r, 0], found[r, 1], found[r, 2] = universe + np.log(share), draws[r], universe
+        found[r, 0], found[r, 1], found[r, 2] = universe + np.log(draws[r] / (n * m * trials)), draws[r], universe

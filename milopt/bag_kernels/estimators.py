@@ -23,7 +23,7 @@ itself W is the number of boxes that meet it, whose universe has single points i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, e, exp, log, sqrt
+from math import ceil, e, log, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -31,11 +31,14 @@ import numpy.typing as npt
 
 from milopt.bag_kernels.stream import Stream
 from milopt.declaration.arrays import Floats
+from milopt.errors import ParameterError
 
 Codes = npt.NDArray[np.int32]
 
 FIRST_LOOK = 64
 """Draws between two looks at the normal approximation."""
+MOST_DRAWS = 10**9
+"""Draws that a pair may need at least, which take an hour or so."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,17 @@ def self_adjusting_draws(n: int, m: int, epsilon: float, delta: float) -> int:
 
 def enough(epsilon: float, delta: float) -> float:
     """The sum of draws at which the guaranteed rule stops."""
-    return 1 + (1 + epsilon) * 4 * (e - 2) * log(2 / delta) / epsilon**2
+    return 1 + (1 + epsilon) * 4 * (e - 2) * log(2 / delta) / epsilon / epsilon
+
+
+def check_draws(epsilon: float, delta: float) -> None:
+    """Refuse an accuracy that takes more draws than anybody waits for."""
+    needed = enough(epsilon, delta)
+    if not needed <= MOST_DRAWS:
+        raise ParameterError(
+            f"epsilon = {epsilon:g} with delta = {delta:g} takes {needed:.1g} draws a pair, where {MOST_DRAWS:.0g} are "
+            "the most: take a larger epsilon."
+        )
 
 
 def least_draws(epsilon: float, delta: float, rule: str) -> int:
@@ -69,7 +82,7 @@ def least_draws(epsilon: float, delta: float, rule: str) -> int:
 
 def quantile(delta: float) -> float:
     """z with Pr(|N(0, 1)| > z) = delta."""
-    return NormalDist().inv_cdf(1 - delta / 2)
+    return -NormalDist().inv_cdf(delta / 2)
 
 
 def log_volumes(P: Codes, Q: Codes, s: Codes) -> Floats:
@@ -126,7 +139,7 @@ def coverage_draw(universe: Universe, order: list[int]) -> float:
         if len(P) == len(Q) == 1:
             break
         low, high = universe.side(i, j, k)
-        P = P[(P[:, k] >= low) & (P[:, k] <= high)] if len(P) else P
+        P = P[(P[:, k] >= low) & (P[:, k] <= high)]
         Q = Q if alone else Q[(Q[:, k] >= low) & (Q[:, k] <= high)]
     return 1.0 / (len(P) * len(Q))
 
@@ -184,8 +197,3 @@ def self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delt
 def held(points: Codes, low: Codes, high: Codes) -> npt.NDArray[np.bool_]:
     """Which points lie in a box."""
     return np.asarray(((points >= low) & (points <= high)).all(axis=1))
-
-
-def share_of(estimate: Estimate) -> float:
-    """W^ / |U|."""
-    return exp(estimate.log_count - estimate.log_universe)

@@ -5,12 +5,13 @@ On the grid prod_k {0..s_k} a box [l, u] has whole corners 0 <= l_k <= u_k <= s_
     k(P, Q) = #{b : P cap b and Q cap b nonempty}.
 
 Boxes that contain a set S of points are those with l_k <= min_S and u_k >= max_S: prod_k (min_S + 1)(s_k - max_S + 1).
-Four ways to count, whose costs differ; `count` takes the cheapest. They are what compiled code is compared with.
+Four ways to count: brute force and inclusion-exclusion are oracles for few boxes or few points, `hypervolume` and
+`sweep` the plain references that tests compare compiled code with, which chooses between these by cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, combinations, product
 from math import comb, prod
 
@@ -113,22 +114,3 @@ def _union(base: Points, others: Points, s: Point) -> int:
     if meets(others, low, high):
         return containing(base, s)
     return sum(containing((*base, x), s) - _union((*base, x), list(others[:r]), s) for r, x in enumerate(others))
-
-
-def costs(P: Points, Q: Points, s: Point) -> dict[Callable[[Points, Points, Point], int], float]:
-    """About how many elementary steps each way takes; infinite where it refuses."""
-    n, m, d = len(P), len(Q), len(s)
-    boxes, together = number_of_boxes(s), len({*P, *Q})
-    occurring = [len({point[k] for point in chain(P, Q)}) for k in range(d)]
-    return {
-        brute_force: boxes * (n + m) if boxes <= MOST_BOXES else np.inf,
-        inclusion_exclusion: 2.0**together * d if 2**together <= MOST_SUBSETS else np.inf,
-        sweep: prod(float(values * (values + 1) // 2) for values in occurring),
-        hypervolume: 2.0 ** (n + m) * d,
-    }
-
-
-def count(P: Points, Q: Points, s: Point) -> int:
-    """k(P, Q) by the way that costs least."""
-    known = costs(P, Q, s)
-    return min(known, key=lambda way: known[way])(P, Q, s)

@@ -32,7 +32,7 @@ MOST_CUTS = 2**27
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid:
-    """The cuts of every feature."""
+    """The cuts of every feature; grids of the same cuts are equal."""
 
     low: Floats
     high: Floats
@@ -72,6 +72,12 @@ class Grid:
         content = hashlib.sha256(self.starts.astype("<i8").tobytes())
         content.update(self.cuts.astype("<f8").tobytes())
         return content.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Grid) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     def _values(self, bags: Bags) -> Floats:
         if bags.dimension != self.low.size:
@@ -118,7 +124,8 @@ def _cuts(values: Floats, binning: str, bins: int) -> Floats:
     if different.size == 1:
         return np.empty(0)
     if binning == "uniform":
-        return np.asarray(np.linspace(different[0], different[-1], bins + 1)[1:-1])
+        # By halves, whose difference is a number even where the range is none.
+        return np.asarray(2 * np.linspace(different[0] / 2, different[-1] / 2, bins + 1)[1:-1])
     if binning == "rank" and different.size <= bins:
         return different[:-1]
     quantiles = np.quantile(values, np.arange(1, bins) / bins, method="lower")

@@ -8,7 +8,7 @@ from typing import Any, Self
 from milopt.bag_kernels.grid import BINNINGS, Grid, check_bins, fitted_grid
 from milopt.declaration.bag_kernel import BagKernel
 from milopt.declaration.bag_rows import as_bag_rows
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags import as_bags
 from milopt.declaration.checks import one_of
 from milopt.errors import ParameterError
 
@@ -20,11 +20,11 @@ class GridKernel(BagKernel):
     binning: str
     grid: Grid | None
 
-    def fitted_to(self, bags: Bags) -> Self:
+    def fitted_to(self, bags: Any) -> Self:
         """The kernel on the grid of these bags; itself where it has one."""
         if self.grid is not None:
             return self
-        grid = fitted_grid(bags, self.binning, int(self.bins))
+        grid = fitted_grid(as_bags(bags), self.binning, int(self.bins))
         return replace(self, grid=grid)  # type: ignore[type-var]  # every subclass is a dataclass
 
     @property
@@ -50,7 +50,8 @@ class GridKernel(BagKernel):
             raise ParameterError(f"grid must be a Grid, or None to fit one to the training bags, not {self.grid!r}.")
 
     def __repr__(self) -> str:
-        names = [one.name for one in fields(self) if one.compare]  # type: ignore[arg-type]  # as above
+        every = fields(self)  # type: ignore[arg-type]  # as above
+        names = [one.name for one in every if one.compare and one.name != "grid"]
         given = [
             f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name) != getattr(type(self), name)
         ]

@@ -1,6 +1,7 @@
 """Counts of many pairs of bags: exact where that is cheap, estimated otherwise, on several threads.
 
 Each pair has its own stream of random numbers, so that its count depends neither on the other pairs nor on the threads.
+Ctrl-C ends the counting, whatever it takes.
 """
 
 from __future__ import annotations
@@ -8,31 +9,46 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from milopt.bag_kernels.coded import CodedBags
 from milopt.bag_kernels.estimators import (
     Codes,
     enough,
     karp_luby_draws,
+    least_draws,
     quantile,
     self_adjusting_draws,
 )
 from milopt.bag_kernels.stream import pair_seeds
 from milopt.declaration.arrays import Floats, Indices
+from milopt.solving.interrupt import Ended, run_interruptible
 
+VOLUMES_A_DRAW = 6
+"""Volumes of an exact count that take about as long as a draw."""
 PIECES = 16
 """Parts a thread that the pairs are divided into."""
 
 
 @dataclass(frozen=True)
 class Counting:
-    """How pairs are counted."""
+    """How pairs are counted; exactly where that takes fewer steps than given, or by default than draws would take."""
 
     epsilon: float
     delta: float
-    exact_below: int
+    exact_below: int | None
     rule: str
     seed: int
+
+    @property
+    def least_draws(self) -> int:
+        """How many draws an estimate of a pair takes at least."""
+        return least_draws(self.epsilon, self.delta, self.rule)
+
+    @property
+    def volumes(self) -> int:
+        """How many volumes the recursion may compute."""
+        return VOLUMES_A_DRAW * self.least_draws if self.exact_below is None else self.exact_below
 
 
 def counted_pairs(bags: CodedBags, pairs: Indices, s: Codes, how: Counting, jobs: int | None) -> Floats:
@@ -41,13 +57,18 @@ def counted_pairs(bags: CodedBags, pairs: Indices, s: Codes, how: Counting, jobs
 
     threads = effective_n_jobs(jobs)
     work = _Work(bags, pairs, s, how)
-    if threads == 1 or len(pairs) < 2 * PIECES:
-        work.count(np.arange(len(pairs)))
-        return work.found
-    # Dealt out like cards, largest first, so that no part is much longer than another.
-    order = np.argsort(-work.sizes, kind="stable")
-    parts = [order[k :: PIECES * threads] for k in range(PIECES * threads)]
-    Parallel(n_jobs=threads, backend="threading")(delayed(work.count)(part) for part in parts if part.size)
+
+    def count() -> None:
+        if threads == 1 or len(pairs) < 2 * PIECES:
+            work.count(np.arange(len(pairs)))
+            return
+        # Dealt out like cards, largest first, so that no part is much longer than another.
+        order = np.argsort(-work.sizes, kind="stable")
+        parts = [order[k :: PIECES * threads] for k in range(PIECES * threads)]
+        Parallel(n_jobs=threads, backend="threading")(delayed(work.count)(part) for part in parts if part.size)
+
+    if run_interruptible(count, work.stop) is not Ended.FINISHED:
+        raise KeyboardInterrupt
     return work.found
 
 
@@ -60,25 +81,41 @@ class _Work:
         self.pairs, self.s, self.how = pairs, s, how
         counts = np.diff(self.offsets)
         self.sizes = counts[pairs[:, 0]] * counts[pairs[:, 1]]
+        self.points = counts[pairs].sum(axis=1)
         self.seeds = pair_seeds(how.seed, bags.words[pairs[:, 0]], bags.words[pairs[:, 1]])
         self.logs = np.concatenate([[-np.inf], np.log(np.arange(1.0, int(s.max(initial=0)) + 3))])
         self.found = np.full((len(pairs), 3), np.nan)
+        self.stopped = np.zeros(1, dtype=np.uint64)
+
+    def stop(self) -> None:
+        """Let everything that counts end at once, with nothing to show for it."""
+        self.stopped[0] = 1
 
     def count(self, which: Indices) -> None:
         """Count some of the pairs."""
         if self.how.rule in ("karp-luby", "self-adjusting"):
             self._faithful(which)
             return
+        self._estimate(which[~self._exact(which)] if self.how.volumes > 0 else which)
+
+    def _exact(self, which: Indices) -> npt.NDArray[np.bool_]:
+        """Count exactly where that is cheap, and say where it was."""
         from milopt.bag_kernels.compiled_exact import exact_pairs
 
-        exact = np.full((which.size, 2), np.nan)
-        if self.how.exact_below > 0:
-            budget = float(self.how.exact_below)
-            exact_pairs(self.rows, self.offsets, self.pairs[which], self.s, self.logs, budget, exact)
-        known = np.isfinite(exact[:, 0])
-        self.found[which[known], 0] = exact[known, 0]
+        how, found = self.how, np.full(which.size, np.nan)
+        if how.exact_below is None:
+            scans = np.full(which.size, float(how.least_draws))
+        else:
+            scans = how.exact_below / self.points[which]
+        # Of other estimates nothing is known but the least of their draws.
+        scaled = how.exact_below is None and how.rule == "guaranteed"
+        log_boxes = np.log((self.s + 1.0) * (self.s + 2.0) / 2).sum() if scaled else np.inf
+        data = self.rows, self.offsets, self.pairs[which], self.s, self.logs
+        exact_pairs(*data, float(how.volumes), scans, float(log_boxes), self.stopped, found)
+        known = np.asarray(np.isfinite(found))
+        self.found[which[known], 0] = found[known]
         self.found[which[known], 1] = 0
-        self._estimate(which[~known])
+        return known
 
     def _estimate(self, which: Indices) -> None:
         if not which.size:
@@ -89,16 +126,20 @@ class _Work:
         limit = enough(how.epsilon, how.delta) if how.rule == "guaranteed" else 0.0
         z = quantile(how.delta)
         pairs, seeds = self.pairs[which], self.seeds[which]
-        coverage_pairs(self.columns, self.offsets, pairs, seeds, self.s, self.logs, limit, how.epsilon, z, found)
+        coverage_pairs(
+            self.columns, self.offsets, pairs, seeds, self.s, self.logs, limit, how.epsilon, z, self.stopped, found
+        )
         self.found[which] = found
 
     def _faithful(self, which: Indices) -> None:
-        from milopt.bag_kernels.compiled_faithful import faithful_pairs
+        from milopt.bag_kernels.compiled_faithful import karp_luby_pairs, self_adjusting_pairs
 
         how, found = self.how, np.empty((which.size, 3))
-        adjusting = how.rule == "self-adjusting"
-        number = self_adjusting_draws if adjusting else karp_luby_draws
+        if how.rule == "self-adjusting":
+            number, estimate = self_adjusting_draws, self_adjusting_pairs
+        else:
+            number, estimate = karp_luby_draws, karp_luby_pairs
         draws = np.array([number(1, int(size), how.epsilon, how.delta) for size in self.sizes[which]], dtype=np.intp)
         pairs, seeds = self.pairs[which], self.seeds[which]
-        faithful_pairs(self.rows, self.offsets, pairs, seeds, self.s, self.logs, draws, adjusting, found)
+        estimate(self.rows, self.offsets, pairs, seeds, self.s, self.logs, draws, self.stopped, found)
         self.found[which] = found

@@ -10,7 +10,7 @@ over the number of boxes. In many dimensions a box that bounds all of them meets
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,7 +40,7 @@ class RandomBoxes(GridKernel):
     bins: int = 100
     binning: str = "uniform"
     seed: int = 0
-    grid: Grid | None = field(default=None, compare=False)
+    grid: Grid | None = None
 
     def __post_init__(self) -> None:
         if whole("count", self.count, 1) > MOST_BOXES:

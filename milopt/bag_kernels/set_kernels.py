@@ -8,14 +8,14 @@ Minimax    (<s(B), s(B')> + 1)^p,   s(B) = (min_{x in B} x_k, max_{x in B} x_k)_
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from milopt.bag_kernels.grid import dense
 from milopt.declaration.arrays import Floats
 from milopt.declaration.bag_kernel import BagKernel
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags import Bags, as_bags
 from milopt.declaration.blocks import gram_blocks
 from milopt.declaration.checks import one_of, whole
 from milopt.declaration.kernels import RBF, Kernel, as_kernel
@@ -41,9 +41,9 @@ class SetKernel(BagKernel):
         # A sum of products of positive semidefinite kernels is one.
         object.__setattr__(self, "is_semidefinite", self.kernel.is_semidefinite)
 
-    def fitted_to(self, bags: Bags) -> SetKernel:
+    def fitted_to(self, bags: Any) -> SetKernel:
         """The kernel with its inner one fitted to the instances."""
-        return replace(self, kernel=self.kernel.fitted_to(bags))
+        return replace(self, kernel=self.kernel.fitted_to(as_bags(bags)))
 
     def latex(self) -> str:
         """K(B, B') in LaTeX."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from milopt.bag_kernels.memory import known_counts, remember
 from milopt.bag_kernels.stream import pair_seeds
 from milopt.declaration.bags import Bags
 from milopt.errors import MiloptError, ModelFileError
-from milopt.estimator.archive import read, written
+from milopt.estimator.archive import as_path, read, written
 
 FORMAT, WHAT = 1, "Gram matrix"
 _FIELDS = ("epsilon", "delta", "exact_below", "bins", "binning", "rule", "seed")
@@ -32,6 +31,7 @@ _FIELDS = ("epsilon", "delta", "exact_below", "bins", "binning", "rule", "seed")
 
 def save_gram(kernel: BoxCounting, bags: Bags, path: str | PathLike[str]) -> None:
     """Write a fitted kernel and the counts of all pairs of these bags."""
+    file = as_path(path, WHAT)
     assert kernel.grid is not None
     account = kernel.account(bags, bags)
     fields = {name: getattr(kernel, name) for name in _FIELDS}
@@ -45,12 +45,12 @@ def save_gram(kernel: BoxCounting, bags: Bags, path: str | PathLike[str]) -> Non
         "words": coded(grid, bags).words,
         "counts": np.stack([account.log_counts, account.draws, account.log_universe], axis=2),
     }
-    written(Path(path), header.encode(), arrays, WHAT)
+    written(file, header.encode(), arrays, WHAT)
 
 
 def load_gram(path: str | PathLike[str]) -> BoxCounting:
     """The fitted kernel of a file, which knows the counts of the file."""
-    file = Path(path)
+    file = as_path(path, WHAT)
     header, arrays = read(file, WHAT)
     try:
         content = json.loads(header)

@@ -13,6 +13,8 @@ drawn evenly, outside of all sites.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -40,11 +42,10 @@ def multi_site_binding(
 ) -> tuple[Bags, Labels]:
     """(bags, labels 1 and 0, one after the other); `concept` draws the sites, `seed` the bags."""
     numbers = {"bags": bags, "dimension": dimension, "sites": sites, "needed": needed, "size": size}
-    for name, number in numbers.items():
-        whole(name, number, 1)
+    _check(numbers, {"seed": seed, "concept": concept})
     if not needed <= sites or needed > size:
         raise ParameterError(f"needed must be at most sites ({sites}) and size ({size}), not {needed}.")
-    fewest, most = hits or (needed - 1, needed)
+    fewest, most = _bounds(hits) if hits is not None else (needed - 1, needed)
     if not 0 <= fewest < needed <= most <= min(sites, size):
         raise ParameterError(
             f"hits must reach from below needed ({needed}) to at least that, and to at most sites ({sites}) and size "
@@ -72,8 +73,7 @@ def conjunctive(
 ) -> tuple[Bags, Labels]:
     """(bags, labels 1 and 0, one after the other); `concept` draws the sites, `seed` the bags."""
     numbers = {"bags": bags, "dimension": dimension, "attracting": attracting, "repelling": repelling, "size": size}
-    for name, number in numbers.items():
-        whole(name, number, 1)
+    _check(numbers, {"seed": seed, "concept": concept})
     if attracting + 1 > size:
         raise ParameterError(f"size must be above the number of attracting sites ({attracting}), not {size}.")
     centres = _centres(attracting + repelling, dimension, radius, concept)
@@ -90,10 +90,27 @@ def conjunctive(
     return _together(drawn, labels)
 
 
+def _check(numbers: Mapping[str, int], seeds: Mapping[str, int]) -> None:
+    for name, number in numbers.items():
+        whole(name, number, 1)
+    for name, number in seeds.items():
+        whole(name, number, 0)
+
+
+def _check_radius(radius: object) -> None:
+    if not isinstance(radius, (int, float, np.floating)) or not 0 < radius < 0.5:
+        raise ParameterError(f"radius must be above 0 and below 0.5, where a site fills everything, not {radius!r}.")
+
+
+def _bounds(hits: object) -> tuple[int, int]:
+    if not isinstance(hits, (tuple, list)) or len(hits) != 2:
+        raise ParameterError(f"hits must be two whole numbers, the fewest and the most, not {hits!r}.")
+    return whole("hits[0]", hits[0], 0), whole("hits[1]", hits[1], 0)
+
+
 def _centres(count: int, dimension: int, radius: float, concept: int) -> Floats:
     """Sites that do not overlap."""
-    if not 0 < radius < 0.5:
-        raise ParameterError(f"radius must be above 0 and below 0.5, where a site fills everything, not {radius!r}.")
+    _check_radius(radius)
     rng = np.random.default_rng(concept)
     centres: list[Floats] = []
     for _ in range(MOST_DRAWS):

@@ -6,7 +6,7 @@ A program's function in the space of such a kernel is evaluated at bags, one val
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from milopt.errors import BagsError
 
 class BagKernel(Kernel):
     """A symmetric function K(B, B') of two bags."""
+
+    remedy: ClassVar[str] = (
+        'take its Clipped or EmpiricalMap, which a model with such a choice calls gram="clipped" or "empirical"'
+    )
 
     def __call__(self, A: Any, B: Any) -> Floats:
         """The Gram matrix K(A, B), len(A) x len(B); exactly symmetric where B is A."""

@@ -23,7 +23,15 @@ def grids(draw, most_points: int = 4, most: int = 3, dimensions: int = 3):
 
 
 def counted(
-    P: Points, Q: Points, s, exact_below=EXACT, rule="guaranteed", epsilon=0.1, delta=0.01, seed=0, words=(1, 2)
+    P: Points,
+    Q: Points,
+    s,
+    exact_below: int | None = EXACT,
+    rule="guaranteed",
+    epsilon=0.1,
+    delta=0.01,
+    seed=0,
+    words=(1, 2),
 ):
     """(log count, draws, log |U|) of one pair, by compiled code."""
     bags = CodedBags(tuple(np.array(bag, dtype=np.int32) for bag in (P, Q)), as_words(words))

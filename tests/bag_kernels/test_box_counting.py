@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+import warnings
 from dataclasses import replace
 from math import log
 
@@ -14,6 +18,9 @@ from milopt.bag_kernels import exact
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.grid import Grid, fitted_grid
 from milopt.bag_kernels.memory import forget_counts
+from milopt.bag_kernels.random_boxes import RandomBoxes
+from milopt.declaration.bag_rows import as_bag_rows
+from milopt.declaration.recollection import gram_of, recollection
 from milopt.errors import BagsError, ParameterError
 
 GOLDEN = np.array(
@@ -85,10 +92,10 @@ def test_any_number_of_workers_gives_the_same_numbers(exact_below):
 
 
 def test_an_exact_count_may_take_as_long_as_the_draws_that_it_saves():
-    proved, fast = BoxCounting().counting.exact_below, BoxCounting(rule="fast").counting.exact_below
+    proved, fast = BoxCounting().counting.volumes, BoxCounting(rule="fast").counting.volumes
     assert 5_000 < proved < 20_000
-    assert 20 * fast < proved < 10 * BoxCounting(epsilon=0.3).counting.exact_below
-    assert BoxCounting(rule="fast", exact_below=7).counting.exact_below == 7
+    assert 20 * fast < proved < 10 * BoxCounting(epsilon=0.3).counting.volumes
+    assert BoxCounting(rule="fast", exact_below=7).counting.volumes == 7
     bags = as_bags(random_bags(m=6, D=9, most=9))
     shares = [BoxCounting(rule=rule).fitted_to(bags).account(bags, bags).exact for rule in ("guaranteed", "fast")]
     assert shares[0] > shares[1]
@@ -158,6 +165,39 @@ def test_unseen_values_get_the_number_of_smaller_training_values():
     assert grid.codes(new)[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 2]
 
 
+def test_a_range_beyond_the_largest_number_is_divided_all_the_same():
+    huge = Bags(np.array([[-1e308], [1e308], [0.4e308], [-0.2e308]]), [0, 2, 4])
+    small = Bags(huge.instances / 2.0**8, huge.offsets)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for binning in ("uniform", "quantile", "rank"):
+            grids = [fitted_grid(bags, binning, 10) for bags in (huge, small)]
+            np.testing.assert_array_equal(grids[0].cuts, grids[1].cuts * 2.0**8)
+            np.testing.assert_array_equal(grids[0].codes(huge), grids[1].codes(small))
+        one, other = (BoxCounting().fitted_to(bags).log(bags, bags) for bags in (huge, small))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("kind", [BoxCounting, RandomBoxes])
+def test_kernels_are_equal_where_their_grids_are(kind):
+    bags = random_bags()
+    kernel, same, other = (
+        kind().fitted_to(some) for some in (bags, [b.copy() for b in bags], [7 * bag for bag in bags])
+    )
+    assert kernel == same
+    assert hash(kernel) == hash(same)
+    assert kernel != other
+    assert kernel != kind()
+    assert repr(kernel) == f"{kind.__name__}()"
+    points = as_bag_rows(as_bags(bags))
+    alone = gram_of(other, points, points)
+    with recollection():
+        first = gram_of(kernel, points, points)
+        np.testing.assert_array_equal(gram_of(other, points, points), alone)
+        assert gram_of(same, points, points) is first
+    assert (first != alone).any()
+
+
 def test_many_distinct_values_become_quantiles():
     rng = np.random.default_rng(0)
     grid = fitted_grid(Bags(rng.exponential(size=(500, 1)), [0, 500]), "rank", 10)
@@ -172,14 +212,24 @@ def test_many_distinct_values_become_quantiles():
         ({"epsilon": 0.0}, "epsilon must lie strictly between 0 and 1, not 0.0."),
         ({"epsilon": 1.0}, "epsilon must lie strictly between 0 and 1, not 1.0."),
         ({"delta": 1.5}, "delta must lie strictly between 0 and 1, not 1.5."),
+        (
+            {"epsilon": 1e-9},
+            "epsilon = 1e-09 with delta = 0.01 takes 2e+19 draws a pair, where 1e+09 are the most: take a larger "
+            "epsilon.",
+        ),
+        (
+            {"epsilon": 1e-200, "rule": "fast"},
+            "epsilon = 1e-200 with delta = 0.01 takes inf draws a pair, where 1e+09 are the most: take a larger "
+            "epsilon.",
+        ),
         ({"bins": 1}, "bins must be a whole number of at least 2, not 1."),
         ({"bins": 10**9}, "bins must be at most 65536, not 1000000000: every feature holds as many cuts in memory."),
         ({"binning": "log"}, 'binning must be one of "uniform", "quantile", "rank", not \'log\'.'),
         ({"rule": "best"}, 'rule must be one of "guaranteed", "fast", "karp-luby", "self-adjusting", not \'best\'.'),
         ({"exact_below": -1}, "exact_below must be a whole number of at least 0, not -1."),
         ({"seed": 0.5}, "seed must be a whole number of at least 0, not 0.5."),
-        ({"jobs": 0}, "jobs must be a whole number of at least 1, not 0."),
-        ({"jobs": "two"}, "jobs must be a whole number of at least 1, not 'two'."),
+        ({"jobs": 0}, "jobs must be a whole number of at least 1, or -1 for one a processor, not 0."),
+        ({"jobs": "two"}, "jobs must be a whole number of at least 1, or -1 for one a processor, not 'two'."),
         ({"grid": 3}, "grid must be a Grid, or None to fit one to the training bags, not 3."),
     ],
 )
@@ -187,6 +237,37 @@ def test_bad_input_is_told_in_one_sentence(wrong, said):
     with pytest.raises(ParameterError) as caught:
         BoxCounting(**wrong)
     assert str(caught.value) == said
+
+
+INTERRUPTED = """
+import os, signal
+from threading import Timer
+import numpy as np
+from milopt import BoxCounting, as_bags
+from milopt.bag_kernels.memory import known_counts
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = np.random.default_rng(0)
+few, many = (as_bags([rng.normal(size=(n, 30)) for _ in range(12)]) for n in (3, 100))
+ways = [("guaranteed", 0), ("fast", 0), ("karp-luby", 0), ("self-adjusting", 0), ("guaranteed", 10**14)]
+for rule, exact_below in ways:
+    BoxCounting(rule=rule, exact_below=exact_below, epsilon=0.5).fitted_to(few).log(few, few)  # compiled by now
+    kernel = BoxCounting(rule=rule, exact_below=exact_below, epsilon=1e-3, jobs=JOBS).fitted_to(many)
+    Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        kernel.log(many, many)
+    except KeyboardInterrupt:
+        print(rule, known_counts(kernel.key).seeds.size)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process of its own")
+@pytest.mark.parametrize("jobs", [None, 2])
+def test_ctrl_c_ends_counts_that_would_take_long(jobs: int | None) -> None:
+    script = INTERRUPTED.replace("JOBS", str(jobs))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n") == ["guaranteed 0", "fast 0", "karp-luby 0", "self-adjusting 0", "guaranteed 0", ""]
 
 
 def test_more_cuts_than_memory_allows_are_told_before_they_are_made():

@@ -128,6 +128,20 @@ def test_the_fast_rule_is_nearly_as_good_as_it_says_and_takes_fewer_draws():
     assert np.mean([run[1] for run in runs]) < 0.5 * counted(P, Q, S, 0, "guaranteed", 0.2, 0.1, 0)[1]
 
 
+def test_the_fast_rule_misses_more_often_than_it_says_where_boxes_overlap_much():
+    """What the class says of it: a tight cluster and a point far away."""
+    rng = np.random.default_rng(0)
+    some, others = (
+        exact.as_points(np.vstack([50 + rng.integers(0, 2, (8, 10)), rng.integers(0, 100, (1, 10))])) for _ in range(2)
+    )
+    s = (99,) * 10
+    log_count = counted(some, others, s, 0, "guaranteed", 0.02, 0.01)[0]
+    fast = np.array([counted(some, others, s, 0, "fast", 0.1, 0.01, seed)[0] for seed in range(400)])
+    errors = np.expm1(fast - log_count)
+    assert 0.03 < (np.abs(errors) > 0.1).mean() < 0.12
+    assert -0.05 < errors.mean() < 0
+
+
 def test_the_binomial_test_would_notice_an_estimator_that_stops_too_early():
     errors = [exp(counted(P, Q, S, 0, "guaranteed", 0.9, 0.9, seed)[0]) / W - 1 for seed in range(500)]
     within = int((np.abs(errors) <= 0.02).sum())
@@ -149,5 +163,5 @@ def test_logarithms_are_those_of_the_counts_where_both_are_finite(case, seed):
     log_count, _, universe = counted(some, others, s, 0, "guaranteed", 0.5, 0.3, seed)
     total = sum(exact.containing((p, q), s) for p in some for q in others)
     assert exp(universe) == pytest.approx(total, rel=1e-12)
-    assert exact.count(some, others, s) <= total <= len(some) * len(others) * exact.count(some, others, s)
+    assert exact.sweep(some, others, s) <= total <= len(some) * len(others) * exact.sweep(some, others, s)
     assert 0 < exp(log_count) <= total * 1.0000001

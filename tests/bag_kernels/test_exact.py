@@ -24,9 +24,8 @@ def test_every_way_to_count_gives_the_same_number(case):
     assert exact.inclusion_exclusion(P, Q, s) == expected
     assert exact.sweep(P, Q, s) == expected
     assert exact.hypervolume(P, Q, s) == expected
-    assert exact.count(P, Q, s) == expected
     assert exp(counted(P, Q, s)[0]) == pytest.approx(expected, rel=1e-12)
-    assert exp(counted(P, P, s)[0]) == pytest.approx(exact.count(P, P, s), rel=1e-12)
+    assert exp(counted(P, P, s)[0]) == pytest.approx(exact.sweep(P, P, s), rel=1e-12)
 
 
 @given(grids(most_points=7, most=9, dimensions=6))
@@ -54,20 +53,20 @@ def test_boxes_about_the_origin_count_what_satisfies_a_monotone_formula(n, rows)
         for assignment in product((0, 1), repeat=n)
     )
     origin = [(0,) * n]
-    assert exact.count(origin, terms, (1,) * n) == satisfying
+    assert exact.sweep(origin, terms, (1,) * n) == satisfying
     assert exp(counted(origin, terms, (1,) * n)[0]) == pytest.approx(satisfying, rel=1e-12)
 
 
 def test_a_formula_with_eleven_assignments():
     terms = [(1, 1, 0, 0), (0, 0, 1, 1), (1, 0, 0, 1), (0, 1, 1, 0), (1, 0, 1, 0), (0, 1, 0, 1)]
-    assert exact.count([(0, 0, 0, 0)], terms, (1, 1, 1, 1)) == 11
+    assert exact.sweep([(0, 0, 0, 0)], terms, (1, 1, 1, 1)) == 11
 
 
 @given(grids(), st.data())
 @settings(max_examples=60, deadline=None)
 def test_identities_of_counts(case, data):
     P, Q, s = case
-    k = exact.count
+    k = exact.sweep
     both = sorted({*P, *Q})
     assert k(P, Q, s) == k(Q, P, s)
     assert k(P, Q, s) + k(both, both, s) == k(P, P, s) + k(Q, Q, s)
@@ -99,11 +98,39 @@ def test_too_much_to_count_is_refused_in_one_sentence():
         exact.inclusion_exclusion(many, many, (30,))
 
 
-def test_the_cheapest_way_is_taken():
-    few, grid = [(0, 0), (1, 1)], (1, 1)
-    assert min(exact.costs(few, few, grid).values()) < exact.costs(few, few, grid)[exact.brute_force]
-    wide = [tuple(range(12)), tuple(range(12, 0, -1))]
-    ways = exact.costs(wide, wide, (20,) * 12)
-    assert min(ways, key=ways.__getitem__) is exact.inclusion_exclusion
-    line = [(i,) for i in range(40)]
-    assert exact.count(line, line, (40,)) == exact.sweep(line, line, (40,))
+@pytest.mark.parametrize("s", [(60,), (6, 5), (3, 2, 3), (4, 0, 3), (1, 2, 1, 1)])
+@pytest.mark.parametrize("seed", range(4))
+def test_many_points_in_few_coordinates_are_swept(s, seed):
+    rng = np.random.default_rng(seed)
+    P, Q = (exact.as_points(np.stack([rng.integers(0, m + 1, size=25) for m in s], axis=1)) for _ in range(2))
+    for rule in ("guaranteed", "fast"):
+        for some, others in ((P, Q), (P, P)):
+            found = counted(some, others, s, exact_below=None, rule=rule)
+            if rule == "guaranteed" or len(s) == 1:
+                assert found[1] == 0
+                assert exp(found[0]) == pytest.approx(exact.brute_force(some, others, s), rel=1e-12)
+    assert counted(P, Q, s, exact_below=0)[1] > 0
+
+
+def test_points_that_share_most_coordinates_are_swept_without_overflow():
+    rng = np.random.default_rng(0)
+    P, Q = (exact.as_points(np.hstack([rng.integers(0, 100, size=(30, 1)), np.full((30, 300), 7)])) for _ in range(2))
+    s = (99,) * 301
+    log_count, draws, _ = counted(P, Q, s, exact_below=None)
+    line = exact.sweep([p[:1] for p in P], [q[:1] for q in Q], (99,))
+    assert draws == 0
+    assert log_count == pytest.approx(log(line) + 300 * log(8 * 93), rel=1e-13)
+
+
+def test_a_sweep_that_takes_less_than_the_draws_is_taken_after_the_recursion_has_given_up():
+    """496 scans are more than the 450 volumes a point that the recursion begins with, and fewer than the draws."""
+    rng = np.random.default_rng(0)
+    P, Q = (exact.as_points(rng.integers(0, 41, size=(30, 2))) for _ in range(2))
+    both, s = sorted({*P, *Q}), (40, 40)
+    known = [counted(some, others, s, exact_below=None) for some, others in ((P, Q), (both, both), (P, P), (Q, Q))]
+    assert [draws for _, draws, _ in known] == [0, 0, 0, 0]
+    k = [exp(log_count) for log_count, _, _ in known]
+    assert k[0] + k[1] == pytest.approx(k[2] + k[3], rel=1e-12)
+    assert counted(P, Q, s, exact_below=0)[0] == pytest.approx(log(k[0]), abs=0.1)
+    few = counted(P, Q, s, exact_below=20_000)
+    assert few[1] > 0

@@ -61,6 +61,7 @@ def test_minimax_compares_extremes():
 def test_fitting_fits_the_inner_kernel():
     bags = as_bags(random_bags(4)[0])
     assert SetKernel(RBF("median")).fitted_to(bags).kernel == RBF("median").fitted(bags.instances)
+    assert SetKernel(RBF("median")).fitted_to(random_bags(4)[0]) == SetKernel(RBF("median")).fitted_to(bags)
     assert SetKernel(RBF(1.0)).is_semidefinite
     assert Minimax().fitted_to(bags) == Minimax()
 

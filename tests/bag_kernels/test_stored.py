@@ -9,12 +9,13 @@ import sys
 import numpy as np
 import pytest
 
+import milopt
 from milopt import as_bags
 from milopt.bag_kernels import box_counting
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.memory import forget_counts
 from milopt.bag_kernels.stored import load_gram
-from milopt.errors import ModelFileError
+from milopt.errors import ModelFileError, ParameterError
 from milopt.models import BoxCountingSVM
 from tests.bag_kernels.test_box_counting import random_bags
 
@@ -67,6 +68,11 @@ def test_what_is_no_stored_gram_is_told(stored, tmp_path):
     path, bags, _ = stored
     other = tmp_path / "other"
     other.write_bytes(b"something else, long enough to hold a mark and a digest of sixty-four digits" * 3)
+    for wrong in (None, 3):
+        with pytest.raises(ParameterError, match=f"A Gram matrix is kept in a file: give its path, not {wrong}"):
+            load_gram(wrong)
+        with pytest.raises(ParameterError, match=f"A model is kept in a file: give its path, not {wrong}"):
+            milopt.load_model(wrong)
     with pytest.raises(ModelFileError, match="is not a Gram matrix that milopt saved"):
         load_gram(other)
     damaged = bytearray(path.read_bytes())

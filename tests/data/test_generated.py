@@ -62,6 +62,11 @@ def test_seeds_draw_bags_and_concepts_draw_sites():
         (multi_site_binding, {"hits": (0, 6)}, r"and to at most sites \(5\) and size \(8\), not \(0, 6\)"),
         (conjunctive, {"radius": float("nan")}, "radius must be above 0 and below 0.5"),
         (multi_site_binding, {"radius": 0.4, "dimension": 1}, "do not fit into 1 dimensions"),
+        (multi_site_binding, {"radius": "x"}, "radius must be above 0 and below 0.5, .* not 'x'"),
+        (multi_site_binding, {"seed": -1}, "seed must be a whole number of at least 0, not -1"),
+        (multi_site_binding, {"hits": 3}, "hits must be two whole numbers, the fewest and the most, not 3"),
+        (multi_site_binding, {"hits": (1, "x")}, r"hits\[1\] must be a whole number of at least 0, not 'x'"),
+        (conjunctive, {"concept": "a"}, "concept must be a whole number of at least 0, not 'a'"),
         (conjunctive, {"size": 2}, r"size must be above the number of attracting sites \(2\), not 2"),
     ],
 )

@@ -138,8 +138,11 @@ def test_clipping_sets_negative_eigenvalues_to_nothing_and_says_so():
 def test_an_indefinite_kernel_of_bags_is_refused_where_nobody_repairs_it():
     bags, y = random_bags(4, m=30)
     damped = Damped(BoxCounting(bins=5).fitted_to(as_bags(bags)), 0.02)
-    with pytest.raises(ConvexityError, match="not positive semidefinite"):
+    told = 'not positive semidefinite.*take its Clipped or EmpiricalMap, .* gram="clipped" or "empirical"'
+    with pytest.raises(ConvexityError, match=told):
         solve(svm(In(damped), as_bags(bags), y, 1.0), "highs")
+    with pytest.raises(ConvexityError, match=told):
+        BoxCountingSVM(kernel=damped, gram="plain").fit(bags, y)
 
 
 def test_a_bag_is_scored_alike_alone_and_among_others():
@@ -174,8 +177,30 @@ def test_bags_without_labels_enter_by_a_call_of_their_own_only(tmp_path):
         BoxCountingSVM(gram="clipped").fit_transductive(bags, y, new)
     with pytest.raises(BagsError, match="taken together have equally many features, not 1 and "):
         BoxCountingSVM().fit_transductive(bags, y, [np.zeros((1, 1))])
-    with pytest.raises(BagsError):
-        BoxCountingSVM(unlabelled=3).fit(bags, y)
+
+
+def test_bags_without_labels_are_refused_where_they_would_miss_the_scaling(tmp_path):
+    bags, y = random_bags(8)
+    new = as_bags(random_bags(9)[0])
+    told = "Bags without labels are not set beforehand: call fit_transductive(bags, y, unlabelled)."
+    model = BoxCountingSVM().set_params(unlabelled=new)
+    for call in (
+        lambda: BoxCountingSVM(unlabelled=new).fit(bags, y),
+        lambda: BoxCountingSVM(unlabelled="x.csv").fit(bags, y),
+        lambda: model.fit(bags, y),
+        lambda: model.program(bags, y),
+        lambda: model.fit_transductive(bags, y, new),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            call()
+        assert str(caught.value) == told
+    # A model that was saved after such a fit has the person's hyper-parameters, and can be fitted again.
+    BoxCountingSVM(C=1.0).fit_transductive(bags, y, new).save(tmp_path / "model")
+    loaded = milopt.load_model(tmp_path / "model")
+    assert (loaded.unlabelled, loaded.scale) == (None, BoxCountingSVM().scale)
+    np.testing.assert_allclose(
+        loaded.fit(bags, y).decision_function(new), BoxCountingSVM(C=1.0).fit(bags, y).decision_function(new)
+    )
 
 
 def test_scaling_changes_nothing_but_rounding():
@@ -236,7 +261,7 @@ def test_musk1_whole_agrees_over_solvers(data_set):
     ("wrong", "said"),
     [
         ({"C": 0.0}, "C must be a positive number, not 0.0."),
-        ({"tau": 1.5}, "tau must lie above 0 and at most at 1, not 1.5."),
+        ({"tau": 1.5}, 'tau must be a number above 0 and at most 1, or such as "1/D", not 1.5.'),
         ({"tau": "1/n"}, "tau must be a number above 0 and at most 1, or such as \"1/D\", not '1/n'."),
         ({"tau": "x/D"}, "tau must be a number above 0 and at most 1, or such as \"1/D\", not 'x/D'."),
         ({"gram": "raw"}, 'gram must be one of "empirical", "clipped", "plain", not \'raw\'.'),

@@ -1,0 +1,133 @@
+"""Compiled exact counts by a sweep over the coordinates, for few of them; `exact.sweep` is the plain reference.
+
+For every coordinate but the last the intervals are told apart by the lowest and the highest value of a point that they
+cover; of the points that are left one scan along the last coordinate counts its intervals. So the cost is known
+beforehand: prod_k v_k (v_k + 1) / 2 scans over the coordinates k but the last, with v_k different values of the points.
+The last is that with most of them; coordinates of a single value take no scan. Points lie in rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.bag_kernels.compiled_stream import State
+from milopt.bag_kernels.estimators import Codes
+from milopt.compiled import njit_inner
+from milopt.declaration.arrays import Floats, Indices
+
+Flags = npt.NDArray[np.bool_]
+
+
+@njit_inner
+def different(points: Codes, k: int, left: Indices, count: int, values: Codes) -> int:
+    """Fill in the different values of coordinate k of the points left, in order, and give their number."""
+    size = 0
+    for r in range(count):
+        v = points[left[r], k]
+        place = size
+        while place > 0 and values[place - 1] > v:
+            place -= 1
+        if place > 0 and values[place - 1] == v:
+            continue
+        for t in range(size, place, -1):
+            values[t] = values[t - 1]
+        values[place] = v
+        size += 1
+    return size
+
+
+@njit_inner
+def scans(points: Codes, most: float, sizes: Indices) -> float:
+    """How many scans a sweep takes, infinite where more than `most`; fills in v_k of each coordinate."""
+    count = points.shape[0]
+    every, values = np.arange(count), np.empty(count, dtype=np.int32)
+    total, largest = 1.0, 1.0
+    for k in range(points.shape[1]):
+        sizes[k] = different(points, k, every, count, values)
+        intervals = 0.5 * sizes[k] * (sizes[k] + 1)
+        total *= intervals
+        largest = max(largest, intervals)
+        if total > most * largest:
+            return np.inf
+    return total / largest
+
+
+@njit_inner
+def scan(points: Codes, first: Flags, second: Flags, k: int, top: int, left: Indices, count: int) -> float:
+    """How many intervals of coordinate k cover one of the first points and one of the second, in rising order."""
+    total, next_first, next_second = 0.0, top + 1, top + 1
+    for r in range(count - 1, -1, -1):
+        i = left[r]
+        v = points[i, k]
+        next_first = v if first[i] else next_first
+        next_second = v if second[i] else next_second
+        before = points[left[r - 1], k] if r > 0 else -1
+        total += float(v - before) * (top + 1 - max(next_first, next_second))
+    return total
+
+
+@njit_inner
+def swept(points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, sizes: Indices, stop: State) -> float:
+    """log k of the first points and the second, NaN where stopped; `sizes` are those that `scans` fills in."""
+    count = points.shape[0]
+    log_scale, moving = 0.0, 0
+    order = np.argsort(sizes, kind="mergesort")
+    for k in range(s.size):
+        if sizes[k] == 1:
+            log_scale += logs[points[0, k] + 1] + logs[s[k] - points[0, k] + 1]
+        else:
+            # Shares of all intervals, so that no product is too large.
+            log_scale += np.log(0.5 * (s[k] + 1.0) * (s[k] + 2.0))
+            moving += 1
+    if moving == 0:
+        return log_scale
+    order = order[s.size - moving :]
+    last = order[moving - 1]
+    whole = 0.5 * (s[last] + 1.0) * (s[last] + 2.0)
+    left = np.empty((moving, count), dtype=np.intp)
+    values = np.empty((moving, count), dtype=np.int32)
+    left[0] = np.argsort(points[:, last], kind="mergesort")
+    counts, number = np.empty(moving, dtype=np.intp), np.empty(moving, dtype=np.intp)
+    low, high = np.zeros(moving, dtype=np.intp), np.zeros(moving, dtype=np.intp)
+    share = np.ones(moving)
+    counts[0] = count
+    depth, total = 0, 0.0
+    low[0], high[0] = 0, -1
+    number[0] = different(points, order[0], left[0], count, values[0])
+    while depth >= 0 and stop[0] == 0:
+        if depth == moving - 1:
+            found = scan(points, first, second, last, s[last], left[depth], counts[depth])
+            total += share[depth] * found / whole
+            depth -= 1
+            continue
+        high[depth] += 1
+        if high[depth] == number[depth]:
+            low[depth] += 1
+            high[depth] = low[depth]
+            if low[depth] == number[depth]:
+                depth -= 1
+                continue
+        k, a, b = order[depth], low[depth], high[depth]
+        start, end = values[depth, a], values[depth, b]
+        before = values[depth, a - 1] if a > 0 else -1
+        after = values[depth, b + 1] if b + 1 < number[depth] else s[k] + 1
+        new, has_first, has_second = 0, False, False
+        for r in range(counts[depth]):
+            i = left[depth, r]
+            if start <= points[i, k] <= end:
+                left[depth + 1, new] = i
+                new += 1
+                has_first |= first[i]
+                has_second |= second[i]
+        if not (has_first and has_second):
+            continue
+        share[depth + 1] = (
+            share[depth] * float(start - before) * float(after - end) / (0.5 * (s[k] + 1.0) * (s[k] + 2.0))
+        )
+        depth += 1
+        counts[depth] = new
+        if depth < moving - 1:
+            low[depth], high[depth] = 0, -1
+            number[depth] = different(points, order[depth], left[depth], new, values[depth])
+    return log_scale + np.log(total) if stop[0] == 0 else np.nan

@@ -1,0 +1,58 @@
+"""How many boxes hold a pair of points, for all pairs of two bags, in compiled code and in logarithms.
+
+    |B(p, q)| = prod_k (min(p_k, q_k) + 1)(s_k - max(p_k, q_k) + 1),      |U| = sum_{p, q} |B(p, q)|
+
+Of a bag with itself single points are the universe U. The plain reference is `estimators.log_volumes`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt.bag_kernels.estimators import Codes
+from milopt.compiled import njit_inner
+from milopt.declaration.arrays import Floats
+
+
+@njit_inner
+def log_volumes(P: Codes, Q: Codes, s: Codes, logs: Floats) -> Floats:
+    """log |B(p, q)| of every pair, row after row.
+
+    The logarithm of the smaller is the smaller logarithm, so that the innermost loop looks nothing up.
+    """
+    n, m, d = P.shape[1], Q.shape[1], P.shape[0]
+    below_q, above_q = np.empty((d, m)), np.empty((d, m))
+    for k in range(d):
+        for j in range(m):
+            below_q[k, j] = logs[Q[k, j] + 1]
+            above_q[k, j] = logs[s[k] + 1 - Q[k, j]]
+    out = np.zeros((n, m))
+    for i in range(n):
+        for k in range(d):
+            below_p, above_p = logs[P[k, i] + 1], logs[s[k] + 1 - P[k, i]]
+            for j in range(m):
+                out[i, j] += min(below_p, below_q[k, j]) + min(above_p, above_q[k, j])
+    return out.ravel()
+
+
+@njit_inner
+def running_sums(volumes: Floats, sums: Floats) -> float:
+    """Fill in running sums of exp(volumes - top), and give log of the whole."""
+    top = volumes.max()
+    total = 0.0
+    for r in range(volumes.size):
+        total += np.exp(volumes[r] - top)
+        sums[r] = total
+    return float(top + np.log(total))
+
+
+@njit_inner
+def universe_volumes(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats) -> Floats:
+    """log |B(p, q)| of the universe of points in rows; of single points where Q is P."""
+    if not alone:
+        return log_volumes(np.ascontiguousarray(P.T), np.ascontiguousarray(Q.T), s, logs)
+    volumes = np.zeros(P.shape[0])
+    for i in range(P.shape[0]):
+        for k in range(s.size):
+            volumes[i] += logs[P[i, k] + 1] + logs[s[k] - P[i, k] + 1]
+    return volumes
