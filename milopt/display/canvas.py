@@ -111,4 +111,4 @@ def note(axes: Axes, text: str) -> Text:
 def folded(axes: Axes, text: str) -> str:
     """The text in lines that fit below the axes."""
     inches = axes.bbox.width / axes.figure.dpi
-    return fill(text, max(30, round(72 * inches / (0.48 * SMALL))))
+    return fill(text, max(30, int(72 * inches / (0.52 * SMALL))))

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from milopt.errors import ModelFileError
+from milopt.errors import ModelFileError, ParameterError
 from milopt.files import check_place, write_whole
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -33,6 +33,13 @@ def written(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]], w
     """Write the file: it is there whole or not at all."""
     content = packed(header, arrays)
     write_whole(path, lambda beside: beside.write_bytes(content), f"The {what}", ModelFileError)
+
+
+def as_path(given: object, what: str = "model") -> Path:
+    """Where a file is."""
+    if not isinstance(given, (str, os.PathLike)):
+        raise ParameterError(f"A {what} is kept in a file: give its path, not {given!r}.")
+    return Path(given)
 
 
 def check_writable(path: Path) -> None:

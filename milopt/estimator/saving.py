@@ -21,7 +21,7 @@ from milopt.data.windows import Cut
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, MiloptError, ModelFileError
-from milopt.estimator.archive import read, written
+from milopt.estimator.archive import as_path, read, written
 from milopt.estimator.encoding import Encoder, decoded
 from milopt.estimator.fitted import Fitted, Model
 from milopt.estimator.names import registered_name
@@ -60,7 +60,7 @@ _PLAIN: Mapping[str, type | tuple[type, ...]] = {
 
 def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) -> None:
     """Write the model; refused before anything is written where it holds what a file cannot."""
-    encoder = Encoder()
+    file, encoder = as_path(path), Encoder()
     training = fitted.training
     header = {
         "format": FORMAT,
@@ -82,12 +82,12 @@ def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) 
         "answers": [_answer(encoder, answer) for answer in fitted.solved],
     }
     text = json.dumps(header, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    written(Path(path), text.encode(), encoder.arrays)
+    written(file, text.encode(), encoder.arrays)
 
 
 def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = None) -> BagClassifier:
     """The fitted model of a file; `model` is its class, where that is a person's own and not registered."""
-    file = Path(path)
+    file = as_path(path)
     header, arrays = read(file)
     try:
         content = json.loads(header)

@@ -119,6 +119,8 @@ def rank(
     one_of("measure", measure, MEASURES)
     fraction("alpha", alpha)
     found = gathered(evaluations, measure)
+    if control is not None and not isinstance(control, str):
+        raise ParameterError(f"control must be the name of a model, not {control!r}.")
     if control is not None and control not in found.models:
         raise unknown("model", control, list(found.models), " among those that were evaluated")
     count, k = found.values.shape

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -53,6 +55,8 @@ def gathered(evaluations: Sequence[Evaluated] | Mapping[str, Sequence[Evaluated]
                 raise ParameterError(f"{key[1]} was evaluated twice on {data}: give each a name of its own.")
             if value is None:
                 raise ParameterError(f"{key[1]} has no {measure} on {data}: its evaluation is not finished.")
+            if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+                raise ParameterError(f"The {measure} of {key[1]} on {data} must be a number, not {value!r}.")
             found[key] = float(value)
     sets, models = (tuple(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
     missing = [(data, model) for data in sets for model in models if (data, model) not in found]
@@ -66,6 +70,9 @@ def _named(
     evaluations: Sequence[Evaluated] | Mapping[str, Sequence[Evaluated]],
 ) -> Iterator[tuple[str | None, Mapping[str, object]]]:
     """Each evaluation as JSON data, and the name that it was given."""
+    each = evaluations.values() if isinstance(evaluations, Mapping) else [evaluations]
+    if not all(isinstance(several, Iterable) for several in each):
+        raise ParameterError("What is ranked must be a list of evaluations, or one such list a name.")
     if isinstance(evaluations, Mapping):
         pairs = [(name, one) for name, several in evaluations.items() for one in several]
     else:

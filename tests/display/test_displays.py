@@ -19,10 +19,12 @@ from milopt.display import (
     PatternsDisplay,
 )
 from milopt.display.canvas import COOL, WARM
+from milopt.display.margins import Margins
 from milopt.errors import BagsError, MiloptError, ParameterError
 from milopt.estimator.maximisers import CAUTION
 from milopt.models import MIORDM, MIRSVM, MISVM, ShapeletBoost
 from tests.estimator.shapelets import case
+from tests.evaluation.test_ranking import plain
 
 
 @pytest.fixture(autouse=True)
@@ -240,6 +242,16 @@ def test_margins_are_scores_times_labels_with_their_mean_and_deviation(golden_ba
     assert told[0].startswith(f"MIORDM: {shown.margins[0].mean:.2f} ±")
     with pytest.raises(ParameterError, match="no model to draw"):
         MarginsDisplay.from_estimators({}, bags, words)
+    for wrong, said in (
+        ({"MIRSVM": MIRSVM()}, "This MIRSVM is not fitted yet; call fit first."),
+        ({"MIRSVM": MIRSVM}, "MIRSVM must be a fitted model, not the class MIRSVM."),
+        ({"MIRSVM": 3}, "MIRSVM must be a fitted model, not int."),
+        (list(models.values()), 'Models are drawn by their names: give {"name": model}, not list.'),
+        (models["MIRSVM"], 'Models are drawn by their names: give {"name": model}, not MIRSVM.'),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            MarginsDisplay.from_estimators(wrong, bags, words)
+        assert str(caught.value) == said
     with pytest.raises(BagsError, match="knows no class 1"):
         MarginsDisplay.from_estimators(models, bags, y)
     with pytest.raises(BagsError, match="2 labels for 6 bags"):
@@ -267,6 +279,37 @@ def test_a_bar_joins_models_that_the_tests_do_not_tell_apart() -> None:
     assert len(control.drawn_["crossbars"]) == 1
     np.testing.assert_array_equal(control.joined()[0], [1, 1, 0, 0])
     assert "Bonferroni-Dunn" in texts(control.ax_)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("control", [None, "a-model-with-a-rather-long-name-19"])
+def test_every_label_of_many_ranks_and_the_note_are_within_the_figure(control) -> None:
+    rng = np.random.default_rng(0)
+    scores = {f"a-model-with-a-rather-long-name-{k:02d}": rng.random(10) + 0.02 * k for k in range(20)}
+    shown = CriticalDifferenceDisplay.from_ranking(rank(plain(scores), control=control))
+    shown.figure_.draw_without_rendering()
+    width = shown.figure_.bbox.width
+    for text in shown.ax_.texts:
+        extent = text.get_window_extent()
+        assert 0 <= extent.x0 < extent.x1 <= width
+
+
+def test_models_of_one_rank_are_said_to_be_so() -> None:
+    shown = CriticalDifferenceDisplay.from_ranking(rank(plain({name: [0.5] * 4 for name in "abc"})))
+    assert "All models have the same mean rank, so that Nemenyi's test tells none" in texts(shown.ax_).replace(
+        "\n", " "
+    )
+    assert "bar joins" not in texts(shown.ax_)
+    low, high = shown.ax_.get_xlim()
+    assert high - low > 0.9
+
+
+def test_curves_of_nine_models_differ_in_colour_or_style() -> None:
+    shown = MarginsDisplay(tuple(Margins(f"model {k}", np.arange(5.0) + k) for k in range(9))).plot()
+    curves = [line for line in shown.ax_.lines if line.get_drawstyle() == "steps-post"]
+    assert len({(line.get_color(), line.get_linestyle()) for line in curves}) == 9
+    shown.figure_.draw_without_rendering()
+    assert shown.ax_.yaxis.label.get_window_extent().height < shown.ax_.bbox.height
 
 
 def test_what_cannot_be_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,19 @@ MISTAKES = [
     (lambda: rank(plain(THREE) + plain({"d": [0.8]})), ParameterError, "d was not evaluated on set 1"),
     (lambda: rank(other_protocol()), ParameterError, "set 1 was evaluated by 20x80/20 with seed 0 and by 1x10"),
     (lambda: rank([{"data": "x"}]), ParameterError, "give what `milopt evaluate --json` prints"),
+    *(
+        (
+            lambda wrong=wrong: rank(plain(THREE | {"c": [0.5, wrong]})),
+            ParameterError,
+            "The accuracy of c on set 1 must",
+        )
+        for wrong in (float("nan"), float("inf"), "high", [0.5], True)
+    ),
+    (lambda: rank(plain(THREE), control=3), ParameterError, "control must be the name of a model, not 3."),
+    *(
+        (lambda wrong=wrong: rank(wrong), ParameterError, "What is ranked must be a list of evaluations")
+        for wrong in (3, None, {"a": 3}, plain(THREE)[0])
+    ),
     (lambda: rank(["musk1"]), ParameterError, "must be evaluations, not str"),
     (lambda: rank({"all": plain(THREE)}), ParameterError, "'all' names an evaluation of 3 models"),
 ]
