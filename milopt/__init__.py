@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from milopt.evaluation.evaluate import evaluate as evaluate
     from milopt.evaluation.ranking import rank as rank
     from milopt.outcome.result import Result as Result
+    from milopt.schemes.column_generation import ColumnGeneration as ColumnGeneration
     from milopt.schemes.convex_concave import ConvexConcave as ConvexConcave
     from milopt.schemes.direct import Direct as Direct
     from milopt.schemes.exact import Exact as Exact
@@ -100,6 +101,7 @@ _HOME = {
     "Result": "milopt.outcome.result",
     "Direct": "milopt.schemes.direct",
     "ConvexConcave": "milopt.schemes.convex_concave",
+    "ColumnGeneration": "milopt.schemes.column_generation",
     "Representatives": "milopt.schemes.representatives",
     "Exact": "milopt.schemes.exact",
     "MiloptError": "milopt.errors",

@@ -59,9 +59,9 @@ class SAFE(BagClassifier):
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "gamma": (0.0, 0.3, 0.9),
         "rho": (1.0, 10.0, 100.0),
-        "kernel": (RBF(s="median"), RBF(s="4/median"), RBF(s="16/median")),
+        "kernel": (RBF(s="0.5/median"), RBF(s="4/median")),
     }
-    """gamma below 1, where the core of spectral clustering alone stays convex; kernels from the median width on."""
+    """gamma below 1, where the core of spectral clustering alone stays convex; one wide kernel and one narrow."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""

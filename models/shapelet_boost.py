@@ -38,6 +38,7 @@ from milopt.errors import MiloptWarning, ParameterError
 from milopt.estimator.ensemble_classifier import EnsembleClassifier
 
 ROUNDING = 1e-9
+LARGEST_RADIUS = 1e5
 
 
 class ShapeletBoost(EnsembleClassifier):
@@ -96,14 +97,16 @@ class ShapeletBoost(EnsembleClassifier):
         lengths = given if isinstance(given, Sequence) else (given,)
         if not lengths:
             raise ParameterError("window must have at least one length, or be None for bags as they are.")
-        patterns = [self._patterns(length, bags) for length in lengths]
+        shortest = int(bags.sizes.min())
+        # Fractions of short series may come to the same number of samples.
+        samples = dict.fromkeys(None if length is None else window_length(length, shortest) for length in lengths)
+        patterns = [self._patterns(some, bags) for some in samples]
         signs = (1.0, -1.0) if self.two_sided else (1.0,)
         oracles = [self._oracle(some, y, d, sign) for some in patterns for sign in signs]
         return SemiInfinite(master, edge, oracles, bags, {d: start}, offset, nu)
 
-    def _patterns(self, length: float | None, bags: Bags) -> Patterns:
+    def _patterns(self, samples: int | None, bags: Bags) -> Patterns:
         """What shapelets of one length are made of."""
-        samples = None if length is None else window_length(length, int(bags.sizes.min()))
         training = bags if samples is None else sliding(bags, samples)
         kernel = self.kernel.fitted(training.instances)
         seed = self.random_state if isinstance(self.random_state, int) else 0
@@ -113,7 +116,7 @@ class ShapeletBoost(EnsembleClassifier):
 
     def _oracle(self, some: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
         """Weak learning: the best shapelet h, or with sign -1 the best -h, at the weights d."""
-        ball, radius = one_of("ball", self.ball, ("l1", "hilbert", "one-hot")), positive("radius", self.radius)
+        ball, radius = one_of("ball", self.ball, ("l1", "hilbert", "one-hot")), reasonable(self.radius)
         scheme = one_of("oracle", self.oracle, ("ccp", "exact"))
         kernel, Z = some.kernel, some.atoms
         program = Program("weak learning")
@@ -193,6 +196,14 @@ def primal_master(columns: Floats, y: Signs, weight: Weights, nu: float, bias: b
     program.subject_to(y * score >= rho - xi, name="margin")
     program.subject_to(w.sum() == 1, name="mixture")
     return program
+
+
+def reasonable(radius: float) -> float:
+    """A radius that leaves edges within what solvers' tolerances are made for."""
+    if not 1 / LARGEST_RADIUS <= positive("radius", radius) <= LARGEST_RADIUS:
+        bounds = f"between {1 / LARGEST_RADIUS:g} and {LARGEST_RADIUS:g}"
+        raise ParameterError(f"radius only scales scores and margins: it must lie {bounds}, not at {radius:g}.")
+    return radius
 
 
 def balanceable(nu: float, y: Signs, weight: Weights) -> float:

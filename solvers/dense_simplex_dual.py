@@ -159,7 +159,8 @@ def _entering(t: Tableau, p: int, below: float, index: Index, bland: bool) -> tu
         for k in range(passed, count):
             j = index[k]
             entry = abs(row[j])
-            if abs(price[j]) <= bound * entry:
+            # Divided as the bound was: the one that it is the bound of passes, whatever is rounded.
+            if abs(price[j]) / entry <= bound:
                 if q == n or (nonbasic[j] < nonbasic[q] if bland else entry > best):
                     q, best = j, entry
                 room += entry * (columns[HIGH, j] - columns[LOW, j])

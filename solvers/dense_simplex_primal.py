@@ -104,7 +104,8 @@ def _blocking(t: Tableau, q: int, sign: float, bland: bool) -> tuple[int, float]
     for i in range(m):
         entry = sign * T[i, q]
         gap = _gap(t, i, entry)
-        blocks = abs(entry) > SINGULAR and gap <= bound * abs(entry)
+        # Divided as the bound was: the one that it is the bound of blocks, whatever is rounded.
+        blocks = abs(entry) > SINGULAR and gap / abs(entry) <= bound
         if blocks and (p == m or (basic[i] < basic[p] if bland else abs(entry) > best)):
             p, best, length = i, abs(entry), gap / abs(entry)
     return p, length

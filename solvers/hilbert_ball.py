@@ -29,11 +29,8 @@ from milopt.solvers.minimum_norm import MinimumNorm, Nearest
 from milopt.solvers.one_hots import OneHots
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import Found, Priced, Pricing
+from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, Found, Priced, Pricing
 
-MAX_STEPS = 10
-RELATIVE_RISE = 1e-6
-"""Of the edge, below which the steps end."""
 OPEN = 1e-8
 """Bounds that are further apart than this part of the upper have not met."""
 ALL_PATTERNS = 3000
@@ -121,15 +118,10 @@ class HilbertBallPricing(Pricing):
             place, top = self._search.maxima(positive, nearest.w)
             before, edge = edge, float(pulls @ top) / max(nearest.upper, 1e-300) - nearest.drag
             trace += [nearest.upper, edge]
-            has_rested = edge - before <= RELATIVE_RISE * abs(edge) or place.tobytes() in seen
+            has_rested = edge - before <= RELATIVE_DECREASE * abs(edge) or place.tobytes() in seen
             if has_rested or len(trace) == 2 * MAX_STEPS or clock.is_over():
                 return Climb(nearest, witnesses, pulls, tuple(trace))
             witnesses = place
-
-    def close(self) -> None:
-        """Close what a fallback holds."""
-        if self._other is not None:
-            self._other.close()
 
     def _starts(self, weights: Vector, prices: Mapping[Parameter, Vector], count: int) -> Iterable[Index]:
         if self._one_hots is not None:

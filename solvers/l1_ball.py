@@ -26,9 +26,8 @@ from milopt.solvers.l1_ball_similarities import Index, Shared, Similarities, sha
 from milopt.solvers.l1_ball_small_game import Game, empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import Found, Priced, Pricing
+from milopt.solving.pricing import MAX_STEPS, Found, Priced, Pricing
 
-MAX_STEPS = 10
 IDLE = 1
 """Games in which a selection or an atom was of no use before it goes."""
 
@@ -107,11 +106,6 @@ class L1BallPricing(Pricing):
         is_convex = not (weights > 0.0).any()
         bound = -self._program.radius * max(bounds) * self._program.sign if is_convex else None
         return Found(tuple(found), bound)
-
-    def close(self) -> None:
-        """Close what a fallback holds."""
-        if self._other is not None:
-            self._other.close()
 
     def _atoms(self, weights: Vector, count: int) -> list[int]:
         """The signed atoms of the largest edges that differ in their witnesses, for others would only follow them."""

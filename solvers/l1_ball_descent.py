@@ -17,9 +17,7 @@ from milopt.compiled import njit
 from milopt.solvers.l1_ball_game import CLOSED, play
 from milopt.solvers.l1_ball_similarities import Similarities, add_row, forget_rows, maxima
 from milopt.solvers.l1_ball_small_game import Game, clear, count_idle, drop_idle, rebuild, set_pull, set_weights
-
-RELATIVE_DECREASE = 1e-6
-"""Of phi, below which the steps end."""
+from milopt.solving.pricing import RELATIVE_DECREASE
 
 
 class Descent(NamedTuple):

@@ -11,12 +11,13 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Norm1
 from milopt.declaration.semi_infinite import Oracle
 from milopt.solvers.edge_program import edge_program
-from milopt.solvers.l1_ball import MAX_STEPS, L1BallPricing
-from milopt.solvers.l1_ball_descent import RELATIVE_DECREASE, Descent
+from milopt.solvers.l1_ball import L1BallPricing
+from milopt.solvers.l1_ball_descent import Descent
 from milopt.solvers.l1_ball_game import CLOSED
 from milopt.solvers.l1_ball_highs_game import HighsGame
 from milopt.solvers.l1_ball_similarities import Index, Similarities, shared_similarities
 from milopt.solving.options import Options
+from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE
 
 
 def l1_ball_pricing_by_highs(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:

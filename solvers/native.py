@@ -5,7 +5,8 @@
 * box-constrained convex QPs: no rows at all (`box_qp`), warm-started from the last point;
 * linear programs with few rows or few columns (`dense_simplex`), warm-started from the last basis.
 
-Anything else is refused by name.
+Anything else is refused by name. Oracles over the 1-norm ball (`l1_ball`), over a ball of the kernel's space
+(`hilbert_ball`) and over a simplex (`simplex_choice`) are priced by algorithms of their own.
 """
 
 from __future__ import annotations
@@ -75,13 +76,21 @@ class Native(Solver):
         return NativeEngine(form, options)
 
     def prices(self, oracle: Oracle, bags: Bags) -> bool:
-        """Weak learners over the 1-norm ball, or over a ball of the kernel's space."""
+        """Weak learners over the 1-norm ball, over a ball of the kernel's space, or over a simplex."""
         from milopt.solvers.edge_program import edge_program
+        from milopt.solvers.simplex_choice import simplex_choice
 
-        return any(edge_program(oracle, bags, ball) is not None for ball in (Norm1, FunctionNorm))
+        if any(edge_program(oracle, bags, ball) is not None for ball in (Norm1, FunctionNorm)):
+            return True
+        return simplex_choice(oracle, bags) is not None
 
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
-        """The algorithm for the oracle's ball."""
+        """The algorithm for the oracle's ball, or for its simplex."""
+        from milopt.solvers.simplex_choice import ChoicePricing, simplex_choice
+
+        choice = simplex_choice(oracle, bags)
+        if choice is not None:
+            return ChoicePricing(choice)
         # numba, which they import, takes a second.
         from milopt.solvers.hilbert_ball import hilbert_ball_pricing
         from milopt.solvers.l1_ball import l1_ball_pricing

@@ -152,6 +152,15 @@ def reading_words(window: str, stride: int, znormalise: bool, data_dir: Path | N
     return shlex.join(words)
 
 
+_OPTIONS = {
+    "solver": "--solver",
+    "scheme": "--scheme",
+    "options": "--time-limit, --tolerance and --threads",
+    "random_state": "--seed",
+}
+"""What sets a hyper-parameter that --set does not."""
+
+
 def estimator(
     model: str,
     settings: Sequence[str] | None,
@@ -170,7 +179,7 @@ def estimator(
     cls = get_model(model)
     values = parse_settings(cls, settings or ())
     if taken := sorted(set(values) & {*own, "scheme"}):
-        raise ParameterError(f'"{taken[0]}" is not set by --set: it has an option of its own.')
+        raise ParameterError(f'"{taken[0]}" is not set by --set: milopt fit has {_OPTIONS[taken[0]]} for it.')
     if scheme is not None:
         # A model may have a scheme of its own.
         values["scheme"] = scheme

@@ -86,6 +86,9 @@ def inspect(
     with progress(f"declaring {model} on {found.name}"):
         name, program, witnesses = chosen_part(estimator, model, found, part, iteration)
         text = written(program, view, form.value, output, witnesses)
+    if part is None and name == "master" and not iteration:
+        others = "--iteration N shows it after N rounds, --part oracle what prices new ones"
+        typer.echo(f"{model} is semi-infinite: this is its master, which has no column yet. {others}.", err=True)
     if as_json:
         from milopt.inspection.summary import summarise
 

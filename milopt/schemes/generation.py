@@ -22,7 +22,7 @@ from milopt.schemes.master_rows import NOTHING, Row, idle_rows, is_same, largest
 from milopt.schemes.members import side_by_side
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
-from milopt.solving.interrupt import is_interrupt
+from milopt.solving.interrupt import noted_interrupt
 from milopt.solving.pricing import Found, Priced, Pricing
 from milopt.solving.session import Session
 
@@ -78,22 +78,29 @@ class Generation:
     def run(self) -> End:
         """Rounds until one is the last."""
         try:
-            for _ in range(self.manners.max_rounds):
-                end = self._round()
-                if end is not None:
-                    return end
-        except (KeyboardInterrupt, SystemError) as error:
-            if self.solved is None or not is_interrupt(error):
+            with noted_interrupt(self._interrupt):
+                for _ in range(self.manners.max_rounds):
+                    end = self._round()
+                    if end is not None:
+                        return end
+        except KeyboardInterrupt:
+            if self.solved is None:
                 raise
             self.clock.interrupted = True
             return self._cut()
         return Termination.LIMIT, f"Stopped after {self.manners.max_rounds} rounds; the best ensemble is kept."
 
+    def _interrupt(self) -> None:
+        """At Ctrl-C the time is up; who presses it again, with nothing to keep yet, does not want to wait."""
+        if self.clock.interrupted and not self.rows:
+            raise KeyboardInterrupt
+        self.clock.interrupted = True
+
     def ensemble(self) -> Ensemble | None:
-        """The columns with a weight, and the offset of every score; None without a master."""
-        if self.solved is None and self.failed is not None:
-            return None
+        """The columns with a weight, and the offset of every score; None where the first master has no solution."""
         rows, offset = [row for row in self.rows if row.weight > 0], 0.0
+        if not rows and self.solved is None and self.failed is not None:
+            return None
         if rows and self.problem.offset is not None:
             offset = self.problem.offset(scores(rows))
         weighted = [[(row.priced, row.weight) for row in rows if row.oracle == k] for k in range(len(self.pricings))]
@@ -190,6 +197,10 @@ class Generation:
         self.totals.add(outcome)
         if outcome.point is None or outcome.point.z is None or outcome.status is not PointStatus.CERTIFIED:
             self.failed = outcome
+            if outcome.termination is Termination.LIMIT:
+                if self.solved is None:
+                    max(self.rows, key=lambda row: row.priced.value).weight = 1.0
+                return self._cut()
             kept = " The best ensemble is kept." if self.solved is not None else ""
             return outcome.termination, f"{outcome.message}{kept}"
         self.solved = outcome
@@ -214,7 +225,8 @@ class Generation:
             return None
         if now - self.history[-1 - rounds].objective > self.tolerance * abs(now):
             return None
-        return Termination.STALLED, f"The value has not risen in {rounds} rounds; the best ensemble is kept."
+        rise = f"The value has risen by less than {self.tolerance:g} of itself in {_counted(rounds)}"
+        return Termination.STALLED, f"{rise}; the best ensemble is kept."
 
     def _multipliers(self) -> dict[str, float]:
         """Of the blocks that are one row."""
@@ -270,18 +282,28 @@ class Generation:
         return f"{what}: scale the data so that they are about 1"
 
     def _without_column(self) -> End:
-        """The end of a run whose first prices brought nothing: for want of time, of a proof, or of any column."""
+        """The end of a run whose first prices brought nothing: for want of time, of a proof, or of any column.
+
+        Ctrl-C has been noted so far; as there is nothing to keep, it raises after all.
+        """
+        if self.clock.interrupted:
+            raise KeyboardInterrupt
         if self.clock.is_over():
-            return Termination.LIMIT, f"{self.clock.why()} before any column."
+            return Termination.LIMIT, "Time limit before any column."
         if self.failure:
             return Termination.STALLED, f"{self.failure}; there is no column yet."
         what = "at the start no column tells the classes apart, and every bag scores the same"
         return Termination.STALLED, f"Degenerate: {what}."
 
     def _cut(self) -> End:
-        return Termination.LIMIT, f"{self.clock.why()}; the best ensemble is kept."
+        what = "best ensemble" if self.solved is not None else "best column found so far, alone,"
+        return Termination.LIMIT, f"{self.clock.why()}; the {what} is kept."
 
 
 def _residual(answer: Found) -> float:
     """The largest of the columns' certificates."""
     return max((one.certificate.worst for one in answer.columns if one.certificate is not None), default=0.0)
+
+
+def _counted(rounds: int) -> str:
+    return "1 round" if rounds == 1 else f"{rounds} rounds"

@@ -22,12 +22,9 @@ from milopt.schemes.exact import Exact
 from milopt.schemes.start import starting_witness
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import Found, Priced, Pricing
+from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, Found, Priced, Pricing
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
-
-MAX_STEPS = 10
-RELATIVE_DECREASE = 1e-6
 
 
 class ProgramPricing(Pricing):

@@ -3,6 +3,9 @@
 Ways to let it through: `run_interruptible` sends the call to a thread and waits (any call, at 0.5 ms or so),
 `noted_interrupt` notes the signal without raising (free, for calls that come back to Python now and then to ask), and
 `delayed_interrupt` keeps it until the call has ended.
+
+Whoever enters compiled code often should note: an exception that is raised while numba takes arguments apart becomes
+another one, or ends the process by a segmentation fault.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from time import monotonic
+from types import FrameType
 
 LEAVE = 30.0
 """Seconds for which the process, at its end, waits for calls that were left behind."""
@@ -69,12 +73,14 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
 
     ended = Ended.FINISHED
     try:
-        threading.Thread(target=work, daemon=True).start()
-        # Not Thread.join: interrupted, it takes a running thread for a finished one (Python 3.11).
-        done.wait()
+        with _raised_interrupt():
+            threading.Thread(target=work, daemon=True).start()
+            # Not Thread.join: interrupted, it takes a running thread for a finished one (Python 3.11).
+            done.wait()
     except KeyboardInterrupt:
         ended = Ended.STOPPED
         stop()
+        _take_note()
         if not done.wait(patience):
             _left_behind[:] = [one for one in _left_behind if not one.is_set()]
             _left_behind.append(done)
@@ -101,18 +107,47 @@ def delayed_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+_notes: list[Callable[[], None]] = []
+"""Of those who note Ctrl-C at present, the innermost last."""
+
+
 @contextmanager
 def noted_interrupt(note: Callable[[], None]) -> Iterator[None]:
-    """While inside, Ctrl-C calls `note` instead of raising; in the main thread, and with Python's own handler, only."""
-    ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if not ours:
+    """While inside, Ctrl-C calls `note`, and those around it, instead of raising.
+
+    In the main thread, and where the handler is Python's own, only: whoever has another one knows what to do.
+    """
+    if not _is_ours():
         yield
         return
-    signal.signal(signal.SIGINT, lambda number, frame: note())
+    _notes.append(note)
+    signal.signal(signal.SIGINT, _take_note)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _notes.pop()
+        if not _notes:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def _raised_interrupt() -> Iterator[None]:
+    """While inside, Ctrl-C raises, though it be noted around."""
+    if not _notes or not _is_ours():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, _take_note)
+
+
+def _is_ours() -> bool:
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _take_note)
+
+
+def _take_note(number: int = 0, frame: FrameType | None = None) -> None:
+    for note in reversed(_notes):
+        note()

@@ -14,6 +14,11 @@ from milopt.declaration.leaves import Parameter, Points
 from milopt.outcome.certificate import Certificate
 from milopt.solving.clock import Clock
 
+MAX_STEPS = 10
+"""Convex steps of a descent, at most."""
+RELATIVE_DECREASE = 1e-6
+"""Of the value, in a step: a descent that gains no more has come to its end."""
+
 
 @dataclass(frozen=True)
 class Priced:
@@ -67,5 +72,6 @@ class Pricing(ABC):
         """The best columns at these prices, from so many starts."""
 
     def close(self) -> None:
-        """Give back what it holds."""
-        return
+        """Give back what it holds, and what it fell back on."""
+        if self._other is not None:
+            self._other.close()

@@ -145,3 +145,10 @@ def test_other_models_have_no_rounds(run, small_csv: Path) -> None:
     outcome = run("inspect", small_csv, "-m", "mi-svm", "--iteration", 2)
     assert outcome.code == 2
     assert "leave out --iteration" in outcome.sentence()
+
+
+def test_a_master_without_columns_says_where_the_rest_is(run) -> None:
+    shown = run("inspect", "musk1", "-m", BOOST)
+    assert "is semi-infinite: this is its master, which has no column yet" in shown.err
+    assert "--part oracle" in shown.err
+    assert "semi-infinite" not in run("inspect", "musk1", "-m", BOOST, "--part", "master").err

@@ -26,6 +26,16 @@ import pytest
         (["--model", "nowhere.py:Model"], 2, "no file"),
         (["--model", "mi-svm", "--solver", "libsvm"], 2, "could take it"),
         (["--model", "mi-svm", "--save", "/nowhere/model.milopt"], 2, "/nowhere/model.milopt"),
+        (
+            ["--model", "mi-svm", "--set", "scheme=representatives"],
+            2,
+            '"scheme" is not set by --set: milopt fit has --scheme for it.',
+        ),
+        (
+            ["--model", "mi-svm", "--set", "random_state=3"],
+            2,
+            '"random_state" is not set by --set: milopt fit has --seed for it.',
+        ),
     ],
 )
 def test_a_mistake_in_an_argument_is_one_sentence(run, small_csv: Path, arguments, code, words) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,10 +15,22 @@ from hypothesis import strategies as st
 from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
 from milopt.outcome.status import Termination
+from milopt.solvers import dense_simplex_dual as dual
 from milopt.solvers import dense_simplex_kernel as kernel
+from milopt.solvers import dense_simplex_primal as primal
 from milopt.solvers.dense_simplex import DenseSimplex
 from milopt.solvers.dense_simplex_changes import append_column, append_row
-from milopt.solvers.dense_simplex_tableau import columns_of, empty_tableau, multipliers_of
+from milopt.solvers.dense_simplex_tableau import (
+    COLUMNS,
+    HIGH,
+    LOW,
+    PRICE,
+    ROWS,
+    VALUE,
+    columns_of,
+    empty_tableau,
+    multipliers_of,
+)
 from milopt.solvers.highs import HiGHS
 from milopt.solvers.native import FEW, Native
 from milopt.solving.engine import Answer, Change, What
@@ -253,3 +266,26 @@ def test_the_dictionary_of_a_game_grows_on_plain_arrays() -> None:
         values.append(columns_of(t)[0])
     assert values == pytest.approx([0.0, 0.0, 1 / 3])
     assert multipliers_of(t)[1:].sum() == pytest.approx(1.0)
+
+
+def _one_by_one(entry, number):
+    """One row and one column, with a price or a distance to the bound of this size."""
+    t = empty_tableau(1, 1)
+    t.size[ROWS], t.size[COLUMNS] = 1, 1
+    t.T[0, 0] = entry
+    t.columns[:, 0] = 0.0
+    t.columns[HIGH, 0], t.columns[PRICE, 0] = INF, number
+    t.rows[VALUE, 0], t.rows[LOW, 0], t.rows[HIGH, 0] = 0.0, -INF, number
+    return t
+
+
+@pytest.mark.parametrize("bland", [False, True])
+def test_large_numbers_that_swallow_the_slack_leave_a_candidate(bland: bool) -> None:
+    # Beside 1e7 the slack of a ratio test is rounding, and so is what a quotient loses when it is multiplied again.
+    blocks = primal._blocking
+    blocking = numba.njit(lambda t, q, sign, bland: blocks(t, q, sign, bland))
+    rng = np.random.default_rng(0)
+    for entry, number in zip(rng.uniform(0.1, 5.0, 2000), rng.uniform(1e6, 1e8, 2000), strict=True):
+        t = _one_by_one(entry, number)
+        assert dual._entering.py_func(t, 0, 1.0, np.zeros(1, dtype=np.int64), bland) == (0, 0)
+        assert blocking(t, 0, 1.0, bland)[0] == 0

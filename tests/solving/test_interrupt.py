@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
+
+from milopt.solving.interrupt import Ended, noted_interrupt, run_interruptible
 
 LEFT_BEHIND = """
 import os, signal, threading, time
@@ -29,3 +33,35 @@ def test_the_process_does_not_end_before_a_call_that_was_left_behind() -> None:
     done = subprocess.run([sys.executable, "-c", LEFT_BEHIND], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["ABANDONED", "ended"]
+
+
+def test_who_notes_around_others_is_told_too_and_python_gets_its_handler_back() -> None:
+    seen: list[str] = []
+    with noted_interrupt(lambda: seen.append("outer")):
+        with noted_interrupt(lambda: seen.append("inner")):
+            signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    assert seen == ["inner", "outer", "outer"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_call_in_a_thread_is_stopped_though_interrupts_are_noted_around_it() -> None:
+    seen: list[str] = []
+    stop = threading.Event()
+    with noted_interrupt(lambda: seen.append("noted")):
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        ended = run_interruptible(lambda: stop.wait(30), stop.set)
+        assert (ended, seen) == (Ended.STOPPED, ["noted"])
+        signal.raise_signal(signal.SIGINT)
+    assert seen == ["noted", "noted"]
+
+
+def test_a_handler_of_somebody_elses_is_left_alone() -> None:
+    seen: list[str] = []
+    signal.signal(signal.SIGINT, lambda number, frame: seen.append("theirs"))
+    try:
+        with noted_interrupt(lambda: seen.append("ours")):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert seen == ["theirs"]

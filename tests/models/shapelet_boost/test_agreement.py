@@ -22,9 +22,9 @@ from milopt.outcome.certificate import Certificate
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.generate import pricing
-from milopt.solvers.hilbert_ball import MAX_STEPS
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
+from milopt.solving.pricing import MAX_STEPS
 from milopt.solving.session import Session
 
 SETS, BALLS = ("musk1", "gunpoint"), ("l1", "hilbert")

@@ -17,6 +17,7 @@ from milopt import Linear, load_model, solve
 from milopt.declaration.kernels import CallableKernel
 from milopt.errors import BagsError, ConvexityError, MiloptError, MiloptWarning, ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost
+from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from tests.models.shapelet_boost.cases import PLAIN, K, random_bags
@@ -31,6 +32,10 @@ from tests.models.shapelet_boost.cases import PLAIN, K, random_bags
         ({"nu": float("nan")}, "nu must lie above 0"),
         ({"ball": "l2"}, "ball must be one of"),
         ({"radius": -1.0}, "radius must be a positive number"),
+        (
+            {"radius": 1e200},
+            "radius only scales scores and margins: it must lie between 1e-05 and 100000, not at 1e.200",
+        ),
         ({"dictionary": "some"}, "dictionary must be one of"),
         ({"atoms": 0}, "atoms must be a whole number"),
         ({"window": 9}, "A window of 9 samples is longer than bag 0, which has 2"),
@@ -130,6 +135,25 @@ def test_a_degenerate_model_is_saved_and_loaded(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.decision_function([bag]), 0)
 
 
+def test_window_lengths_that_come_to_the_same_are_one() -> None:
+    bags, y = random_bags(0, 8)
+    long = [np.vstack([bag] * 10) for bag in bags]
+    several, one = (ShapeletBoost(window=given).program(long, y) for given in ((3, 3, 0.3), 3))
+    assert len(several.oracles) == len(one.oracles) == 2
+
+
+def test_repeated_bags_with_both_labels_come_to_an_end() -> None:
+    # Payoffs that cancel are magnified until rounding decides between them.
+    rng = np.random.default_rng(0)
+    pool = [rng.normal(size=(4, 2)) for _ in range(3)]
+    bags, y = [pool[k] for k in rng.integers(0, 3, 30)], rng.integers(0, 2, 30)
+    for one, labels in (([pool[0]] * 12, [1] * 4 + [0] * 8), (bags, y)):
+        for bias in (False, True):
+            with pytest.warns(MiloptWarning):
+                result = ShapeletBoost(bias=bias).fit(one, labels).result_
+            assert result.termination is Termination.STALLED
+
+
 # -- stopped before the end --------------------------------------------------------------------------------------------
 
 
@@ -143,7 +167,7 @@ def test_a_value_that_no_longer_rises_is_told_and_the_best_ensemble_kept(golden_
     program = ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags)
     result = solve(program, "highs", ColumnGeneration(tolerance=3e-3, patience=1))
     assert result.termination is Termination.STALLED
-    assert result.message == "The value has not risen in 1 rounds; the best ensemble is kept."
+    assert result.message == "The value has risen by less than 0.003 of itself in 1 round; the best ensemble is kept."
     assert len(result.history) < 9
     assert kept(result)
     patient = solve(program, "highs", ColumnGeneration(tolerance=3e-3))
@@ -174,26 +198,48 @@ def test_a_time_limit_keeps_the_best_ensemble(solver: str) -> None:
     assert result.point is PointStatus.FEASIBLE
 
 
-@pytest.mark.parametrize("enters_compiled_code", [False, True])
-def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatch, enters_compiled_code) -> None:
+def test_a_time_limit_in_the_first_master_keeps_the_best_column(monkeypatch) -> None:
+    from milopt.solving.session import Session
+
+    def out_of_time(session, clock):
+        return Outcome.without_point(session.form, Termination.LIMIT, "time limit", "Time limit.")
+
+    bags, y = random_bags(0, 20)
+    monkeypatch.setattr(Session, "solve", out_of_time)
+    with pytest.warns(MiloptWarning, match="Time limit; the best column found so far, alone, is kept"):
+        model = ShapeletBoost(nu=0.3, kernel=K, solver="master=highs,oracle=native").fit(bags, y)
+    assert model.result_.termination is Termination.LIMIT
+    assert model.result_.ensemble.count == 1
+    assert model.score(bags, y) > 0.5
+
+
+@pytest.mark.parametrize("how", [signal.default_int_handler, lambda *_: signal.raise_signal(signal.SIGINT)])
+def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatch, how) -> None:
     from milopt.schemes import generation
 
-    rounds = generation.Generation._round
+    priced = generation.Generation._prices
     count = iter(range(100))
 
     def interrupted(self):
         if next(count) == 3:
-            if enters_compiled_code:
-                raise SystemError("a function returned a result with an exception set") from KeyboardInterrupt()
-            raise KeyboardInterrupt
-        return rounds(self)
+            how(signal.SIGINT, None)
+        return priced(self)
 
-    monkeypatch.setattr(generation.Generation, "_round", interrupted)
+    monkeypatch.setattr(generation.Generation, "_prices", interrupted)
     result = solve(ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags), "highs")
     assert result.termination is Termination.LIMIT
     assert result.message == "Interrupted; the best ensemble is kept."
-    assert len(result.history) == 3
+    assert len(result.history) in (3, 4)
     assert kept(result)
+
+
+def test_an_interrupt_before_any_column_is_passed_on(golden_bags, monkeypatch) -> None:
+    from milopt.schemes import generation
+
+    monkeypatch.setattr(generation.Generation, "_violated", lambda *_: signal.raise_signal(signal.SIGINT) or [])
+    with pytest.raises(KeyboardInterrupt):
+        solve(ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags), "highs")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 INTERRUPTED = """
