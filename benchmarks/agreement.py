@@ -25,10 +25,9 @@ from milopt.models import ShapeletBoost
 from milopt.outcome.certificate import Certificate
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.generate import pricing
-from milopt.solvers.hilbert_ball import MAX_STEPS
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import Priced
+from milopt.solving.pricing import MAX_STEPS, Priced
 from milopt.solving.session import Session
 
 ROUNDS, STARTS = 15, 10
