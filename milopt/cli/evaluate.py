@@ -26,7 +26,8 @@ def evaluate(
         ),
     ],
     protocol: Annotated[
-        str, typer.Option(metavar="PROTOCOL", help="10-fold, 10x10 (repeats x folds), 20x80/20, or train/test.")
+        str,
+        typer.Option(metavar="PROTOCOL", help="10-fold, 10x10 (repeats x folds), 20x80/20, train/test, 5xtrain/test."),
     ] = "1x10",
     solver: given.Solver = "auto",
     settings: Annotated[

@@ -36,7 +36,7 @@ def evaluate(
     """The accuracy that models reach on bags that they have not seen.
 
     `data` is a data set, its name or file, or a pair (bags, labels); `models` are names ("mi-svm,miles",
-    "path/file.py:Class") or classes. `protocol` is "10-fold", "10x10", "20x80/20" or "train/test".
+    "path/file.py:Class") or classes. `protocol` is "10-fold", "10x10", "20x80/20", "train/test" or "5xtrain/test".
     In each training part, and nowhere else, hyper-parameters are chosen by inner 5-fold over the model's own `grid`, or
     over the one given here; with an empty one nothing is chosen. `settings` are fixed, and the others still chosen. On
     few bags one division chooses by chance: `inner_repeats` draws the inner folds so many times.

@@ -2,9 +2,10 @@
 
     10-fold, 10, 1x10   one repeat of 10 folds          10x10    10 repeats of 10 folds
     20x80/20            20 random splits, 20 % to test  train/test   the official parts of a data set
+                                                        5xtrain/test the same parts, each time with other seeds
 
-All but the last are stratified by class and shuffled. Repeat r depends on the seed and on r alone, so that 10x10 begins
-with the very splits of 1x10.
+All but the official parts are stratified by class and shuffled. Repeat r depends on the seed and on r alone, so that
+10x10 begins with the very splits of 1x10. Repeats of official parts differ in what a model and its inner folds draw.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from milopt.errors import ParameterError
 from milopt.solving.names import quoted
 
 DRAWN = "10-fold, 1x10 or 10x10 (repeats x folds), 20x80/20 (repeats x percent of training and test bags)"
-OFFICIAL = "train/test (the official parts)"
+OFFICIAL = "train/test or 5xtrain/test (the official parts, with 5 seeds)"
 _MOST = 10_000
 
 Labels = npt.NDArray[Any]
@@ -59,7 +60,7 @@ class Protocol:
 
     def __str__(self) -> str:
         if self.official:
-            return self.division
+            return self.division if self.repeats == 1 else f"{self.repeats}x{self.division}"
         return f"{self.repeats}x{self.folds}" if self.folds else f"{self.repeats}x{self.division}"
 
     def splits(self, labels: Labels, seed: int, training: int | None = None) -> list[Split]:
@@ -68,7 +69,7 @@ class Protocol:
             if training is None:
                 raise ParameterError(f"The data have no official test part: use {DRAWN}.")
             places = np.arange(labels.size)
-            return [Split(0, 0, places[:training], places[training:])]
+            return [Split(repeat, 0, places[:training], places[training:]) for repeat in range(self.repeats)]
         inside = labels[:training]
         self._check(inside)
         return [split for repeat in range(self.repeats) for split in self._repeat(inside, seed, repeat)]
@@ -104,9 +105,10 @@ def parse_protocol(text: str | int) -> Protocol:
     """The protocol that a text, or a number of folds, stands for."""
     text = str(text)
     bare = re.sub(r"\s+", "", text.casefold())
-    if bare == "train/test":
-        return Protocol(1)
-    if found := re.fullmatch(r"(?:(\d+)x)?(\d+)(?:-?folds?)?", bare, re.ASCII):
+    if found := re.fullmatch(r"(?:(\d+)x)?train/test", bare, re.ASCII):
+        if 1 <= int(found[1] or 1) <= _MOST:
+            return Protocol(int(found[1] or 1))
+    elif found := re.fullmatch(r"(?:(\d+)x)?(\d+)(?:-?folds?)?", bare, re.ASCII):
         repeats, folds = int(found[1] or 1), int(found[2])
         if folds >= 2 and repeats >= 1 and repeats * folds <= _MOST:
             return Protocol(repeats, folds)

@@ -24,6 +24,7 @@ LABELS = np.array([0] * 30 + [1] * 20)
         ("20 x 80/20", Protocol(20, 0, 20)),
         ("70/30", Protocol(1, 0, 30)),
         ("train/test", Protocol(1)),
+        ("5 x train/test", Protocol(5)),
     ],
 )
 def test_a_text_is_a_protocol(text: str, protocol: Protocol) -> None:
@@ -33,7 +34,24 @@ def test_a_text_is_a_protocol(text: str, protocol: Protocol) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1", "1x1", "0x10", "x10", "10x", "80/30", "0/100", "3x0/100", "-5", "1e3", "200x100", "9" * 30, "test", "٣"],
+    [
+        "",
+        "1",
+        "1x1",
+        "0x10",
+        "x10",
+        "10x",
+        "80/30",
+        "0/100",
+        "3x0/100",
+        "-5",
+        "1e3",
+        "200x100",
+        "9" * 30,
+        "test",
+        "٣",
+        "0xtrain/test",
+    ],
 )
 def test_any_other_text_says_which_forms_there_are(text: str) -> None:
     with pytest.raises(ParameterError, match=r"No protocol is written .*10-fold, .*10x10 .*20x80/20 .*train/test"):
@@ -74,6 +92,12 @@ def test_the_official_parts_are_taken_as_they_are() -> None:
     (split,) = parse_protocol("train/test").splits(LABELS, 0, 35)
     assert split.train.tolist() == list(range(35))
     assert split.test.tolist() == list(range(35, 50))
+
+
+def test_repeats_of_official_parts_are_the_same_parts_under_other_numbers() -> None:
+    splits = parse_protocol("3xtrain/test").splits(LABELS, 0, 35)
+    assert [split.repeat for split in splits] == [0, 1, 2]
+    assert {(tuple(split.train), tuple(split.test)) for split in splits} == {(tuple(range(35)), tuple(range(35, 50)))}
 
 
 def test_drawn_splits_leave_the_official_test_part_alone() -> None:
