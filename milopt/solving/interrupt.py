@@ -80,12 +80,12 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
     except KeyboardInterrupt:
         ended = Ended.STOPPED
         stop()
-        _take_note()
         if not done.wait(patience):
             _left_behind[:] = [one for one in _left_behind if not one.is_set()]
             _left_behind.append(done)
-            return Ended.ABANDONED
-    if failures:
+            ended = Ended.ABANDONED
+        _take_note()
+    if failures and ended is not Ended.ABANDONED:
         raise failures[0]
     return ended
 
