@@ -34,6 +34,8 @@ WORTHWHILE = 100
 OUTER = 60
 PIVOTED = (1e-4, 1e-6, 1e-8, *(1e-9,) * 4)
 """The same by pivoting, whose steps are quicker, and go astray where hardly anything is lent from the first."""
+NOISE = 1e-12
+"""Entries of a direction, in proportion to its largest, that are rounding."""
 LENT = (1e-2, 1e-4, 1e-7, 1e-9, 1e-11)
 """sigma over the largest curvature, from the first proximal step on; one at the level of rounding follows and stays."""
 
@@ -202,7 +204,10 @@ def descends_forever(parts: Split, q: Vector, lower: Vector, upper: Vector, chan
     length = float(np.abs(ray).max(initial=0.0))
     if length == 0.0:
         return False
-    ray = ray / length
+    ray = np.where(np.abs(ray) > NOISE * length, ray / length, 0.0)
+    # P's own diagonal bends every such direction, however small it is beside the rest.
+    if parts.diagonal[ray != 0.0].any():
+        return False
     slope = float(q @ ray)
     if slope >= -1e-9 * float(np.abs(q) @ np.abs(ray)):
         return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ from milopt.inspection.table import Table
 from milopt.solving.names import unknown
 
 MEASURES = ("accuracy", "balanced_accuracy", "auc")
+DIGITS = 9
+"""Of means that are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +121,8 @@ def rank(
     one_of("measure", measure, MEASURES)
     fraction("alpha", alpha)
     found = gathered(evaluations, measure)
+    # Means of the same numbers in another order differ by rounding, and would no longer tie.
+    found = replace(found, values=np.round(found.values, DIGITS))
     if control is not None and not isinstance(control, str):
         raise ParameterError(f"control must be the name of a model, not {control!r}.")
     if control is not None and control not in found.models:

@@ -92,7 +92,7 @@ class Exact(Scheme):
         except KeyboardInterrupt:
             clock.interrupted = True
         message = f"{clock.why()} before a global bound; the point of the convex-concave procedure is kept."
-        point = PointStatus.FEASIBLE if first.values else PointStatus.NONE
+        point = PointStatus.NONE if first.point is PointStatus.NONE else PointStatus.FEASIBLE
         return replace(first, scheme=self.name, termination=Termination.LIMIT, point=point, bound=None, message=message)
 
     def _result(self, session: Session, search: Search, solver: Solver, options: Options, clock: Clock) -> Result:

@@ -68,7 +68,11 @@ class Representatives(Scheme):
                     totals.add(outcome)
                     if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
                         ended, message = outcome.termination, outcome.message
-                        best = best or (np.inf, outcome, None)
+                        if best is None:
+                            best = (np.inf, outcome, None)
+                            if outcome.point is not None:
+                                values = PointValues(session.lowering, outcome)
+                                best = (np.inf, outcome, complete(program, values, options, clock))
                         break
                     values = PointValues(session.lowering, outcome)
                     completed = complete(program, values, options, clock)
@@ -102,6 +106,10 @@ class Representatives(Scheme):
                 ended, message = Termination.LIMIT, f"{clock.why()}; the best iterate is kept."
             assert best is not None
             _, outcome, completed = best
+            status = kept_status(outcome, ended)
+            if outcome.status is not PointStatus.CERTIFIED:
+                # Whatever it is to its own subproblem: the declared program has the maxima.
+                status = PointStatus.NONE if completed is None else PointStatus.FEASIBLE
             result = assemble(
                 session.lowering,
                 session.spaces,
@@ -109,7 +117,7 @@ class Representatives(Scheme):
                 solver=solver.name,
                 scheme=self.name,
                 termination=ended,
-                point=kept_status(outcome, ended),
+                point=status,
                 message=totals.noted(message),
                 seconds=clock.elapsed(),
                 history=tuple(history),

@@ -67,7 +67,7 @@ def solve(
     for one in tries:
         began = perf_counter()
         try:
-            found = plan.run(program, named_solver(one, program), chosen)
+            found = plan.run(program, named_solver(one, program, chosen.form), chosen)
         except (UnsupportedError, ConvexityError, MissingSolverError) as error:
             failure = error
             name = one if isinstance(one, str) else one.name
@@ -99,10 +99,11 @@ def solve_each(
     plain = [program for program in programs if isinstance(program, Program)]
     if len(plain) > 1 and len(plain) == len(programs) and isinstance(solver, (str, Solver)):
         plans = [named_scheme(scheme, program) for program in plain]
-        chosen = [named_solver(solver, program) for program in plain]
+        asked = options or Options()
+        chosen = [named_solver(solver, program, asked.form) for program in plain]
         if all(type(plan) is Direct for plan in plans) and len({one.name for one in chosen}) == 1:
             began = perf_counter()
-            for result in Direct().run_each(plain, chosen[0], options or Options()):
+            for result in Direct().run_each(plain, chosen[0], asked):
                 yield replace(result, attempts=(_attempt(result, perf_counter() - began),))
                 began = perf_counter()
             return
@@ -136,9 +137,9 @@ def named_scheme(scheme: str | Scheme | ColumnGeneration | None, program: Progra
     return known[scheme]
 
 
-def automatic(program: Program) -> Solver:
-    """The solver that `auto` means for a program: the first of its list that is installed and takes it."""
-    case = Case(program)
+def automatic(program: Program, form: str = "auto") -> Solver:
+    """The solver that `auto` means: the first of its list that is installed and takes the program, in this form."""
+    case = Case(program, form)
     order = LINEAR_FIRST if case.kind in ("LP", "MILP") else QUADRATIC_FIRST
     for name in order:
         candidate = registry.get(name)
@@ -148,11 +149,11 @@ def automatic(program: Program) -> Solver:
     raise UnsupportedError(f"No installed solver takes {program.name!r} ({reasons}).")
 
 
-def named_solver(solver: str | Solver, program: Program) -> Solver:
+def named_solver(solver: str | Solver, program: Program, form: str = "auto") -> Solver:
     """A solver by its name, `auto` by what the program is."""
     if isinstance(solver, Solver):
         return solver
-    return automatic(program) if solver == "auto" else registry.require(solver)
+    return automatic(program, form) if solver == "auto" else registry.require(solver)
 
 
 def _better(old: Result | None, new: Result) -> Result:

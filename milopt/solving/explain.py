@@ -101,8 +101,10 @@ class PartsCase:
 class Case:
     """A program and the flat forms of its pattern, each made once."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, wish: str = "auto") -> None:
+        """`wish` is the form that options ask for."""
         self.kind = step_kind(program)
+        self._wish = wish
         self.is_dc = bool(witnessed(program))
         self._program = program
         low = sample(program)
@@ -150,7 +152,9 @@ class Case:
 
     def _name(self, solver: Solver) -> FormName:
         """The form in which functions would reach a solver."""
-        if self._form is None or solver.prefers != "dual" or not self._form.spaces:
+        if self._form is None or not self._form.spaces or self._wish == "coordinates":
+            return "coordinates"
+        if solver.prefers != "dual" and self._wish != "dual":
             return "coordinates"
         saddles = Feature.NONCONVEX in solver.features
         return "dual" if dual_refusal(self._form, saddles) is None else "coordinates"

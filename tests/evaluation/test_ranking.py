@@ -46,6 +46,14 @@ def test_ranks_by_hand():
     assert found.against_control() == pytest.approx({"a": chance, "b": 4 * stats.norm.sf((3 - 7.5 / 4) / np.sqrt(0.5))})
 
 
+def test_means_that_differ_by_rounding_tie():
+    rounded = [float(np.mean([0.7, 0.8, 0.9]))] * 5
+    assert rounded[0] != 0.8
+    found = rank(plain({"a": rounded, "b": [0.8] * 5, "c": [0.5] * 5}), control="a")
+    np.testing.assert_array_equal(found.ranks, [1.5, 1.5, 3])
+    assert found.against_control()["c"] == pytest.approx(2 * 2 * stats.norm.sf(1.5 / np.sqrt(12 / 30)))
+
+
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.integers(3, 6), st.integers(3, 12))
 def test_ranks_statistic_and_critical_difference_agree_with_the_p_values(seed, k, n):

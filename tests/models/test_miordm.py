@@ -22,6 +22,7 @@ from milopt import (
     Session,
     as_bags,
     get,
+    load_data,
     quad_form,
     solve,
 )
@@ -204,6 +205,21 @@ def test_exact_keeps_the_best_point_at_a_limit(golden_bags):
     result = miordm(scheme=Exact(max_nodes=1)).fit(bags, y).result_
     assert result.termination in (Termination.LIMIT, Termination.OPTIMAL)
     assert result.objective >= result.bound - 1e-6
+
+
+@pytest.mark.parametrize("scheme", ["ccp", "exact", "representatives"])
+def test_a_point_cut_short_is_feasible_only_with_the_slacks_of_its_own_function(scheme):
+    data = load_data("musk1")
+    result = MIORDM(scheme=scheme, options=Options(time_limit=1e-3)).fit(data.bags, data.labels).result_
+    assert result.termination is Termination.LIMIT
+    assert result.point is (PointStatus.FEASIBLE if scheme == "representatives" else PointStatus.NONE)
+
+
+@pytest.mark.parametrize("model", [MIORDM, ODM])
+def test_the_primal_form_finds_a_solver_by_itself(model, golden_bags):
+    primal, dual = (model(form=form).fit(*golden_bags).result_ for form in ("primal", "dual"))
+    assert (primal.solver, dual.solver) == ("clarabel", "native")
+    assert primal.objective == pytest.approx(dual.objective, rel=1e-6)
 
 
 def test_bags_of_one_are_odm_in_one_step(golden_bags):

@@ -134,6 +134,15 @@ def test_descent_without_end_is_called_unbounded() -> None:
     assert "P d = 0" in found.reason
 
 
+def test_a_diagonal_that_is_small_beside_the_rest_still_bounds() -> None:
+    u = np.array([1e6, -1e6])
+    own = Piece(sp.csr_array(sp.eye_array(2)), np.full(2, 0.1))
+    P = Quadratic(2, (*dense(np.outer(u, u)).pieces, own))
+    found = solve_box_qp(split(P), np.full(2, -1.0), np.zeros(2), np.full(2, np.inf))
+    np.testing.assert_allclose(found.x, [10, 10], rtol=1e-3)
+    assert found.termination is not Termination.UNBOUNDED
+
+
 def test_far_optimum_of_a_nearly_flat_direction_is_not_called_unbounded() -> None:
     found = solve(np.diag([1.0, 1e-7]) + 0.0, np.array([0.0, -1.0]), np.full(2, -np.inf), np.full(2, np.inf))
     assert found.termination is Termination.OPTIMAL
