@@ -29,7 +29,7 @@ from milopt.solvers.minimum_norm import MinimumNorm, Nearest
 from milopt.solvers.one_hots import OneHots
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, Found, Priced, Pricing
+from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, Found, Priced, Pricing, priced_by
 
 OPEN = 1e-8
 """Bounds that are further apart than this part of the upper have not met."""
@@ -94,7 +94,7 @@ class HilbertBallPricing(Pricing):
             ended = self.climb(weights, witnesses, clock, seen)
             if ended is None:
                 self.fallbacks += 1
-                return self._fallback().price(prices, starts, clock)
+                return priced_by(self._fallback, prices, starts, clock)
             found.append(self._priced(ended, weights))
             if not witnesses.size:
                 bound = program.sign * program.radius * ended.last.upper

@@ -26,7 +26,7 @@ from milopt.solvers.l1_ball_similarities import Index, Shared, Similarities, sha
 from milopt.solvers.l1_ball_small_game import Game, empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS, Found, Priced, Pricing
+from milopt.solving.pricing import MAX_STEPS, Found, Priced, Pricing, priced_by
 
 IDLE = 1
 """Games in which a selection or an atom was of no use before it goes."""
@@ -97,7 +97,7 @@ class L1BallPricing(Pricing):
             ended = self._descend(weights, z)
             if ended is None:
                 self.fallbacks += 1
-                return self._fallback().price(prices, starts, clock)
+                return priced_by(self._fallback, prices, starts, clock)
             found.append(self._priced(ended, weights))
             bounds.append(ended.lower)
             if clock.is_over():

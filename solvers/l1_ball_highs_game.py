@@ -56,6 +56,9 @@ class HighsGame:
         self._highs.addCols(m, np.zeros(m), -free, free, 0, np.zeros(m, dtype=np.int32), *no_entries)
         self._highs.addRows(1, np.array([-np.inf]), np.ones(1), 0, np.zeros(1, dtype=np.int32), *no_entries)
         self._m, self._k = m, k
+        largest = float(np.abs(similar.K).max(initial=0.0))
+        self._unit = 2.0 ** np.round(np.log2(largest)) if largest > 0.0 else 1.0
+        """HiGHS has similarities and maxima in this unit: it refuses entries of 1e15."""
         self._instances = np.zeros(0, dtype=np.int64)
         self._rows = np.zeros((0, k))
         self._atoms = np.zeros(0, dtype=np.int64)
@@ -111,7 +114,7 @@ class HighsGame:
                 return CLOSED, best, upper, lower
             price = max(0.0, -multipliers[0]) / scale
             atoms = self._new_atoms(w, price + 0.1 * tolerance)
-            low = active[tops[active] > x[active] + 1e-9]
+            low = active[tops[active] > self._unit * (x[active] + 1e-9)]
             rows = np.array([offsets[i] + int(np.argmax(values[offsets[i] : offsets[i + 1]])) for i in low], dtype=int)
             rows = np.setdiff1d(rows, self._instances)
             if not atoms.size and not rows.size:
@@ -157,7 +160,7 @@ class HighsGame:
         return np.asarray(names[~np.isin(names, self._atoms)][:AT_ONCE])
 
     def _set_costs(self, d: Vector, c: Vector) -> None:
-        costs = np.concatenate([d, -_signed(c, self._atoms)])
+        costs = np.concatenate([self._unit * d, -_signed(c, self._atoms)])
         self._highs.changeColsCost(costs.size, np.arange(costs.size, dtype=np.int32), costs)
 
     def _add_rows(self, instances: Index) -> None:
@@ -167,7 +170,7 @@ class HighsGame:
             return
         rows = np.ascontiguousarray(self._similar.K[:, instances].T)
         width = 1 + self._atoms.size
-        values = np.hstack([np.ones((count, 1)), -_signed(rows, self._atoms)])
+        values = np.hstack([np.ones((count, 1)), -_signed(rows, self._atoms) / self._unit])
         places = np.empty((count, width), dtype=np.int32)
         places[:, 0] = self._bag_of[instances]
         places[:, 1:] = self._m + np.arange(self._atoms.size)
@@ -184,7 +187,7 @@ class HighsGame:
         if not count:
             return
         height = 1 + self._instances.size
-        values = np.hstack([np.ones((count, 1)), -_signed(self._rows, names).T])
+        values = np.hstack([np.ones((count, 1)), -_signed(self._rows, names).T / self._unit])
         places = np.tile(np.arange(height, dtype=np.int32), count)
         starts = height * np.arange(count, dtype=np.int32)
         zero, infinite = np.zeros(count), np.full(count, np.inf)

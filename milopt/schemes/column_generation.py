@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from milopt.compilation.analysis import witnessed
+from milopt.declaration.checks import fraction
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
 from milopt.outcome.assembly import assemble
@@ -53,10 +55,10 @@ class ColumnGeneration:
             at_least_one(number, getattr(self, number))
         if not isinstance(self.idle, int) or self.idle < 0:
             raise ParameterError(f"idle must be a number of rounds, or 0 to keep all columns, not {self.idle!r}.")
-        if self.tolerance is not None and not 0 < self.tolerance < 1:
-            raise ParameterError(f"tolerance must lie between 0 and 1, not {self.tolerance!r}.")
-        if not 0 <= self.smoothing < 1:
-            raise ParameterError(f"smoothing must lie in [0, 1), not {self.smoothing!r}.")
+        if self.tolerance is not None:
+            fraction("tolerance", self.tolerance)
+        if self.smoothing != 0:
+            fraction("smoothing", self.smoothing)
 
     def run(
         self,
@@ -86,10 +88,12 @@ class ColumnGeneration:
                 seconds=clock.elapsed(),
                 history=tuple(generation.history),
             )
-            return replace(result, program=problem, ensemble=generation.ensemble())
+            # A single column that is kept has a score, and no master's value.
+            objective = result.objective if generation.solved is not None else float("nan")
+            return replace(result, program=problem, objective=objective, ensemble=generation.ensemble())
 
     def _tolerance(self, problem: SemiInfinite, options: Options) -> float:
         if self.tolerance is not None:
             return self.tolerance
-        is_exact = all(oracle.scheme == "exact" for oracle in problem.oracles)
+        is_exact = all(oracle.scheme == "exact" or not witnessed(oracle.program) for oracle in problem.oracles)
         return min(USUAL, options.tolerance) if is_exact else USUAL

@@ -52,9 +52,7 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
     alone = separable_optimum(rest, options.tolerance)
     if alone is not None:
         return Completed(*alone)
-    left = clock.left()
-    enough = Clock(None if left is None else max(left, LEAST_SECONDS))
-    result = Direct().run(rest, automatic(rest), replace(options, form="auto"), enough)
+    result = Direct().run(rest, automatic(rest), replace(options, form="auto"), clock.extended(LEAST_SECONDS))
     if result.point is not PointStatus.CERTIFIED:
         return None
     return Completed(result.objective, dict(result.values))

@@ -19,6 +19,7 @@ from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound, Search
 from milopt.schemes.ceilings import Ranges, ceilings, ranges_of
+from milopt.schemes.completion import LEAST_SECONDS
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, at_least_one
@@ -70,7 +71,8 @@ class Exact(Scheme):
             return replace(found, program=program, scheme=self.name)
         index = {atom: atom.over.argmax(found.values[name]) for atom, name in choices.items()}
         with Session(program, solver, options, witnesses=one_hot(index)) as session:
-            outcome = session.solve(clock)
+            # Also of the best integer point at a limit: the step makes it one of the program.
+            outcome = session.solve(clock.extended(LEAST_SECONDS))
             bound = found.bound if found.bound is None or not program.maximizes else -found.bound
             step = Step(found.objective, found.bound, found.certificate, clock.elapsed())
             search = Search(outcome, index, bound if bound is not None else -np.inf, (step,), found.termination)

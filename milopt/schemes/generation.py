@@ -88,7 +88,7 @@ class Generation:
                 raise
             self.clock.interrupted = True
             return self._cut()
-        return Termination.LIMIT, f"Stopped after {self.manners.max_rounds} rounds; the best ensemble is kept."
+        return Termination.LIMIT, f"Stopped after {_counted(self.manners.max_rounds)}; {self._kept}"
 
     def _interrupt(self) -> None:
         """At Ctrl-C the time is up; who presses it again, with nothing to keep yet, does not want to wait."""
@@ -111,7 +111,7 @@ class Generation:
         found = self._violated(self._prices(), 1)
         if not found and self.manners.smoothing and self.best and not self.clock.is_over():
             found = self._violated(self._master_prices(), 1)
-        if not found and self.solved is not None and not self.clock.is_over():
+        if not found and not self.clock.is_over():
             found = self._violated(self._master_prices(), self.manners.starts)
         if self.solved is not None and (not found or self._has_closed()):
             return self._finished()
@@ -197,12 +197,14 @@ class Generation:
         self.totals.add(outcome)
         if outcome.point is None or outcome.point.z is None or outcome.status is not PointStatus.CERTIFIED:
             self.failed = outcome
+            if outcome.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
+                return outcome.termination, outcome.message
+            if self.solved is None:
+                max(self.rows, key=lambda row: row.priced.value).weight = 1.0
             if outcome.termination is Termination.LIMIT:
-                if self.solved is None:
-                    max(self.rows, key=lambda row: row.priced.value).weight = 1.0
                 return self._cut()
-            kept = " The best ensemble is kept." if self.solved is not None else ""
-            return outcome.termination, f"{outcome.message}{kept}"
+            size = f"The columns are of size {largest(self.rows):.0e}, best about 1"
+            return outcome.termination, f"{outcome.message} {size}; {self._kept}"
         self.solved = outcome
         has_risen = self._has_risen(outcome.objective)
         self.still = 0 if has_risen else self.still + 1
@@ -226,7 +228,7 @@ class Generation:
         if now - self.history[-1 - rounds].objective > self.tolerance * abs(now):
             return None
         rise = f"The value has risen by less than {self.tolerance:g} of itself in {_counted(rounds)}"
-        return Termination.STALLED, f"{rise}; the best ensemble is kept."
+        return Termination.STALLED, f"{self._degenerate() or self._blurred() or rise}; {self._kept}"
 
     def _multipliers(self) -> dict[str, float]:
         """Of the blocks that are one row."""
@@ -256,11 +258,11 @@ class Generation:
             return self._cut()
         hidden = self._degenerate() or self._blurred()
         if hidden:
-            return Termination.STALLED, f"{hidden}; the best ensemble is kept."
+            return Termination.STALLED, f"{hidden}; {self._kept}"
         if has_closed:
             return Termination.OPTIMAL, ""
         if self.failure:
-            return Termination.STALLED, f"{self.failure}; the best ensemble is kept."
+            return Termination.STALLED, f"{self.failure}; {self._kept}"
         return Termination.STATIONARY, ""
 
     def _degenerate(self) -> str:
@@ -296,8 +298,12 @@ class Generation:
         return Termination.STALLED, f"Degenerate: {what}."
 
     def _cut(self) -> End:
+        return Termination.LIMIT, f"{self.clock.why()}; {self._kept}"
+
+    @property
+    def _kept(self) -> str:
         what = "best ensemble" if self.solved is not None else "best column found so far, alone,"
-        return Termination.LIMIT, f"{self.clock.why()}; the {what} is kept."
+        return f"the {what} is kept."
 
 
 def _residual(answer: Found) -> float:

@@ -22,6 +22,11 @@ class Clock:
         """Seconds left, never below a millisecond so that a solver can say so itself; None without a limit."""
         return None if self.limit is None else max(1e-3, self.limit - self.elapsed())
 
+    def extended(self, least: float) -> Clock:
+        """A clock with what is left here, but with so many seconds at least: for what a point needs to be one."""
+        left = self.left()
+        return Clock(None if left is None else max(left, least))
+
     def is_over(self) -> bool:
         """Whether the limit has passed, or Ctrl-C was pressed."""
         return self.interrupted or (self.limit is not None and self.elapsed() >= self.limit)

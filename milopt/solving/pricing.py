@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.leaves import Parameter, Points
+from milopt.errors import MiloptError
 from milopt.outcome.certificate import Certificate
 from milopt.solving.clock import Clock
 
@@ -75,3 +76,11 @@ class Pricing(ABC):
         """Give back what it holds, and what it fell back on."""
         if self._other is not None:
             self._other.close()
+
+
+def priced_by(other: Callable[[], Pricing], prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
+    """What another pricing finds; where it fails too, its reason and no column."""
+    try:
+        return other().price(prices, starts, clock)
+    except MiloptError as error:
+        return Found((), None, f"The oracle failed: {str(error).rstrip('.')}")

@@ -280,7 +280,9 @@ def test_a_flag_names_a_solver_for_each_part() -> None:
     ("wrong", "said"),
     [
         ({"tolerance": 0.0}, "between 0 and 1"),
-        ({"smoothing": 1.0}, r"\[0, 1\)"),
+        ({"tolerance": "a"}, "between 0 and 1"),
+        ({"smoothing": "a"}, "between 0 and 1"),
+        ({"smoothing": 1.0}, "between 0 and 1"),
         ({"idle": -1}, "number of rounds"),
         ({"max_rounds": 0}, "at least 1"),
     ],

@@ -57,6 +57,18 @@ def test_the_bounds_of_a_step_enclose_its_optimum_and_steps_never_rise(seed, lin
         assert ended.phi == pytest.approx(-weights @ ended.tops)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e18])
+def test_similarities_of_any_size_are_priced_alike(unit):
+    bags, y, rng = sample(4)
+    weights = y * rng.dirichlet(np.ones(len(bags)))
+    ended = []
+    for factor in (1.0, np.sqrt(unit)):
+        s = similarities(Linear(), factor * bags.instances[:6], Bags(factor * bags.instances, bags.offsets))
+        ended.append(HighsDescents(s, Options()).descend(weights, int(np.argmax(weights @ s.largest))))
+    assert [one.end for one in ended] == [CLOSED, CLOSED]
+    assert ended[1].phi == pytest.approx(unit * ended[0].phi, rel=1e-6)
+
+
 def test_rows_and_columns_that_are_of_no_use_go_and_the_optima_stay(monkeypatch):
     monkeypatch.setattr(l1_ball_highs_game, "IDLE", 0)
     monkeypatch.setattr(l1_ball_highs_game, "IDLE_SHARE", 0.0)

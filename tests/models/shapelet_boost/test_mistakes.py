@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milopt import Linear, load_model, solve
+from milopt import Linear, load_data, load_model, solve
 from milopt.declaration.kernels import CallableKernel
 from milopt.errors import BagsError, ConvexityError, MiloptError, MiloptWarning, ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost
@@ -142,6 +142,13 @@ def test_window_lengths_that_come_to_the_same_are_one() -> None:
     assert len(several.oracles) == len(one.oracles) == 2
 
 
+def test_more_starts_are_tried_before_it_is_said_that_no_column_tells_the_classes_apart() -> None:
+    bags = [np.array(b, float) for b in ([[1, 0]], [[1, 1], [-1, 0]], [[0, 1], [-1, 0]], [[1, 0], [1, -1]])]
+    given = {"kernel": Linear(), "scale": "none", "dictionary": "all", "bias": False, "two_sided": False, "nu": 1.0}
+    for oracle in ("ccp", "exact"):
+        assert ShapeletBoost(**given, oracle=oracle).fit(bags, [1, -1, 1, -1]).result_.objective == pytest.approx(0.125)
+
+
 def test_repeated_bags_with_both_labels_come_to_an_end() -> None:
     # Payoffs that cancel are magnified until rounding decides between them.
     rng = np.random.default_rng(0)
@@ -198,17 +205,38 @@ def test_a_time_limit_keeps_the_best_ensemble(solver: str) -> None:
     assert result.point is PointStatus.FEASIBLE
 
 
-def test_a_time_limit_in_the_first_master_keeps_the_best_column(monkeypatch) -> None:
+def test_an_exact_oracle_cut_short_keeps_its_best_column_and_its_bound() -> None:
+    data = load_data("musk1")
+    program = ShapeletBoost(oracle="exact").program(data.bags, np.where(data.labels == 1, 1.0, -1.0)).oracles[0].program
+    (price,) = program.parameters.values()
+    price.value = np.full(len(data.bags), 1 / len(data.bags))
+    found = solve(program, "highs", "exact", time_limit=2.0)
+    assert (found.termination, found.point) == (Termination.LIMIT, PointStatus.FEASIBLE)
+    assert 0 < found.objective < found.bound
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (Termination.LIMIT, "Time limit; the best column found so far, alone, is kept"),
+        (
+            Termination.STALLED,
+            "Lost. The columns are of size .*, best about 1; the best column found so far, alone, is",
+        ),
+    ],
+)
+def test_a_first_master_without_a_point_leaves_the_best_column(monkeypatch, ended: Termination, said: str) -> None:
     from milopt.solving.session import Session
 
-    def out_of_time(session, clock):
-        return Outcome.without_point(session.form, Termination.LIMIT, "time limit", "Time limit.")
+    def pointless(session, clock):
+        return Outcome.without_point(session.form, ended, "lost", "Lost.")
 
     bags, y = random_bags(0, 20)
-    monkeypatch.setattr(Session, "solve", out_of_time)
-    with pytest.warns(MiloptWarning, match="Time limit; the best column found so far, alone, is kept"):
+    monkeypatch.setattr(Session, "solve", pointless)
+    with pytest.warns(MiloptWarning, match=said):
         model = ShapeletBoost(nu=0.3, kernel=K, solver="master=highs,oracle=native").fit(bags, y)
-    assert model.result_.termination is Termination.LIMIT
+    assert (model.result_.termination, model.result_.point) == (ended, PointStatus.NONE)
+    assert np.isnan(model.result_.objective)
     assert model.result_.ensemble.count == 1
     assert model.score(bags, y) > 0.5
 
