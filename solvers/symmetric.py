@@ -1,4 +1,7 @@
-"""A symmetric matrix factorised as cheaply as its inertia allows: Cholesky, LDL', or eigenvectors when singular."""
+"""A symmetric matrix factorised as cheaply as its inertia allows: Cholesky, LDL', or eigenvectors when singular.
+
+Where its rows are of very different sizes it is S M S that is factorised (`equilibration`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs, dsytrf, dsytrs
 from scipy.sparse.linalg import eigsh
 
+from milopt.compilation.equilibration import equilibration
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.outcome.inertia import Inertia
 
@@ -27,6 +31,9 @@ class Symmetric:
         """
         size = matrix.shape[0]
         self.size = size
+        self.scale = equilibration(matrix) if size else None
+        if self.scale is not None:
+            matrix = self.scale[:, None] * matrix * self.scale
         self.vectors: Matrix | None = None
         self.cholesky: Matrix = matrix
         self.definite = size == 0
@@ -43,7 +50,7 @@ class Symmetric:
         blocks = _block_eigenvalues(self.ldl, self.pivots)
         if np.abs(blocks).min() > 1e-11 * np.abs(blocks).max():
             negative = int(np.sum(blocks < 0.0))
-            least = _smallest(_mirrored(matrix, diagonal)) if negative and smallest else None
+            least = _smallest(self._unscaled(_mirrored(matrix, diagonal))) if negative and smallest else None
             self.inertia = Inertia(size - negative, 0, negative, least)
             return
         values, self.vectors = eigh(_mirrored(matrix, diagonal))
@@ -51,14 +58,20 @@ class Symmetric:
         self.kernel: npt.NDArray[np.bool_] = zero
         self.inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, values))
         negative = int(np.sum(~zero & (values < 0.0)))
-        self.inertia = Inertia(
-            size - negative - int(zero.sum()), int(zero.sum()), negative, float(values[0]) if negative else None
-        )
+        least = float(values[0]) if negative else None
+        if negative and self.scale is not None:
+            least = _smallest(self._unscaled(_mirrored(matrix, diagonal))) if smallest else None
+        self.inertia = Inertia(size - negative - int(zero.sum()), int(zero.sum()), negative, least)
 
     def solve(self, right: Vector) -> Vector:
-        """The solution, the shortest one when the matrix is singular."""
+        """The solution, the shortest one (after scaling) when the matrix is singular."""
         if self.size == 0:
             return right
+        if self.scale is None:
+            return self._solved(right)
+        return self.scale * self._solved(self.scale * right)
+
+    def _solved(self, right: Vector) -> Vector:
         if self.definite:
             return np.asarray(dpotrs(self.cholesky, right, lower=1)[0])
         if self.vectors is None:
@@ -69,7 +82,14 @@ class Symmetric:
         """The largest component of `right` in the null space, which no solution can produce."""
         if self.vectors is None:
             return 0.0
-        return float(np.abs((self.vectors.T @ right)[self.kernel]).max(initial=0.0))
+        if self.scale is None:
+            return float(np.abs((self.vectors.T @ right)[self.kernel]).max(initial=0.0))
+        # Directions of the null space itself, of length 1 as without scaling.
+        null = self.scale[:, None] * self.vectors[:, self.kernel]
+        return float(np.abs((null / np.linalg.norm(null, axis=0)).T @ right).max(initial=0.0))
+
+    def _unscaled(self, matrix: Matrix) -> Matrix:
+        return matrix if self.scale is None else matrix / self.scale[:, None] / self.scale
 
 
 def _mirrored(upper: Matrix, diagonal: Vector) -> Matrix:

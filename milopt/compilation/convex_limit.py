@@ -16,6 +16,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from milopt.compilation.compile_program import compile_form
 from milopt.compilation.curvature import is_semidefinite
+from milopt.compilation.equilibration import equilibration
 from milopt.compilation.evaluation_form import EvaluationForm, Square
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
@@ -68,10 +69,14 @@ def _in_space(form: EvaluationForm, up: list[Square], down: list[Square]) -> flo
     corner = np.zeros((form.n, form.n))
     system = np.block([[seen, known.A.toarray()], [known.A.toarray().T, corner]])
     sides = np.hstack([between, A])
-    if not np.isfinite(np.linalg.cond(system)) or np.linalg.cond(system) > 1e14:
+    scale = equilibration(system)
+    scale = np.ones(system.shape[0]) if scale is None else scale
+    condition = np.linalg.cond(scale[:, None] * system * scale)
+    if not np.isfinite(condition) or condition > 1e14:
         # Some column is held by nothing that bends up.
         return np.inf
-    factors = lu_factor(system)
+    factors = lu_factor(scale[:, None] * system * scale)
+    sides = sides * scale
 
     def times(vector: Vector) -> Vector:
         scaled = root * vector.ravel()

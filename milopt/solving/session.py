@@ -6,6 +6,7 @@ and counts (`rebuilds`). Every `solve` proves its answer on the whole program, l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,7 +27,7 @@ from milopt.declaration.leaves import BagMax, Parameter
 from milopt.declaration.program import Program, leaves
 from milopt.errors import ConvexityError, MiloptError
 from milopt.outcome.outcome import Outcome
-from milopt.outcome.status import Termination
+from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import infeasible_blocks, unbounded_blocks
 from milopt.solving.engine import Answer, Change, Engine, What
@@ -281,6 +282,8 @@ class Session:
     def _in_coordinates(self, failed: Outcome, clock: Clock) -> Outcome:
         self._tell(self.live.use_coordinates())
         again = self.solve(clock)
+        if again.status is not PointStatus.CERTIFIED and _worst(failed) < _worst(again):
+            return failed
         tried = f"The dual ended as {failed.raw_status!r}; solved in coordinates."
         return replace(again, message=f"{tried} {again.message}".strip())
 
@@ -312,3 +315,8 @@ class Session:
         found_out = find(form, self.solver, self.options)
         ended = termination if found_out.confirmed else Termination.STALLED
         return Outcome.without_point(self.form, ended, answer.raw_status, found_out.message)
+
+
+def _worst(outcome: Outcome) -> float:
+    """The largest residual of a point; infinite without one."""
+    return math.inf if outcome.point is None or outcome.certificate is None else outcome.certificate.worst

@@ -91,6 +91,20 @@ def test_clusters_out_of_range(golden_bags):
         LSSVM(C=0).fit(bags, y)
 
 
+@pytest.mark.parametrize("rho", [1e-11, 1e-6, 1.0, 1e6])
+def test_small_and_large_parameters_leave_the_signs_and_the_scores_right(rho, golden_bags):
+    # Of gamma / rho alone depends whether the bias bends down.
+    bags, y = golden_bags
+    saddle = solved(bags, y, gamma=1e3 * rho, rho=rho)
+    assert saddle.inertia.negative >= 1
+    scores = solved(bags, y, gamma=0.0, rho=rho).score(bags)
+    gram = bags.membership.T @ K(bags.instances, bags.instances) @ bags.membership
+    n = bags.sizes.astype(float)
+    system = np.block([[gram + np.eye(len(bags)) / rho, n[:, None]], [n[None], np.zeros((1, 1))]])
+    due = np.linalg.solve(system, np.append(y, 0.0))
+    np.testing.assert_allclose(scores, gram @ due[:-1] + n * due[-1], atol=1e-5)
+
+
 def test_a_large_bag_alone_is_no_trouble():
     rng = np.random.default_rng(0)
     bags = Bags(rng.standard_normal((301, 2)), [0, 300, 301])
