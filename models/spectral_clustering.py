@@ -48,6 +48,8 @@ class SpectralBagClustering(Fields, BaseEstimator):
         self.scaling_: Scaling = fitted_scaling(self.scale, checked)
         scaled = self.scaling_(checked)
         X = scaled.instances
+        if not isinstance(self.kernel, Kernel):
+            raise ParameterError(f"kernel must be a Kernel such as RBF(), not {self.kernel!r}.")
         kernel = self.kernel.fitted(X)
         v = np.asarray(core_weights(self.core, Function("f", kernel, None, None), scaled, np.ones(X.shape[0])))
         self.spectrum_: Spectrum = spectrum(kernel, X, v, self.clusters - 1)
@@ -68,7 +70,8 @@ class SpectralBagClustering(Fields, BaseEstimator):
 
     def predict(self, bags: object) -> Indices:
         """The cluster of each bag, new ones too."""
-        return self.book_.nearest(self.bag_scores(bags))
+        scores = self.bag_scores(bags)
+        return self.book_.nearest(scores)
 
     def predict_instances(self, bags: object) -> list[Any]:
         """One array of clusters a bag, one an instance."""

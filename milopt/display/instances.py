@@ -48,7 +48,7 @@ class InstanceClustersDisplay:
         """Draw the instances of bags by a model of two classes."""
         held = as_bags(bags)
         rows = np.asarray(held.instances.toarray() if hasattr(held.instances, "toarray") else held.instances)
-        if not all(0 <= one < rows.shape[1] for one in features):
+        if len(features) != 2 or not all(0 <= one < rows.shape[1] for one in features):
             raise BagsError(f"There are {rows.shape[1]} features, counted from 0, and features={features} are not two.")
         scores = np.concatenate(model.instance_scores(held))
         _two_classes(scores)
@@ -93,6 +93,9 @@ class BagScoresDisplay:
         _two_classes(scores)
         if labels.shape != scores.shape:
             raise BagsError(f"There are {labels.size} labels for {scores.size} bags: give one a bag.")
+        if unknown := sorted(set(labels.tolist()) - set(model.classes_.tolist()), key=str):
+            known = " and ".join(map(str, model.classes_))
+            raise BagsError(f"The model tells {known} apart, and there are bags of class {unknown[0]}.")
         return cls(scores, labels, tuple(model.classes_.tolist())).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

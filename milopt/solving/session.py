@@ -232,7 +232,8 @@ class Session:
             clock.is_over() and outcome.termination is Termination.STALLED
         )
         if cut and outcome.point is not None:
-            outcome = replace(outcome, termination=Termination.LIMIT, message=f"{clock.why()}; the last point is kept.")
+            why = clock.why() if clock.is_over() else f"The solver gave up ({outcome.raw_status})"
+            outcome = replace(outcome, termination=Termination.LIMIT, message=f"{why}; the last point is kept.")
         build, self._build_seconds = self._build_seconds + perf_counter() - began - spent, 0.0
         return replace(
             outcome,

@@ -48,6 +48,10 @@ def test_bags_lie_at_their_scores_and_those_on_the_other_side_are_counted() -> N
     assert shown.ax_.get_title() == f"{right} of 20 bags on the side of their class"
     with pytest.raises(BagsError, match="3 labels for 20 bags"):
         BagScoresDisplay.from_estimator(MODEL, DATA.bags, [1, 1, -1], ax=axes())
+    with pytest.raises(BagsError, match="there are bags of class 7"):
+        BagScoresDisplay.from_estimator(MODEL, DATA.bags, np.full(len(DATA.bags), 7), ax=axes())
+    with pytest.raises(BagsError, match="are not two"):
+        InstanceClustersDisplay.from_estimator(MODEL, DATA.bags, features=(0,), ax=axes())
 
 
 def test_three_classes_are_not_two_sides() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milopt import Bags, Linear, load_data
-from milopt.errors import BagsError, ConvexityError, MiloptWarning, ParameterError
+from milopt.errors import BagsError, ConvexityError, MiloptWarning, ParameterError, UnfittedError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
 from milopt.outcome.status import PointStatus, Termination
 from tests.models.safe.cases import K, Matrices, solved
@@ -87,6 +87,10 @@ def test_clusters_out_of_range(golden_bags):
         SoftKSC(clusters=1).fit(bags, y)
     with pytest.raises(ParameterError, match="clusters must be at most the 12 instances, not 13"):
         SpectralBagClustering(clusters=13).fit(bags)
+    with pytest.raises(ParameterError, match="kernel must be a Kernel such as RBF"):
+        SpectralBagClustering(kernel="rbf").fit(bags)
+    with pytest.raises(UnfittedError):
+        SpectralBagClustering().predict(bags)
     with pytest.raises(ParameterError, match="C must be a positive number"):
         LSSVM(C=0).fit(bags, y)
 
