@@ -34,7 +34,7 @@ class BoxCountingSVM(BagClassifier):
 
     `tau` is a number up to 1, or such as "4/D": counts grow exponentially with the number of features, and so do the
     differences between them. Another kernel of bags may take the place of box counting; one of instances means its mean
-    set kernel. The grid follows the range of each feature, so that scaling changes nothing.
+    set kernel. The grid follows the range of each feature, so that scaling changes nothing but rounding.
     """
 
     C: float = 10.0
@@ -123,9 +123,9 @@ class BoxCountingSVM(BagClassifier):
         """The kernel of the program, over these training bags."""
         one_of("gram", self.gram, ("empirical", "clipped", "plain"))
         fitted = as_bag_kernel(self.kernel).fitted_to(bags)
+        damped = Damped(fitted, root(self.tau, bags.dimension), self.normalise)
         if self.gram == "plain":
             return fitted
-        damped = Damped(fitted, root(self.tau, bags.dimension), self.normalise)
         # A bag of weight 2 is one reference bag, and so is a bag that was given twice.
         if self.gram == "clipped":
             return Clipped(damped, different(bags))

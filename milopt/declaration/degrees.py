@@ -65,7 +65,7 @@ def _check(degrees: Floats, largest: float, bags: Bags, start: int) -> None:
         place = start + int(wrong[0])
         bag = int(bags.bag_of[place])
         raise ParameterError(
-            "Spectral clustering divides by the degrees sum_q K(x_p, x_q), and that of instance "
-            f"{place - bags.offsets[bag]} of bag {bag} is {degrees[wrong[0]]:.3g}: take a kernel of positive values such "
-            'as RBF(), a wider one or more landmarks, or kernel PCA (core="kpca") where there is a choice.'
+            f"Spectral clustering divides by the degrees sum_q K(x_p, x_q): instance {place - bags.offsets[bag]} of "
+            f"bag {bag} has degree {degrees[wrong[0]]:.3g}. Take a kernel of positive values such as RBF(), a wider "
+            'one or more landmarks, or kernel PCA (core="kpca") where there is a choice.'
         )

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_the_readmes_commands_print_what_it_says(command: str, stated: str, tmp_
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, "COLUMNS": "118", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        command.split(), cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+        shlex.split(command), cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     if stated:

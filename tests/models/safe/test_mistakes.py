@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from milopt import Bags, Linear, load_data
-from milopt.errors import BagsError, ConvexityError, MiloptWarning, ParameterError, UnfittedError
+from milopt.errors import BagsError, ConvexityError, MiloptWarning, ParameterError
+from milopt.estimator.scikit_learn import UnfittedError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
 from milopt.outcome.status import PointStatus, Termination
 from tests.models.safe.cases import K, Matrices, solved
@@ -14,7 +15,7 @@ from tests.models.safe.cases import K, Matrices, solved
 
 def test_zero_degrees_under_spectral_clustering_name_the_instance(golden_bags):
     bags, y = golden_bags
-    with pytest.raises(ParameterError, match=r'instance 0 of bag 0 has degree 0: take core="kpca", or a kernel'):
+    with pytest.raises(ParameterError, match=r"instance 0 of bag 0 has degree 0. Take a kernel of positive"):
         SAFE(kernel=Linear(), scale="none").fit(bags, y)
     assert SAFE(kernel=Linear(), scale="none", core="kpca", gamma=0.001).fit(bags, y).score(bags, y) >= 0.5
 
