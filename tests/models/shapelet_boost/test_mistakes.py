@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milopt import Linear, load_data, load_model, solve
+from milopt import Linear, load_model, solve
 from milopt.declaration.kernels import CallableKernel
 from milopt.errors import BagsError, ConvexityError, MiloptError, MiloptWarning, ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost
@@ -205,14 +205,28 @@ def test_a_time_limit_keeps_the_best_ensemble(solver: str) -> None:
     assert result.point is PointStatus.FEASIBLE
 
 
-def test_an_exact_oracle_cut_short_keeps_its_best_column_and_its_bound() -> None:
-    data = load_data("musk1")
-    program = ShapeletBoost(oracle="exact").program(data.bags, np.where(data.labels == 1, 1.0, -1.0)).oracles[0].program
+def test_the_step_after_an_exact_oracles_choice_has_time_though_the_limit_has_passed(monkeypatch) -> None:
+    from milopt.schemes import exact
+
+    run, step, left = exact.Direct.run, exact.Session.solve, []
+
+    def late(self, program, solver, options, clock):
+        found = run(self, program, solver, options, clock)
+        clock.limit = 1e-9
+        return found
+
+    def watched(self, clock):
+        left.append(clock.left())
+        return step(self, clock)
+
+    bags, y = random_bags(0, 8)
+    program = ShapeletBoost(oracle="exact", kernel=K).program(bags, y).oracles[0].program
     (price,) = program.parameters.values()
-    price.value = np.full(len(data.bags), 1 / len(data.bags))
-    found = solve(program, "highs", "exact", time_limit=2.0)
-    assert (found.termination, found.point) == (Termination.LIMIT, PointStatus.FEASIBLE)
-    assert 0 < found.objective < found.bound
+    price.value = np.full(8, 1 / 8)
+    monkeypatch.setattr(exact.Direct, "run", late)
+    monkeypatch.setattr(exact.Session, "solve", watched)
+    assert solve(program, "highs", "exact", time_limit=60.0).point is PointStatus.CERTIFIED
+    assert left[-1] > 0.5
 
 
 @pytest.mark.parametrize(
