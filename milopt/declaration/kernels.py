@@ -137,10 +137,10 @@ class Linear(Kernel):
         return r"\langle x,z\rangle"
 
     def _gram(self, A: Points, B: Points) -> Floats:
-        return products(A, B)
+        return finite(products(A, B))
 
     def _diagonal(self, A: Points) -> Floats:
-        return squared_norms(A)
+        return finite(squared_norms(A))
 
 
 @dataclass(frozen=True)
@@ -168,12 +168,12 @@ class Polynomial(Kernel):
         gram = products(A, B)
         for rows in pieces(gram):
             self._powers(gram[rows])
-        return gram
+        return finite(gram)
 
     def _diagonal(self, A: Points) -> Floats:
         values = squared_norms(A)
         self._powers(values)
-        return values
+        return finite(values)
 
     def _powers(self, values: Floats) -> None:
         """From inner products to kernel values, in place; products are many times faster than `pow`."""
@@ -289,3 +289,13 @@ def _inverse_square(sigma: float) -> float:
         raise ParameterError(f"sigma must be a positive number, not {sigma!r}.")
     inverse = 1 / float(sigma)
     return inverse * inverse
+
+
+def finite(values: Floats) -> Floats:
+    """Kernel values that no number was too large for."""
+    # What overflows is infinite, or not a number, and so is its sum: one pass, and no mask of all entries.
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = float(values.sum())
+    if not np.isfinite(total):
+        raise BagsError("Features are so large that kernel values overflow: scale them.")
+    return values

@@ -304,3 +304,11 @@ def test_importing_bags_and_kernels_is_light():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "scipy.sparse" in loaded
     assert not {"sklearn", "scipy.linalg", "scipy.spatial", "scipy.optimize"} & set(loaded)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial()])
+def test_values_that_overflow_are_told(kernel) -> None:
+    x = np.array([[1e200], [2e200]])
+    for call in (lambda: kernel(x, x), lambda: kernel.diagonal(x)):
+        with np.errstate(over="ignore", invalid="ignore"), pytest.raises(BagsError, match="overflow: scale them"):
+            call()
