@@ -88,19 +88,26 @@ class HilbertBallPricing(Pricing):
         found: list[Priced] = []
         bound: float | None = None
         seen: set[bytes] = set()
+        has_failed, failure = False, ""
         for witnesses in self._starts(weights, prices, starts):
             if witnesses.tobytes() in seen:
                 continue
             ended = self.climb(weights, witnesses, clock, seen)
             if ended is None:
-                self.fallbacks += 1
-                return priced_by(self._fallback, prices, starts, clock)
+                has_failed = True
+                continue
             found.append(self._priced(ended, weights))
             if not witnesses.size:
                 bound = program.sign * program.radius * ended.last.upper
             if clock.is_over():
                 break
-        return Found(tuple(sorted(found, key=lambda one: -program.sign * one.value)), bound)
+        if has_failed:
+            # The other way starts where it will: what was found on this one stays.
+            self.fallbacks += 1
+            other = priced_by(self._fallback, prices, starts, clock)
+            failure, bound = "" if found else other.failure, other.bound
+            found += other.columns
+        return Found(tuple(sorted(found, key=lambda one: -program.sign * one.value)), bound, failure)
 
     def climb(self, weights: Vector, witnesses: Index, clock: Clock, seen: set[bytes]) -> Climb | None:
         """From witnesses in the bags of positive weight, until the edge rests or they are among those `seen`.
