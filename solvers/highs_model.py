@@ -211,6 +211,10 @@ class HighsModel:
         """Set an option; `ParameterError` when HiGHS does not take it."""
         _set_option(self._highs, name, value, "HiGHS")
 
+    def can_set(self, name: str, value: object) -> bool:
+        """Set an option if HiGHS takes it, and say whether it did."""
+        return bool(self._highs.setOptionValue(name, value).name != "kError")
+
     def _check(self, status: Any, what: str) -> None:
         if status.name == "kError":
             raise MiloptError(f"HiGHS did not take the {what} of {self.form.name!r}; look for NaN or huge numbers.")

@@ -1,9 +1,10 @@
 """A convex quadratic program by HiGHS, in spite of its regularisation and its bad days.
 
-HiGHS solves  1/2 x'(P + reg I)x + q'x  with reg = 1e-7, without which it has called wrong points optimal. The bias is
-taken out by proximal steps, which solve again with  q - reg x_k  until  P x + q = F'z + reduced costs. On singular P
-its active-set method may cycle, break down, or call a bounded program unbounded; a larger reg, with the same proximal
-steps, mends some of these. Its dual tolerance stays at 1e-7: at 1e-9 it breaks down on one in four singular P.
+Its active-set method solves  1/2 x'(P + reg I)x + q'x  with reg = 1e-7, without which it has called wrong points
+optimal. The bias is taken out by proximal steps, which solve again with  q - reg x_k  until  P x + q = F'z + reduced
+costs. On singular P it may cycle, break down, or call a bounded program unbounded. HiGHS's interior-point method HiPO
+is tried then, where `highspy[extras]` brought it; a larger reg, with the same proximal steps, mends some of the rest.
+The dual tolerance stays at 1e-7: at 1e-9 the active-set method breaks down on one in four singular P.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from milopt.solvers.highs_model import HighsModel, Run
 REGULARISATION = "qp_regularization_value"
 VALUES = (1e-7, 1e-5, 1e-4)
 """HiGHS's own default, and what to try when it fails."""
+HIPO = "hipo"
 PROXIMAL_STEPS = 3
 UNCONFIRMED = ", unconfirmed"
 """Added to a status that the KKT conditions, or a direction of descent, do not bear out."""
@@ -30,11 +32,13 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> Run:
     form, options = model.form, model.options
     chosen = options.extra.get(REGULARISATION)
     values = VALUES if not isinstance(chosen, int | float) else (float(chosen),)
+    ways = (values[0], HIPO, *values[1:]) if "solver" not in options.extra else values
     enough = options.tolerance * scale(form)
     best, iterations = Run("kNotset"), 0
-    for value in values:
-        model.set_option(REGULARISATION, value)
-        run = _proximal(model, model.run(left(deadline)), value, deadline)
+    for way in ways:
+        run = _hipo(model, deadline) if isinstance(way, str) else _active_set(model, way, deadline)
+        if run is None:
+            continue
         iterations += run.iterations
         if run.status in ("kInfeasible", "kUnboundedOrInfeasible", "kInterrupt", "kTimeLimit"):
             best = run if best.x is None else replace(best, status=run.status)
@@ -51,6 +55,21 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> Run:
             best = run
     model.set_option(REGULARISATION, values[0])
     return replace(best, iterations=iterations)
+
+
+def _active_set(model: HighsModel, reg: float, deadline: float | None) -> Run:
+    """HiGHS's active-set method with this regularisation."""
+    model.set_option(REGULARISATION, reg)
+    return _proximal(model, model.run(left(deadline)), reg, deadline)
+
+
+def _hipo(model: HighsModel, deadline: float | None) -> Run | None:
+    """HiGHS's interior-point method, which is not regularised; None where it is not installed."""
+    if not model.can_set("solver", HIPO):
+        return None
+    run = model.run(left(deadline))
+    model.set_option("solver", "choose")
+    return run
 
 
 def _proximal(model: HighsModel, first: Run, reg: float, deadline: float | None) -> Run:
@@ -89,15 +108,13 @@ def scale(form: StandardForm) -> float:
 
 
 def residual(form: StandardForm, run: Run) -> float:
-    """The largest part of P x + q - F'z that no reduced cost of the right sign accounts for."""
+    """The largest part of P x + q - F'z that no reduced cost accounts for, or its column's distance from the bound."""
     if run.x is None or run.z is None:
         return np.inf
     rest = form.P.times(run.x) + form.q - form.F.T @ run.z
-    slack = 1e-9 * (1.0 + np.abs(run.x))
-    at_lower, at_upper = run.x - form.lower <= slack, form.upper - run.x <= slack
-    rest = np.where(at_lower, np.minimum(rest, 0.0), rest)
-    rest = np.where(at_upper, np.maximum(rest, 0.0), rest)
-    return float(np.abs(rest).max(initial=0.0))
+    away = np.where(rest > 0, run.x - form.lower, form.upper - run.x) / (1.0 + np.abs(run.x))
+    away[away <= 1e-9] = 0.0
+    return float(np.minimum(np.abs(rest), away).max(initial=0.0))
 
 
 def left(deadline: float | None) -> float | None:

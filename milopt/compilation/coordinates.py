@@ -14,7 +14,7 @@ from milopt.compilation.kernel_space import Whitening
 from milopt.compilation.quadratic import Piece, Quadratic, Vector, weighted
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-from milopt.declaration.sparse import picked, stacked
+from milopt.declaration.sparse import picked, stacked, transposed
 
 
 class Coordinates(Compiled):
@@ -100,15 +100,26 @@ class Coordinates(Compiled):
 
     def recover(self, x: Vector, z: Vector | None) -> Point:
         """Split columns from coordinates, and give every row its multiplier."""
-        coefficients = tuple(
-            w.coefficients(x[a:b]) for w, a, b in zip(self.whitenings, self.starts[:-1], self.starts[1:], strict=True)
-        )
         full: Vector | None = None
         if z is not None:
             full = np.zeros(self.source.rows.count)
             known = self._row_of >= 0
             full[self._row_of[known]] = z[known]
+        spans = zip(self.whitenings, self.starts[:-1], self.starts[1:], strict=True)
+        coefficients = tuple(w.coefficients(x[a:b], self._wanted(k, x, full)) for k, (w, a, b) in enumerate(spans))
         return Point(x[: self.source.n].copy(), coefficients, full)
+
+    def _wanted(self, k: int, x: Vector, z: Vector | None) -> Vector | None:
+        """The coefficients by which f_k is stationary, c f = E'z - p - sum E'W r; None where that does not tell f."""
+        o = self.source.objective
+        is_in_cone = any(block.space == k for block in self.source.blocks)
+        if z is None or o.ridge[k] <= 0 or is_in_cone or self.whitenings[k].rank == self.whitenings[k].points.size:
+            return None
+        pull = transposed(self.source.rows.E[k]) @ z - o.p[k]
+        for square in o.squares:
+            r = self._flat(square.rows) @ x + square.rows.g
+            pull = pull - transposed(square.rows.E[k]) @ weighted(square.weight, r)
+        return np.asarray(pull / o.ridge[k])
 
     def _touch(self, flat: Index, cones: list[int]) -> None:
         o = self.source.objective

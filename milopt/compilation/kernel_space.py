@@ -169,8 +169,8 @@ class Square:
 class Whitening:
     """Coordinates of the points touched so far: K = L L' with L lower triangular over the kept points.
 
-    New points add rows and columns and leave the old ones alone. A point within 1e-13 (of the largest K(x,x)) of the
-    span of the kept ones gets no coordinate of its own.
+    New points add rows and columns and leave the old ones alone. A point within 1e-13 (of the largest K(x,x), squared
+    distances) of the span of the kept ones gets no coordinate of its own.
     """
 
     def __init__(self, space: KernelSpace) -> None:
@@ -222,13 +222,21 @@ class Whitening:
         """Coordinates of points that have them."""
         return self.factor[self.place[index]]
 
-    def coefficients(self, coordinates: Vector) -> Vector:
-        """Kernel coefficients over all points, for the function with these coordinates."""
+    def coefficients(self, coordinates: Vector, wanted: Vector | None = None) -> Vector:
+        """Kernel coefficients over all points, for the function with these coordinates.
+
+        Coordinates leave open what the function is outside the span of the kept points. It is nothing there, or what
+        the `wanted` coefficients of the points without a coordinate make of it.
+        """
         from scipy.linalg import solve_triangular
 
         result = np.zeros(self.space.count)
+        if wanted is not None and self.rank < self.points.size:
+            without = np.setdiff1d(self.points, self.kept)
+            result[without] = wanted[without]
+            coordinates = coordinates - self.rows(without).T @ wanted[without]
         if self.rank:
-            result[self.kept] = solve_triangular(self.factor[self.place[self.kept]], coordinates, lower=True, trans="T")
+            result[self.kept] = solve_triangular(self.rows(self.kept), coordinates, lower=True, trans="T")
         return result
 
 

@@ -18,6 +18,7 @@ from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import Atom, BagMax, Evaluation, Function, InnerAtom, Parameter, Points, Variable
 from milopt.declaration.program import Program, leaves
+from milopt.declaration.recollection import recalled
 from milopt.declaration.sparse import added, csr, placed, zeros
 from milopt.errors import ConvexityError
 
@@ -184,6 +185,13 @@ def features(function: Function, points: Points | None) -> npt.NDArray[np.float6
     """What the coefficients of a function with a dictionary are multiplied with at points: K(points, Z), or that R."""
     values = np.asarray(function.kernel(points, function.dictionary))
     return values if function.basis is None else values @ function.basis
+
+
+def known_features(function: Function, points: Points) -> npt.NDArray[np.float64]:
+    """The same where other programs have the same function at the same points."""
+    assert function.dictionary is not None
+    what = (known_features, function.kernel, function.basis is None)
+    return recalled(what, (points, function.dictionary), lambda: features(function, points))
 
 
 def _total(parts: list[sp.csr_array], rows: int, width: int) -> sp.csr_array:

@@ -16,13 +16,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import Square
-from milopt.compilation.linear import Linear, features
+from milopt.compilation.linear import Linear, features, known_features
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.compilation.rows import Rows, unit_rows
 from milopt.declaration.expression import Leaf
 from milopt.declaration.leaves import Evaluation, FeatureWeight, QuadForm, Variable
 
-LARGE = 4_000_000
+LARGE = 250_000
 """Entries of K(X, Z) above which it is not kept."""
 BLOCK = 2**22
 """Entries of one block."""
@@ -114,10 +114,17 @@ def stream(linear: Linear, atoms: Sequence[tuple[QuadForm, float]]) -> list[Stre
         step = max(1, BLOCK // leaf.function.coefficients.size)
         for start in range(0, leaf.size, step):
             rows = slice(start, min(start + step, leaf.size))
-            values = features(leaf.function, leaf.points[rows])
+            values = _values(leaf, rows)
             for one in together:
                 one.add(rows, values)
     return [one.finished(linear, _columns(linear, one)) for one in sums]
+
+
+def _values(leaf: Evaluation, rows: slice) -> Matrix:
+    """K(X, Z) R at some points; kept for the next program where one block holds all, for so much is kept gladly."""
+    if rows == slice(0, leaf.size):
+        return known_features(leaf.function, leaf.points)
+    return features(leaf.function, leaf.points[rows])
 
 
 def _begun(atom: QuadForm, factor: float) -> _Sum:

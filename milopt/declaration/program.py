@@ -32,6 +32,7 @@ from milopt.declaration.leaves import (
     Points,
     Variable,
 )
+from milopt.declaration.recollection import recalled
 from milopt.errors import DeclarationError, UnknownNameError
 from milopt.inspection.views import Views
 
@@ -99,7 +100,9 @@ class Program(Views):
         atoms = as_points(dictionary, f"The dictionary of {name!r}")
         if atoms.shape[0] == 0:
             raise DeclarationError(f"The dictionary of {name!r} must have at least one row.")
-        basis = orthonormal_basis(checked(atoms, atoms)) if orthonormal else None
+        basis: npt.NDArray[np.float64] | None = None
+        if orthonormal:
+            basis = recalled((orthonormal_basis, checked), (atoms,), lambda: orthonormal_basis(checked(atoms, atoms)))
         coefficients = self.variable(f"{name}.coefficients", atoms.shape[0] if basis is None else basis.shape[1])
         self.functions[name] = Function(name, checked, atoms, coefficients, basis)
         return self.functions[name]

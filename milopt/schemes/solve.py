@@ -143,7 +143,7 @@ def automatic(program: Program, form: str = "auto") -> Solver:
     order = LINEAR_FIRST if case.kind in ("LP", "MILP") else QUADRATIC_FIRST
     for name in order:
         candidate = registry.get(name)
-        if candidate.availability().installed and case.asked(candidate).takes:
+        if candidate.availability().installed and case.takes(candidate):
             return candidate
     reasons = "; ".join(f"{name}: {case.asked(registry.get(name)).reason}" for name in order)
     raise UnsupportedError(f"No installed solver takes {program.name!r} ({reasons}).")

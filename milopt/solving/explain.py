@@ -12,12 +12,13 @@ from functools import cached_property
 from milopt.compilation.analysis import witnessed
 from milopt.compilation.compile_program import FormName, compile_form
 from milopt.compilation.dual import dual_refusal
+from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.inspection.curvature_verdict import MOST_POINTS, sentence, verdict
 from milopt.inspection.kind import block_features, step_kind
-from milopt.inspection.lowered import sample, touched_points
+from milopt.inspection.lowered import Lowered, sample, touched_points
 from milopt.inspection.table import Table
 from milopt.solving import registry
 from milopt.solving.lazy import LazyRows
@@ -107,18 +108,31 @@ class Case:
         self._wish = wish
         self.is_dc = bool(witnessed(program))
         self._program = program
-        low = sample(program)
-        self.unknown = low.reason
-        """Why there is no form to ask about: a value missing, a large dictionary, a norm on its wrong side."""
-        self.is_possible = low.is_possible
-        self._form = low.form
-        self._active = None if low.form is None else LazyRows.sample(low.form)
         self._flat: dict[FormName, StandardForm | None] = {}
+
+    @cached_property
+    def _low(self) -> Lowered:
+        """The program's form, on demand: its kernels are evaluated for it."""
+        return sample(self._program)
+
+    @property
+    def unknown(self) -> str:
+        """Why there is no form to ask about: a value missing, a large dictionary, a norm on its wrong side."""
+        return self._low.reason
+
+    @property
+    def _form(self) -> EvaluationForm | None:
+        return self._low.form
 
     @cached_property
     def bends(self) -> str:
         """Why the objective is not convex, in words; empty where it is. Eigenvalues, so only on demand."""
         return sentence(verdict(self._program))
+
+    def takes(self, solver: Solver) -> bool:
+        """One solver's answer without words: where its blocks alone show it, nothing is lowered."""
+        enough = solver.features >= block_features(self._program) | {Feature.NONCONVEX}
+        return (enough and solver.takes_unseen(self._program)) or self._refusal(solver) is None
 
     def asked(self, solver: Solver) -> Explanation:
         """One solver's answer."""
@@ -126,7 +140,7 @@ class Case:
         return Explanation(solver.name, reason is None, self._how(solver) if reason is None else reason)
 
     def _refusal(self, solver: Solver) -> str | None:
-        if not self.is_possible:
+        if not self._low.is_possible:
             return self.unknown
         missing = block_features(self._program) - solver.features
         if missing:
@@ -161,7 +175,8 @@ class Case:
 
     def _flat_form(self, name: FormName) -> StandardForm | None:
         if name not in self._flat:
-            form, active = self._form, self._active
+            form = self._form
+            active = None if form is None else LazyRows.sample(form)
             self._flat[name] = None
             if form is not None and active is not None and touched_points(form, active) <= MOST_POINTS:
                 self._flat[name] = compile_form(form, name, active).form

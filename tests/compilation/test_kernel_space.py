@@ -7,7 +7,7 @@ import pytest
 
 from milopt import RBF
 from milopt.compilation.evaluation_form import Space
-from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.declaration.gram import gathered
 from milopt.declaration.program import Program
 
@@ -46,3 +46,16 @@ def test_rows_and_columns_are_gathered_in_any_order_and_number(monkeypatch: pyte
         monkeypatch.setattr("milopt.declaration.gram._PIECE", piece)
         np.testing.assert_array_equal(gathered(GRAM, rows, columns), GRAM[np.ix_(rows, columns)])
     assert gathered(GRAM, rows[:0], columns).shape == (0, 3)
+
+
+def test_a_point_without_a_coordinate_keeps_its_coefficient_and_moves_no_other_value() -> None:
+    points = np.vstack([POINTS, POINTS[:2] + 1e-9])
+    here = KernelSpace(Space(Program("toy").function("f", KERNEL), (points,)))
+    whitening = Whitening(here)
+    whitening.extend(np.arange(10))
+    assert whitening.rank == 8
+    coordinates, wanted = np.linspace(-1, 1, 8), np.arange(10.0)
+    found = whitening.coefficients(coordinates, wanted)
+    without = np.setdiff1d(np.arange(10), whitening.kept)
+    np.testing.assert_array_equal(found[without], wanted[without])
+    np.testing.assert_allclose(KERNEL(points, points) @ found, whitening.rows(np.arange(10)) @ coordinates, atol=1e-12)

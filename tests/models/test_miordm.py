@@ -330,3 +330,16 @@ def test_slacks_are_completed_in_closed_form_as_a_solver_would(golden_bags):
         np.testing.assert_allclose(numbers, found.values[name], atol=1e-6)
     program.subject_to(xi[0] + xi[1] >= 0, name="together")
     assert separable_optimum(program, 1e-9) is None
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "highs", "ecos", "cvxpy:OSQP"])
+def test_the_primal_form_is_proved_on_nearly_dependent_points(solver):
+    """Points within 3e-7 of the others' span have no coordinate, yet large multipliers: f must not lose them."""
+    rng = np.random.default_rng(0)
+    bags = [rng.normal(size=(2, 2)) + 0.5 * (i % 2) for i in range(30)]
+    y = np.array([-1, 1] * 15)
+    dual = MIORDM(kernel=RBF(0.5)).fit(bags, y).result_
+    primal = MIORDM(kernel=RBF(0.5), form="primal", solver=solver).fit(bags, y).result_
+    assert primal.point is PointStatus.CERTIFIED
+    assert primal.termination is dual.termination is Termination.STATIONARY
+    assert primal.objective == pytest.approx(dual.objective, rel=1e-6)

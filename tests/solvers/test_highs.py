@@ -18,6 +18,7 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import Cone, RowBlock
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
+from milopt.solvers import highs_quadratic
 from milopt.solvers.highs import HiGHS
 from milopt.solving.engine import Change, What
 from milopt.solving.options import Options
@@ -36,6 +37,22 @@ def test_the_optimum_satisfies_the_kkt_conditions(family, program, kkt_residuals
     answer = solve(form)
     assert answer.termination is Termination.OPTIMAL
     assert kkt_residuals(form, answer.x, answer.z).worst < 1e-9
+
+
+@pytest.mark.parametrize("family", QUADRATIC)
+def test_the_interior_point_method_helps_out_where_the_active_set_breaks_down(
+    family, program, kkt_residuals, monkeypatch
+):
+    pytest.importorskip("highspy_extras")
+    monkeypatch.setattr(highs_quadratic, "_active_set", lambda model, reg, deadline: highs_quadratic.Run("kNotset"))
+    form = program(family)
+    answer = solve(form)
+    assert answer.termination is Termination.OPTIMAL
+    assert kkt_residuals(form, answer.x, answer.z).worst < 1e-6
+    monkeypatch.setattr(highs_quadratic, "HIPO", "not installed")
+    assert solve(form).termination is Termination.ERROR
+    monkeypatch.undo()
+    assert solve(form).termination is Termination.OPTIMAL
 
 
 @pytest.mark.parametrize("family", LINEAR)
@@ -283,7 +300,8 @@ INTERRUPTED = """
     import numpy as np, scipy.sparse as sp
     from milopt.compilation.quadratic import Piece, Quadratic
     from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-    from milopt.solvers.highs import HiGHS
+    from milopt.solvers import highs_quadratic
+from milopt.solvers.highs import HiGHS
     from milopt.solving.options import Options
 
     rng = np.random.default_rng(0)

@@ -9,6 +9,7 @@ import milopt
 from milopt import RBF, Bags, Program, as_bags, bag_max, bag_mean, norm, quad_form, sum_squares
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.inspection import curvature_verdict
+from milopt.schemes.solve import automatic
 from milopt.solving import explain as module
 from milopt.solving import registry
 from milopt.solving.explain import Explanation, explain
@@ -183,3 +184,15 @@ def test_a_session_shows_the_table() -> None:
     found = explain(linear())
     assert repr(found) == str(found)
     assert repr(found).splitlines()[0].split()[:1] == ["solver"]
+
+
+def test_a_closed_form_is_chosen_without_a_look_at_the_kernel() -> None:
+    """Looking means to evaluate it, which for squares over a dictionary is most of the solution's cost."""
+
+    def untouched(a: object, b: object) -> object:
+        raise AssertionError("the kernel was evaluated")
+
+    program = Program("ridge")
+    f = program.function("f", untouched, dictionary=np.zeros((3, 2)))
+    program.minimize(sum_squares(f(np.ones((5, 2))) - 1) + f.norm_squared())
+    assert automatic(program).name == "native"
