@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 def compare(
     data: given.Data = "musk1",
     models: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Models (see `milopt models`), separated by commas.",
+            help="Models (see `milopt models`), separated by commas; repeat.",
             show_default="a few that are quick",
             autocompletion=given.complete_model,
         ),
     ] = None,
     solvers: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="X,Y",
-            help="Solvers, separated by commas.",
+            help="Solvers, separated by commas; repeat.",
             show_default="all installed, and cvxpy:SCS",
             autocompletion=given.complete_solver,
         ),
@@ -57,8 +57,8 @@ def compare(
     from milopt.comparison.layout import Layout
     from milopt.solving.options import Options
 
-    solver_names = checked_solvers(given.names_of(solvers) if solvers is not None else default_solvers())
-    model_list = list(dict.fromkeys(given.names_of(models) if models is not None else default_models()))
+    solver_names = checked_solvers(given.names_of(",".join(solvers)) if solvers else default_solvers())
+    model_list = list(dict.fromkeys(given.names_of(",".join(models)) if models else default_models()))
     values = _settings(model_list, settings or [])
     found = given.read_data(data, window, stride, znormalise, data_dir)
     order = [(model, solver) for model in model_list for solver in solver_names]
@@ -68,7 +68,7 @@ def compare(
         result = compared(
             found,
             model_list,
-            None if solvers is None else solver_names,
+            solver_names if solvers else None,
             folds=folds,
             seed=seed,
             n_jobs=jobs,

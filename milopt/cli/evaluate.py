@@ -16,12 +16,12 @@ from milopt.cli.progress import progress
 def evaluate(
     data: given.Data,
     models: Annotated[
-        str,
+        list[str],
         typer.Option(
             "--model",
             "-m",
             metavar="A,B",
-            help="Models (see `milopt models`), separated by commas.",
+            help="Models (see `milopt models`), separated by commas; repeat.",
             autocompletion=given.complete_model,
         ),
     ],
@@ -66,7 +66,7 @@ def evaluate(
     from milopt.evaluation.evaluate import evaluate as evaluated
     from milopt.model_registry import get_model, parse_grid, parse_settings
 
-    names = given.names_of(models)
+    names = given.names_of(",".join(models))
     classes = [get_model(name) for name in names]
     given.check_solvers(solver)
     # Every model must have the field, so that all are asked; what a text means is the same for all of them.

@@ -20,6 +20,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
 from milopt.solving.session import Session
 
@@ -35,6 +36,7 @@ class Search:
     ended: Termination = Termination.OPTIMAL
     why: str = "The search ended"
     """Why it ended, as a sentence's beginning."""
+    totals: Totals = field(default_factory=Totals)
 
 
 @dataclass(order=True)
@@ -61,6 +63,7 @@ class BranchAndBound:
         self._lost = np.inf
         """The smallest bound of a node that was left without a proof: its completions stay unknown."""
         self._unbounded = False
+        self.totals = Totals()
         self.best: Outcome | None = None
         self.best_value = np.inf
         self.best_index: Selections = {}
@@ -99,7 +102,7 @@ class BranchAndBound:
         if not heap and ended is not Termination.LIMIT:
             bound = self.best_value
         bound = min(bound, self._lost, self.best_value)
-        return Search(self.best, self.best_index, bound, tuple(history), ended, why)
+        return Search(self.best, self.best_index, bound, tuple(history), ended, why, self.totals)
 
     def _closed(self, bound: float) -> bool:
         return bool(bound >= self.best_value - 0.1 * self.tolerance * (1.0 + abs(self.best_value)))
@@ -108,6 +111,7 @@ class BranchAndBound:
         """Solve a node's relaxation; its children with their bounds, none when it is closed."""
         self.session.set_witnesses(one_hot(node.index))
         outcome = self.session.solve(clock)
+        self.totals.add(outcome)
         if outcome.termination is Termination.INFEASIBLE:
             return []
         is_leaf = self._first_open(node.index) is None
@@ -158,6 +162,7 @@ class BranchAndBound:
         self._tried.add(key)
         self.session.set_witnesses(one_hot(index))
         outcome = self.session.solve(clock)
+        self.totals.add(outcome)
         if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
             return
         value = self._sign * PointValues(self.session.lowering, outcome).objective()

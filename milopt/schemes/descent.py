@@ -57,10 +57,12 @@ def descend(
             outcome = session.solve(clock)
             totals.add(outcome)
             if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
-                if last is None or outcome.termination is not Termination.LIMIT:
-                    last, ended, message = outcome, outcome.termination, outcome.message
+                ended, message = outcome.termination, outcome.message
+                if last is None or ended in (Termination.UNBOUNDED, Termination.INFEASIBLE):
+                    last = outcome
                 else:
-                    ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
+                    why = clock.why() if clock.is_over() else f"A step is not certified ({outcome.raw_status})"
+                    message = f"{why}; the last certified step is kept."
                 break
             last = outcome
             values = PointValues(session.lowering, outcome)

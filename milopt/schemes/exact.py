@@ -76,6 +76,8 @@ class Exact(Scheme):
             bound = found.bound if found.bound is None or not program.maximizes else -found.bound
             step = Step(found.objective, found.bound, found.certificate, clock.elapsed())
             search = Search(outcome, index, bound if bound is not None else -np.inf, (step,), found.termination)
+            search.totals.add(outcome)
+            search.totals.add_result(found)
             return self._result(session, search, solver, options, clock)
 
     def _by_branching(
@@ -89,6 +91,7 @@ class Exact(Scheme):
                 tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
                 start = dict(zip(atoms, first.witnesses.values(), strict=True)) if first.witnesses else None
                 search = tree.search(clock, start)
+                search.totals.add_result(first)
                 if search.best is not None or not first.values:
                     return self._result(session, search, solver, options, clock)
         except KeyboardInterrupt:
@@ -107,7 +110,7 @@ class Exact(Scheme):
             return assemble(
                 session.lowering,
                 session.spaces,
-                outcome or nothing,
+                search.totals.into(outcome or nothing),
                 solver=solver.name,
                 scheme=self.name,
                 seconds=clock.elapsed(),
@@ -123,7 +126,7 @@ class Exact(Scheme):
         return assemble(
             session.lowering,
             session.spaces,
-            replace(outcome, certificate=proof),
+            replace(search.totals.into(outcome), certificate=proof),
             solver=solver.name,
             scheme=self.name,
             termination=Termination.OPTIMAL if proved else search.ended,

@@ -9,6 +9,7 @@ from milopt.compilation.selection import Selections
 from milopt.declaration.leaves import BagMax
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
+from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus, Termination
 
 
@@ -56,6 +57,13 @@ class Totals:
         self.log += outcome.log
         if outcome.status is PointStatus.CERTIFIED and outcome.message and outcome.message not in self.notes:
             self.notes.append(outcome.message)
+
+    def add_result(self, result: Result) -> None:
+        """Count all that another scheme did."""
+        self.iterations += result.iterations
+        self.build += result.seconds.build
+        self.solve += result.seconds.solve
+        self.log = result.log + self.log
 
     def noted(self, message: str) -> str:
         """How the scheme ended, and what its steps had to say (such as a form that had to be left)."""

@@ -67,3 +67,10 @@ def test_mistakes_are_one_sentence(run, small_csv: Path, arguments, words: str) 
     outcome = run("evaluate", small_csv, *arguments)
     assert outcome.code == 2
     assert words in outcome.sentence()
+
+
+def test_models_may_be_separated_by_commas_or_named_one_by_one(run, small_csv: Path) -> None:
+    rest = (small_csv, "--protocol", "1x2", "--no-store", "--set", "C=1", "--json")
+    for models in (("-m", "set-kernel-svm,mi-svm"), ("-m", "set-kernel-svm", "-m", "mi-svm")):
+        table = run("evaluate", *rest, *models).json("evaluate")["table"]
+        assert [row["model"] for row in table] == ["set-kernel-svm", "mi-svm"]

@@ -9,7 +9,9 @@ import milopt
 from milopt import ConvexConcave, Exact, Program, Representatives, norm1
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import ConvexityError, DeclarationError, MiloptError, ParameterError
+from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
+from milopt.solving.clock import Clock
 from milopt.solving.engine import Answer, Engine
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
@@ -119,6 +121,36 @@ def test_a_form_that_had_to_be_left_is_told() -> None:
     assert result.point is PointStatus.CERTIFIED
     assert "The dual ended as 'broken'; solved in coordinates." in result.message
     assert result.objective == pytest.approx(milopt.solve(model.program(bags, y), "clarabel").objective, rel=1e-6)
+
+
+def test_a_step_that_fails_leaves_the_last_certified_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    bags = milopt.as_bags([rng.normal(size=(3, 2)) for _ in range(12)])
+    program = milopt.models.MISVM(kernel=milopt.RBF(0.5), C=10).program(bags, np.array([1.0, -1.0] * 6))
+    whole = milopt.solve(program, "clarabel")
+    assert len(whole.history) > 2
+    honest, calls = Session.solve, []
+
+    def fails_later(self: Session, clock: Clock | None = None) -> Outcome:
+        calls.append(honest(self, clock))
+        broken = Outcome.without_point(self.form, Termination.ERROR, "broken", "It broke.")
+        return broken if len(calls) > 2 else calls[-1]
+
+    monkeypatch.setattr(Session, "solve", fails_later)
+    cut = milopt.solve(program, "clarabel")
+    assert (cut.termination, cut.point) == (Termination.ERROR, PointStatus.FEASIBLE)
+    assert cut.objective == cut.history[-1].objective == pytest.approx(whole.history[len(cut.history) - 1].objective)
+    assert cut.message == "A step is not certified (broken); the last certified step is kept."
+
+
+def test_an_exact_search_counts_what_all_its_nodes_took() -> None:
+    rng = np.random.default_rng(0)
+    bags = milopt.as_bags([rng.normal(size=(3, 2)) for _ in range(6)])
+    program = milopt.models.MIORDM(kernel=milopt.RBF(0.5), scheme="exact").program(bags, np.array([1.0, -1.0] * 3))
+    found = milopt.solve(program, "clarabel", scheme="exact")
+    assert len(found.history) > 5
+    assert found.iterations >= 5 * len(found.history)
+    assert 0 < found.seconds.build + found.seconds.solve <= found.seconds.total
 
 
 class _BreaksOnTheDual(Solver):
