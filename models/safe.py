@@ -63,6 +63,9 @@ class SAFE(BagClassifier):
     }
     """gamma below 1, where the core of spectral clustering alone stays convex; one wide kernel and one narrow."""
 
+    in_selection: ClassVar[Mapping[str, object]] = {"on_nonconvex": "error"}
+    """A saddle is no candidate, unless it is allowed."""
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
         gamma, rho = non_negative("gamma", self.gamma), positive("rho", self.rho)

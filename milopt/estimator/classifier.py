@@ -65,6 +65,8 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {}
     """The candidates by field among which an honest evaluation chooses where nobody says otherwise."""
+    in_selection: ClassVar[Mapping[str, object]] = {}
+    """What candidates are fitted with while one of them is chosen, where nobody says otherwise."""
 
     is_exemplary: ClassVar[bool] = False
     """Stands in a comparison for which nobody named models; that must not take a newcomer's minute."""

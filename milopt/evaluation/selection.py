@@ -7,7 +7,8 @@ tells them apart most clearly is taken: the mean over held-out bags of
     clarity = clip(margin / r, -1, 1),   r = root mean square of the margins on the bags of the fit,
 
 where the margin of a bag is the score of its own class less the largest of the others; and the first of equals, which a
-grid has simplest first. A candidate whose fit fails is out, with the reason kept.
+grid has simplest first. A candidate whose fit fails is out, with the reason kept; what a model counts as a failure here,
+such as a saddle, its `in_selection` says.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def select(
         known, unseen = (bags[train], labels[train]), (bags[held], labels[held])
         for place, trial in enumerate(trials):
             if not trial.reason:
-                trial.fit(made(model, base, trial.settings), known, unseen, (place, fold))
+                trial.fit(made(model, model.in_selection, base, trial.settings), known, unseen, (place, fold))
     candidates = [trial.judged(labels.size * repeats) for trial in trials]
     fits = [fit for trial in trials for fit in trial.fits]
     ranks = [(-1, 0.0) if one.correct is None else (one.correct, one.clarity or 0.0) for one in candidates]

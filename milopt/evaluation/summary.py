@@ -157,13 +157,13 @@ def _promised(records: Sequence[Record]) -> list[str]:
 
 
 def _left_out(records: Sequence[Record]) -> list[str]:
-    """How many candidates of grids could not be fitted, model by model, and why the first could not."""
+    """How many candidates of grids were left out, model by model, and why the first was."""
     lines = []
     for model in dict.fromkeys(record.model for record in records):
         every = [one for record in records if record.model == model for one in record.candidates]
         if out := [one for one in every if one.reason]:
             first = f"{', '.join(out[0].settings)}: {out[0].reason}"
-            lines.append(f"{model}: {len(out)} of {len(every)} candidates could not be fitted; the first, {first}")
+            lines.append(f"{model}: {len(out)} of {len(every)} candidates were left out; the first, {first}")
     return lines
 
 

@@ -140,12 +140,12 @@ class TestSelection:
             assert record.chosen == 1
             assert record.candidates[0].correct is None
             assert record.candidates[0].reason == "C must be a positive number, not -1.0."
-        assert "set-kernel-svm: 2 of 4 candidates could not be fitted; the first, C=-1.0: C must be a" in str(found)
+        assert "set-kernel-svm: 2 of 4 candidates were left out; the first, C=-1.0: C must be a" in str(found)
 
     def test_a_candidate_may_be_called_none(self, toy: DataSet) -> None:
         found = evaluate(toy, "set-kernel-svm", "2", grid={"scale": ("none", "minmax01")})
         assert [one.reason for one in found.records[0].candidates] == ["", ""]
-        assert "could not be fitted" not in str(found)
+        assert "left out" not in str(found)
 
     def test_a_grid_of_which_none_can_be_fitted_fails_with_the_reason(self, toy: DataSet) -> None:
         with pytest.raises(ParameterError, match="No candidate of the grid could be fitted; the first one: C must be"):
@@ -293,3 +293,17 @@ def test_fits_that_cycle_are_counted_as_uncertified_and_told_to_be_as_promised()
     assert 0 < cycles == found.table[0].uncertified
     assert found.exit_code == 0
     assert f"miordm: {cycles} of the {cycles} uncertified fits ended as a cycle" in str(found)
+
+
+def test_a_saddle_is_no_candidate_unless_it_is_allowed() -> None:
+    data = toy_data()
+    grid = {"gamma": (0.0, 1000.0), "rho": (1.0,), "kernel": (RBF(1.0),)}
+    found = evaluate(data, "safe", "1x2", grid=grid)
+    reasons = [one.reason for record in found.records for one in record.candidates]
+    assert reasons[0] == reasons[2] == ""
+    assert all("is not convex, and its point is a saddle" in reason for reason in reasons[1::2])
+    assert "safe: 2 of 4 candidates were left out; the first, gamma=1000" in str(found)
+    allowed = evaluate(data, "safe", "1x2", grid=grid, settings={"on_nonconvex": "allow"})
+    assert not any(one.reason for record in allowed.records for one in record.candidates)
+    alone = select(get_model("safe"), {}, members({"gamma": (1000.0,)}), data.bags, data.labels, seed=0)
+    assert alone.chosen == 0
