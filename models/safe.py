@@ -29,7 +29,7 @@ from milopt.declaration.dictionary import dictionary
 from milopt.declaration.expression import Expression
 from milopt.declaration.labels import Signs, Weights
 from milopt.declaration.leaves import Function
-from milopt.errors import ConvexityError, MiloptWarning
+from milopt.errors import ConvexityError, MiloptWarning, ParameterError
 from milopt.outcome.result import Result
 
 AGGREGATIONS = {"sum": bag_sum, "mean": bag_mean, "max": bag_max}
@@ -68,6 +68,8 @@ class SAFE(BagClassifier):
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
+        if self.rho == 0:
+            raise ParameterError("rho must be a positive number, not 0: without labels, take SpectralBagClustering.")
         gamma, rho = non_negative("gamma", self.gamma), positive("rho", self.rho)
         aggregate = AGGREGATIONS[one_of("aggregation", self.aggregation, tuple(AGGREGATIONS))]
         one_of("loss", self.loss, ("square", "huber", "hinge"))

@@ -22,6 +22,7 @@ from milopt.declaration.degrees import core_weights
 from milopt.declaration.labels import Signs, Weights
 from milopt.declaration.leaves import Function
 from milopt.declaration.spectrum import code_book, spectrum
+from milopt.errors import ParameterError
 
 
 class SoftKSC(BagClassifier):
@@ -50,10 +51,11 @@ class SoftKSC(BagClassifier):
         """The program of the second stage, over the memberships that the first stage finds."""
         C, clusters = positive("C", self.C), whole("clusters", self.clusters, 2)
         X = bags.instances
+        if clusters > X.shape[0]:
+            raise ParameterError(f"clusters={clusters} are more than the {X.shape[0]} instances.")
         kernel = self.kernel.fitted(X)
         v = np.asarray(core_weights("ksc", Function("f", kernel, None, None), bags, weight[bags.bag_of]))
-        directions = min(clusters - 1, max(1, X.shape[0] - 1))
-        found = spectrum(kernel, X, v, directions)
+        found = spectrum(kernel, X, v, clusters - 1)
         book = code_book(found.scores(X), clusters, weight[bags.bag_of])
 
         def memberships(new: Bags) -> Floats:

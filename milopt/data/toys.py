@@ -13,8 +13,7 @@ import numpy as np
 from milopt.data.data_set import DataSet
 from milopt.declaration.arrays import Indices
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import one_of
-from milopt.errors import ParameterError
+from milopt.declaration.checks import fraction, non_negative, one_of, whole
 
 APART = 4.0
 """Half the distance of the clusters, whose deviation is 1."""
@@ -30,9 +29,11 @@ def toy_bags(
 ) -> DataSet:
     """So many bags of so many instances, half of them of class 1; `across` and `share` set spanning classes apart."""
     one_of("kind", kind, ("clusters", "spanning"))
-    if bags < 2 or size < 1:
-        raise ParameterError(f"A toy set needs at least 2 bags of at least 1 instance, not {bags} of {size}.")
-    rng = np.random.default_rng(seed)
+    whole("bags", bags, 2)
+    whole("size", size, 1)
+    non_negative("across", across)
+    fraction("share", share)
+    rng = np.random.default_rng(whole("seed", seed, 0))
     labels = np.where(np.arange(bags) % 2 == 0, -1, 1)
     points = rng.standard_normal((bags * size, 2))
     points += toy_clusters(kind, labels, size, share, rng)[:, None] * np.array([APART, 0.0])

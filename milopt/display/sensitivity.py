@@ -59,6 +59,7 @@ class SensitivityDisplay:
         from sklearn.model_selection import StratifiedKFold, cross_val_score
 
         from milopt.declaration.bags import as_bags
+        from milopt.declaration.checks import whole
 
         held = as_bags(bags)
         lists, labels = np.empty(len(held), dtype=object), np.asarray(y)
@@ -68,7 +69,7 @@ class SensitivityDisplay:
                 raise ParameterError(
                     f"{name} needs at least two values, all above 0, to be drawn on a logarithmic axis."
                 )
-        splits = StratifiedKFold(folds, shuffle=True, random_state=0)
+        splits = StratifiedKFold(whole("folds", folds, 2), shuffle=True, random_state=0)
         accuracy, limits = np.empty((len(second[1]), len(first[1]))), np.empty(len(first[1]))
         for j, one in enumerate(first[1]):
             for i, other in enumerate(second[1]):

@@ -7,8 +7,8 @@ tells them apart most clearly is taken: the mean over held-out bags of
     clarity = clip(margin / r, -1, 1),   r = root mean square of the margins on the bags of the fit,
 
 where the margin of a bag is the score of its own class less the largest of the others; and the first of equals, which a
-grid has simplest first. A candidate whose fit fails is out, with the reason kept; what a model counts as a failure here,
-such as a saddle, its `in_selection` says.
+grid has simplest first. A candidate whose fit fails is out, with the reason kept; a model's `in_selection` may make it
+fail for more, such as a saddle.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from milopt import Bags, Linear, load_data
+from milopt.data.toys import toy_bags
+from milopt.display.sensitivity import SensitivityDisplay
 from milopt.errors import BagsError, ConvexityError, MiloptWarning, ParameterError
 from milopt.estimator.scikit_learn import UnfittedError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
@@ -40,7 +42,8 @@ def test_a_gamma_that_makes_a_bags_block_singular_is_solved(kind, golden_bags):
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("rho", 0, "rho must be a positive number, not 0"),
+        ("rho", 0, "rho must be a positive number, not 0: without labels, take SpectralBagClustering"),
+        ("rho", -1, "rho must be a positive number, not -1"),
         ("gamma", -0.1, "gamma must be a number of at least 0, not -0.1"),
         ("core", "pca", 'core must be one of "ksc", "kpca"'),
         ("aggregation", "median", 'aggregation must be one of "sum", "mean", "max"'),
@@ -126,3 +129,33 @@ def test_it_saves_and_loads_with_its_inertia(tmp_path):
         loaded = load_model(tmp_path / "model")
         np.testing.assert_array_equal(loaded.decision_function(data.bags), model.decision_function(data.bags))
         assert loaded.result_.inertia == model.result_.inertia
+
+
+def test_no_more_clusters_than_instances(golden_bags):
+    bags, y = golden_bags
+    count = bags.instances.shape[0]
+    with pytest.raises(ParameterError, match=f"clusters=1000 are more than the {count} instances"):
+        SoftKSC(clusters=1000).fit(bags, y)
+    assert SoftKSC(clusters=count).fit(bags, y).score(bags, y) >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"bags": 2.5}, "bags must be a whole number of at least 2"),
+        ({"bags": 1}, "bags must be a whole number of at least 2"),
+        ({"size": 0}, "size must be a whole number of at least 1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"share": 2}, "share must lie strictly between 0 and 1"),
+        ({"across": -1}, "across must be a number of at least 0"),
+    ],
+    ids=str,
+)
+def test_toy_bags_that_cannot_be_drawn(given, said):
+    with pytest.raises(ParameterError, match=said):
+        toy_bags("spanning", **given)
+
+
+def test_a_sensitivity_map_needs_two_folds(golden_bags):
+    with pytest.raises(ParameterError, match="folds must be a whole number of at least 2, not 1"):
+        SensitivityDisplay.from_estimator(SAFE(), *golden_bags, ("rho", (1, 10)), ("gamma", (0.1, 1)), folds=1)
