@@ -33,6 +33,10 @@ class Compiled(ABC):
     def recover(self, x: Vector, z: Vector | None) -> Point:
         """The evaluation form's point behind the standard form's answer."""
 
+    def completed(self, point: Point, x: Vector) -> Point | None:
+        """The point with what the standard form left out of it, where it left out something."""
+        return None
+
     def inertia(self, found: Inertia) -> Inertia | None:
         """Of the evaluation form's reduced Hessian, from that of the standard form's; None where it does not tell."""
         return found

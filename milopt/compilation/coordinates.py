@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -99,27 +100,37 @@ class Coordinates(Compiled):
         self.form = replace(self.form, q=q, constant=constant)
 
     def recover(self, x: Vector, z: Vector | None) -> Point:
-        """Split columns from coordinates, and give every row its multiplier."""
+        """Columns, functions in the span of the kept points, and a multiplier for every row."""
         full: Vector | None = None
         if z is not None:
             full = np.zeros(self.source.rows.count)
             known = self._row_of >= 0
             full[self._row_of[known]] = z[known]
-        spans = zip(self.whitenings, self.starts[:-1], self.starts[1:], strict=True)
-        coefficients = tuple(w.coefficients(x[a:b], self._wanted(k, x, full)) for k, (w, a, b) in enumerate(spans))
+        coefficients = tuple(w.coefficients(x[span]) for w, span in zip(self.whitenings, self._spans, strict=True))
         return Point(x[: self.source.n].copy(), coefficients, full)
 
-    def _wanted(self, k: int, x: Vector, z: Vector | None) -> Vector | None:
-        """The coefficients by which f_k is stationary, c f = E'z - p - sum E'W r; None where that does not tell f."""
-        o = self.source.objective
-        is_in_cone = any(block.space == k for block in self.source.blocks)
-        if z is None or o.ridge[k] <= 0 or is_in_cone or self.whitenings[k].rank == self.whitenings[k].points.size:
-            return None
-        pull = transposed(self.source.rows.E[k]) @ z - o.p[k]
-        for square in o.squares:
-            r = self._flat(square.rows) @ x + square.rows.g
-            pull = pull - transposed(square.rows.E[k]) @ weighted(square.weight, r)
-        return np.asarray(pull / o.ridge[k])
+    def completed(self, point: Point, x: Vector) -> Point | None:
+        """With what stationarity says of functions outside that span, c f = E'z - p - sum E'W r; None where nothing.
+
+        A point that has no coordinate may have a large multiplier, and then 1e-13 of it tells.
+        """
+        o, found = self.source.objective, list(point.coefficients)
+        in_cones = {block.space for block in self.source.blocks}
+        for k, (whitening, span) in enumerate(zip(self.whitenings, self._spans, strict=True)):
+            if point.z is None or o.ridge[k] <= 0 or k in in_cones or whitening.rank == whitening.points.size:
+                continue
+            pull = transposed(self.source.rows.E[k]) @ point.z - o.p[k]
+            for square in o.squares:
+                r = self._flat(square.rows) @ x + square.rows.g
+                pull = pull - transposed(square.rows.E[k]) @ weighted(square.weight, r)
+            found[k] = whitening.coefficients(x[span], pull / o.ridge[k])
+        same = all(new is old for new, old in zip(found, point.coefficients, strict=True))
+        return None if same else replace(point, coefficients=tuple(found))
+
+    @property
+    def _spans(self) -> list[slice]:
+        """The columns of each function's coordinates."""
+        return [slice(int(a), int(b)) for a, b in pairwise(self.starts)]
 
     def _touch(self, flat: Index, cones: list[int]) -> None:
         o = self.source.objective

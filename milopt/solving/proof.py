@@ -37,8 +37,7 @@ def candidate(
     if not _is_whole(answer.x, compiled.form.n):
         return None
     z = answer.z if _is_whole(answer.z, compiled.form.m) else None
-    point = compiled.recover(answer.x, z)
-    return Candidate(point, evaluate(form, spaces, point))
+    return _worth(form, spaces, compiled.recover(answer.x, z))
 
 
 def _is_whole(values: Vector | None, size: int) -> TypeGuard[Vector]:
@@ -57,13 +56,35 @@ def proved(
     if form.integer.any():
         proof = certify_integer(form, found.point, found.worth, answer.bound)
         return Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
-    proof = certify(form, spaces, found.point, found.worth)
+    found, proof = _certified(form, spaces, compiled, answer.x, found, options.tolerance)
     before: Certificate | None = None
     wanted = options.polish and found.point.z is not None and not proof.holds(options.tolerance)
     if wanted and not compiled.form.second_order:
         found, proof, before = _polished(form, spaces, compiled, answer, found, proof, options.tolerance)
     outcome = Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
     return replace(outcome, polished=before, inertia=answer.inertia)
+
+
+def _worth(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point) -> Candidate:
+    return Candidate(point, evaluate(form, spaces, point))
+
+
+def _certified(
+    form: EvaluationForm,
+    spaces: Sequence[KernelSpace],
+    compiled: Compiled,
+    x: Vector | None,
+    found: Candidate,
+    tolerance: float,
+) -> tuple[Candidate, Certificate]:
+    """The point with its certificate; completed where that is needed and better."""
+    proof = certify(form, spaces, found.point, found.worth)
+    whole = None if x is None or proof.holds(tolerance) else compiled.completed(found.point, x)
+    if whole is None:
+        return found, proof
+    other = _worth(form, spaces, whole)
+    new = certify(form, spaces, other.point, other.worth)
+    return (other, new) if new.worst < proof.worst else (found, proof)
 
 
 def _polished(
@@ -83,8 +104,7 @@ def _polished(
             break
         x, z = polish(compiled.form, x, z)
         point = compiled.recover(x, z)
-        better = Candidate(point, evaluate(form, spaces, point))
-        new = certify(form, spaces, better.point, better.worth)
+        better, new = _certified(form, spaces, compiled, x, _worth(form, spaces, point), tolerance)
         if new.worst < proof.worst:
             found, proof, before = better, new, before or proof
     return found, proof, before

@@ -300,8 +300,7 @@ INTERRUPTED = """
     import numpy as np, scipy.sparse as sp
     from milopt.compilation.quadratic import Piece, Quadratic
     from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-    from milopt.solvers import highs_quadratic
-from milopt.solvers.highs import HiGHS
+    from milopt.solvers.highs import HiGHS
     from milopt.solving.options import Options
 
     rng = np.random.default_rng(0)

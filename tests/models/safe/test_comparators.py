@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from milopt import Bags, Program, quad_form, solve
+from milopt import Bags, Linear, Program, quad_form, solve
 from milopt.data import toy_bags
 from milopt.declaration.spectrum import code_book, spectrum
 from milopt.errors import ParameterError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
+from milopt.outcome.status import PointStatus
 from tests.models.safe.cases import K, Matrices
 
 
@@ -98,3 +99,13 @@ def test_toys_are_drawn_as_asked():
     assert data.digest == toy_bags("spanning", bags=8, size=3, seed=5).digest
     with pytest.raises(ParameterError, match='kind must be one of "clusters", "spanning"'):
         toy_bags("moons")
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_the_unit_of_the_features_does_not_decide_what_is_proved(unit):
+    data = toy_bags("spanning", bags=20, seed=3)
+    bags = Bags(unit * data.bags.instances, data.bags.offsets)
+    model = LSSVM(kernel=Linear(), scale="none").fit(bags, data.labels)
+    same = LSSVM(kernel=Linear(), scale="none", C=10 * unit**2).fit(data.bags, data.labels)
+    assert model.result_.point is PointStatus.CERTIFIED
+    np.testing.assert_allclose(model.decision_function(bags), same.decision_function(data.bags), rtol=1e-6)
