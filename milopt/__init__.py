@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from milopt.declaration.program import Program as Program
     from milopt.errors import MiloptError as MiloptError
     from milopt.estimator import BagClassifier as BagClassifier
+    from milopt.estimator import BagFeatures as BagFeatures
     from milopt.estimator import InstanceTransformer as InstanceTransformer
     from milopt.estimator import load_model as load_model
     from milopt.evaluation.evaluate import evaluate as evaluate
@@ -89,6 +90,7 @@ _HOME = {
     "solve": "milopt.schemes.solve",
     "compare": "milopt.comparison.compare",
     "BagClassifier": "milopt.estimator",
+    "BagFeatures": "milopt.estimator",
     "InstanceTransformer": "milopt.estimator",
     "load_model": "milopt.estimator",
     "evaluate": "milopt.evaluation.evaluate",

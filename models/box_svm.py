@@ -41,7 +41,7 @@ class BoxCountingSVM(BagClassifier):
     tau: float | str = "1/D"
     kernel: Kernel = BoxCounting()
     gram: str = "empirical"
-    normalise: str = "cosine"
+    normalize: str = "cosine"
     bias: str = "free"
     unlabelled: Bags | None = None
     """What `fit_transductive` sets while it fits, and nobody else may: bags that join the reference bags."""
@@ -123,7 +123,7 @@ class BoxCountingSVM(BagClassifier):
         """The kernel of the program, over these training bags."""
         one_of("gram", self.gram, ("empirical", "clipped", "plain"))
         fitted = as_bag_kernel(self.kernel).fitted_to(bags)
-        damped = Damped(fitted, root(self.tau, bags.dimension), self.normalise)
+        damped = Damped(fitted, root(self.tau, bags.dimension), self.normalize)
         if self.gram == "plain":
             return fitted
         # A bag of weight 2 is one reference bag, and so is a bag that was given twice.

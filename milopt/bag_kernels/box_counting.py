@@ -31,6 +31,8 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.checks import fraction, one_of, whole
 from milopt.errors import ParameterError
 
+MOST_STEPS = 10**15
+"""Of an exact count, which is as good as no limit."""
 RULES = ("guaranteed", "fast", "karp-luby", "self-adjusting")
 
 
@@ -77,8 +79,8 @@ class BoxCounting(GridKernel, LogKernel):
         fraction("delta", self.delta)
         check_draws(self.epsilon, self.delta)
         one_of("rule", self.rule, RULES)
-        if self.exact_below is not None:
-            whole("exact_below", self.exact_below, 0)
+        if self.exact_below is not None and whole("exact_below", self.exact_below, 0) > MOST_STEPS:
+            raise ParameterError(f"exact_below must be at most {MOST_STEPS:.0e}: nobody waits for so many steps.")
         whole("seed", self.seed, 0)
         if self.jobs is not None and self.jobs != -1:
             _check_jobs(self.jobs)

@@ -24,7 +24,7 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.checks import one_of, share
 from milopt.errors import ParameterError
 
-NORMALISATIONS = ("constant", "cosine")
+NORMALIZATIONS = ("constant", "cosine")
 LEAST = -1e300
 """In place of the logarithm of 0, where it is subtracted."""
 ROUNDING = 1e-12
@@ -41,15 +41,15 @@ class Damped(BagKernel):
 
     kernel: BagKernel
     tau: float = 0.02
-    normalise: str = "constant"
+    normalize: str = "constant"
 
     def __post_init__(self) -> None:
         share("tau", self.tau)
-        one_of("normalise", self.normalise, NORMALISATIONS)
+        one_of("normalize", self.normalize, NORMALIZATIONS)
 
     def fitted_to(self, bags: Bags) -> Damped:
         """The kernel with its inner one fitted."""
-        return Damped(self.kernel.fitted_to(bags), self.tau, self.normalise)
+        return Damped(self.kernel.fitted_to(bags), self.tau, self.normalize)
 
     def latex(self) -> str:
         """K(B, B') in LaTeX."""
@@ -57,7 +57,7 @@ class Damped(BagKernel):
 
     def _between(self, A: Bags, B: Bags) -> Floats:
         logarithms = self._logarithms(A, B)
-        if self.normalise == "cosine":
+        if self.normalize == "cosine":
             own = self._own_logarithms(A)
             other = own if B is A else self._own_logarithms(B)
             # A bag that is 0 with itself is 0 with all others, whatever that is divided by.

@@ -71,7 +71,7 @@ def check_draws(epsilon: float, delta: float) -> None:
     if not needed <= MOST_DRAWS:
         raise ParameterError(
             f"epsilon = {epsilon:g} with delta = {delta:g} takes {needed:.1g} draws a pair, where {MOST_DRAWS:.0g} are "
-            "the most: take a larger epsilon."
+            "the most: take a larger epsilon or delta."
         )
 
 

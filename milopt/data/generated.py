@@ -127,7 +127,7 @@ def _bag(centres: Floats, hit: npt.NDArray[np.intp], size: int, radius: float, r
     dimension = centres.shape[1]
     inside = centres[hit] + rng.uniform(-radius, radius, (len(hit), dimension))
     others: list[Floats] = []
-    for _ in range(MOST_DRAWS):
+    for _ in range(MOST_DRAWS + 10 * size):
         if len(others) == size - len(hit):
             return rng.permutation(np.vstack([inside, *others]))
         one = rng.uniform(0.0, 1.0, (dimension,))

@@ -1,5 +1,6 @@
 """The estimators: every model is a scikit-learn classifier over bags. Importing this imports scikit-learn's base."""
 
+from milopt.estimator.bag_features import BagFeatures
 from milopt.estimator.classifier import BagClassifier
 from milopt.estimator.ensemble_classifier import EnsembleClassifier
 from milopt.estimator.explanation import Explanation
@@ -11,6 +12,7 @@ from milopt.estimator.saving import load_model
 
 __all__ = [
     "BagClassifier",
+    "BagFeatures",
     "EnsembleClassifier",
     "Explanation",
     "InstanceTransformer",

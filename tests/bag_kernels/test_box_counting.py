@@ -215,12 +215,12 @@ def test_many_distinct_values_become_quantiles():
         (
             {"epsilon": 1e-9},
             "epsilon = 1e-09 with delta = 0.01 takes 2e+19 draws a pair, where 1e+09 are the most: take a larger "
-            "epsilon.",
+            "epsilon or delta.",
         ),
         (
             {"epsilon": 1e-200, "rule": "fast"},
             "epsilon = 1e-200 with delta = 0.01 takes inf draws a pair, where 1e+09 are the most: take a larger "
-            "epsilon.",
+            "epsilon or delta.",
         ),
         ({"bins": 1}, "bins must be a whole number of at least 2, not 1."),
         ({"bins": 10**9}, "bins must be at most 65536, not 1000000000: every feature holds as many cuts in memory."),
@@ -285,3 +285,8 @@ def test_a_kernel_without_a_grid_and_bags_of_other_features_are_told():
         BoxCounting().fitted_to(bags).log(random_bags(D=3), random_bags(D=3))
     with pytest.raises(BagsError, match="bags of equally many features, not 3 and 4"):
         BoxCounting().fitted_to(bags)(random_bags(D=3), bags)
+
+
+def test_more_steps_than_numbers_hold_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"exact_below must be at most 1e\+15"):
+        BoxCounting(exact_below=10**400)

@@ -21,8 +21,8 @@ def cosine(gram):
 def test_a_root_of_a_count_is_relative_to_all_boxes_or_to_the_bags_themselves(golden_bags, tau):
     bags, _ = golden_bags
     boxes = number_of_boxes(tuple(int(size) for size in FIVE.s))
-    for normalise, expected in (("constant", GOLDEN / boxes), ("cosine", cosine(GOLDEN))):
-        damped = Damped(BoxCounting(grid=FIVE), tau, normalise)
+    for normalize, expected in (("constant", GOLDEN / boxes), ("cosine", cosine(GOLDEN))):
+        damped = Damped(BoxCounting(grid=FIVE), tau, normalize)
         np.testing.assert_allclose(damped(bags, bags), expected**tau, rtol=1e-12)
         np.testing.assert_allclose(damped(bags[:2], bags[1:]), expected[:2, 1:] ** tau, rtol=1e-12)
 
@@ -47,11 +47,11 @@ class Sizes(BagKernel):
         return np.outer(A.sizes - 1.0, B.sizes - 1.0)
 
 
-@pytest.mark.parametrize("normalise", ["constant", "cosine"])
-def test_nothing_stays_nothing_under_every_root(normalise):
+@pytest.mark.parametrize("normalize", ["constant", "cosine"])
+def test_nothing_stays_nothing_under_every_root(normalize):
     bags = [np.zeros((1, 2)), np.zeros((3, 2))]
-    found = Damped(Sizes(), 0.5, normalise)(bags, bags)
-    np.testing.assert_allclose(found, [[0, 0], [0, 1 if normalise == "cosine" else 2]], rtol=1e-12)
+    found = Damped(Sizes(), 0.5, normalize)(bags, bags)
+    np.testing.assert_allclose(found, [[0, 0], [0, 1 if normalize == "cosine" else 2]], rtol=1e-12)
 
 
 @pytest.mark.parametrize("made", [EmpiricalMap, Clipped])

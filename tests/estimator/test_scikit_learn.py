@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import (
     GridSearchCV,
@@ -19,10 +20,11 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
-from milopt import RBF, Bags, InstanceTransformer, Linear, Options, as_bags
-from milopt.errors import BagsError
-from milopt.models import MISVM, SetKernelSVM
+from milopt import RBF, BagFeatures, Bags, InstanceTransformer, Linear, Options, RandomBoxes, as_bags
+from milopt.errors import BagsError, ParameterError
+from milopt.models import MISVM, BoxCountingSVM, SetKernelSVM
 
 
 def test_cross_validation_takes_lists_object_arrays_and_bags(model, data) -> None:
@@ -82,6 +84,25 @@ def test_a_transformer_that_loses_instances_is_refused(data) -> None:
         lossy.transform([bag[:, :2] for bag in data.bags])
     with pytest.raises(BagsError, match="2 labels for 36 bags"):
         lossy.fit(data.bags, [0, 1])
+
+
+def test_a_linear_svm_over_random_boxes_is_that_of_their_kernel(data) -> None:
+    boxes = RandomBoxes(count=300, bins=20, seed=1)
+    pipeline = make_pipeline(BagFeatures(boxes), SVC(kernel="linear", C=10.0)).fit(data.bags[:24], data.y[:24])
+    kernel = BoxCountingSVM(kernel=boxes, gram="plain", C=10.0, scale="none").fit(data.bags[:24], data.y[:24])
+    np.testing.assert_allclose(pipeline.decision_function(data.bags), kernel.decision_function(data.bags), atol=1e-2)
+    assert cross_val_score(make_pipeline(BagFeatures(boxes), LinearSVC()), data.bags, data.y, cv=3).mean() > 0.7
+    rows = pipeline[0].set_output(transform="pandas").transform(data.bags)
+    assert (list(rows.columns[:2]), rows.shape) == (["box0", "box1"], (len(data.bags), 300))
+
+
+def test_bag_features_need_boxes_and_bags_like_those_of_the_fit(data) -> None:
+    with pytest.raises(ParameterError, match=r"kernel must be RandomBoxes, whose features are explicit, not RBF\("):
+        BagFeatures(RBF()).fit(data.bags)
+    with pytest.raises(NotFittedError, match="This BagFeatures is not fitted yet; call fit first"):
+        BagFeatures().transform(data.bags)
+    with pytest.raises(BagsError, match="2 features, but BagFeatures is expecting 3"):
+        BagFeatures().fit(data.bags).transform([bag[:, :2] for bag in data.bags])
 
 
 def test_groups_stay_together(data) -> None:

@@ -126,7 +126,7 @@ def test_clipping_sets_negative_eigenvalues_to_nothing_and_says_so():
     clipped = centring @ (vectors * np.maximum(values, 0)) @ vectors.T @ centring
     kernel = Clipped(damped, as_bags(bags))
     np.testing.assert_allclose(kernel(bags, bags), clipped / (np.trace(clipped) / 30), atol=1e-8)
-    model = BoxCountingSVM(gram="clipped", kernel=BoxCounting(bins=5), tau=0.02, normalise="constant").fit(bags, y)
+    model = BoxCountingSVM(gram="clipped", kernel=BoxCounting(bins=5), tau=0.02, normalize="constant").fit(bags, y)
     repair = model.repair_
     assert repair.negative == int((values < -1e-12 * values[-1]).sum())
     assert repair.smallest == pytest.approx(values[0], rel=1e-6)
@@ -222,7 +222,7 @@ def test_order_of_bags_and_of_instances_changes_nothing():
 
 def test_a_kernel_of_instances_means_its_mean_set_kernel():
     bags, y = random_bags(14)
-    make = {"tau": 1.0, "normalise": "constant", "gram": "clipped", "C": 2.0, "scale": "none", "solver": "highs"}
+    make = {"tau": 1.0, "normalize": "constant", "gram": "clipped", "C": 2.0, "scale": "none", "solver": "highs"}
     one = BoxCountingSVM(kernel=RBF(0.5), **make).fit(bags, y)
     other = BoxCountingSVM(kernel=SetKernel(RBF(0.5), "mean"), **make).fit(bags, y)
     assert one.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
@@ -266,7 +266,7 @@ def test_musk1_whole_agrees_over_solvers(data_set):
         ({"tau": "x/D"}, "tau must be a number above 0 and at most 1, or such as \"1/D\", not 'x/D'."),
         ({"gram": "raw"}, 'gram must be one of "empirical", "clipped", "plain", not \'raw\'.'),
         ({"bias": "none"}, 'bias must be one of "free", "regularised", not \'none\'.'),
-        ({"normalise": "sum"}, 'normalise must be one of "constant", "cosine", not \'sum\'.'),
+        ({"normalize": "sum"}, 'normalize must be one of "constant", "cosine", not \'sum\'.'),
         (
             {"kernel": Linear(), "tau": 0.5},
             "Damped takes a kernel whose values are nowhere negative, and this has such.",
