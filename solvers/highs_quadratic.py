@@ -33,7 +33,6 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> Run:
     chosen = options.extra.get(REGULARISATION)
     values = VALUES if not isinstance(chosen, int | float) else (float(chosen),)
     ways = (values[0], HIPO, *values[1:]) if "solver" not in options.extra else values
-    enough = options.tolerance * scale(form)
     best, iterations = Run("kNotset"), 0
     for way in ways:
         run = _hipo(model, deadline) if isinstance(way, str) else _active_set(model, way, deadline)
@@ -43,7 +42,7 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> Run:
         if run.status in ("kInfeasible", "kUnboundedOrInfeasible", "kInterrupt", "kTimeLimit"):
             best = run if best.x is None else replace(best, status=run.status)
             break
-        if run.status == "kOptimal" and residual(form, run) <= enough:
+        if run.status == "kOptimal" and residual(form, run) <= options.tolerance:
             best = run
             break
         if run.status in ("kOptimal", "kUnbounded"):
@@ -77,7 +76,7 @@ def _proximal(model: HighsModel, first: Run, reg: float, deadline: float | None)
     form = model.form
     if first.status != "kOptimal":
         return first
-    target = 1e-3 * model.options.tolerance * scale(form)
+    target = 1e-3 * model.options.tolerance
     best = first
     smallest, iterations = residual(form, first), first.iterations
     for _ in range(PROXIMAL_STEPS):
@@ -102,19 +101,18 @@ def _recedes(model: HighsModel, time_limit: float | None) -> bool:
     return run.status == "kOptimal" and run.x is not None and falls(model.form, run.x)
 
 
-def scale(form: StandardForm) -> float:
-    """What residuals of the dual equations are compared with."""
-    return 1.0 + float(np.abs(form.q).max(initial=0.0))
-
-
 def residual(form: StandardForm, run: Run) -> float:
-    """The largest part of P x + q - F'z that no reduced cost accounts for, or its column's distance from the bound."""
+    """The largest part of P x + q - F'z that no reduced cost accounts for, or its column's distance from the bound.
+
+    Both relative: to the linear costs, and to the column.
+    """
     if run.x is None or run.z is None:
         return np.inf
     rest = form.P.times(run.x) + form.q - form.F.T @ run.z
     away = np.where(rest > 0, run.x - form.lower, form.upper - run.x) / (1.0 + np.abs(run.x))
     away[away <= 1e-9] = 0.0
-    return float(np.minimum(np.abs(rest), away).max(initial=0.0))
+    scale = 1.0 + float(np.abs(form.q).max(initial=0.0))
+    return float(np.minimum(np.abs(rest) / scale, away).max(initial=0.0))
 
 
 def left(deadline: float | None) -> float | None:

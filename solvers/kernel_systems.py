@@ -122,13 +122,17 @@ class DominantSystem:
         lifted = self._solved(right, some.K @ right)
         return np.asarray((h - some.R.T @ lifted) / some.d)
 
+    def _inside(self, right: Vector) -> Vector:
+        """The system of the others alone; LAPACK takes none of size 0."""
+        return dpotrs(self._factor, right, lower=1)[0].ravel() if right.size else right
+
     def _solved(self, rest: Vector, rest_K: Vector) -> Vector:
         """K u for (I + Gamma K) u = rest; what ends in _K is a vector times K."""
         u_K = np.zeros(rest.size)
         p = p_K = u_K
         before, first = 1.0, 0.0
         for step in range(STEPS):
-            inside = dpotrs(self._factor, self._other.T @ rest_K, lower=1)[0].ravel()
+            inside = self._inside(self._other.T @ rest_K)
             z, z_K = rest - self._other @ inside, rest_K - self._sums @ inside
             now = float(rest @ z_K)
             first = max(first, now)

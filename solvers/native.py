@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import Atom, FunctionNorm, FunctionNormSquared, Norm1, QuadForm
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.solvers.box_qp import solve_box_qp
@@ -62,14 +63,17 @@ class Native(Solver):
         return f"it has {found}; native solves {patterns}"
 
     def takes_unseen(self, program: Program) -> bool:
-        """Equality-constrained quadratics: squares, and no inequality, bound or integer."""
-        atoms = [leaf for leaf, _ in program.objective.terms if isinstance(leaf, Atom)]
+        """Equality-constrained quadratics: squares of affine rows, and no inequality, bound or integer."""
+        atoms = _atoms(program.objective)
         free = all(
             not one.integer and not np.isfinite(one.lower).any() and not np.isfinite(one.upper).any()
             for one in program.variables.values()
         )
-        equal = all(constraint.equality for constraint in program.constraints.values())
-        return bool(atoms) and free and equal and all(isinstance(a, (QuadForm, FunctionNormSquared)) for a in atoms)
+        equal = all(one.equality and not _atoms(one.expression) for one in program.constraints.values())
+        square = all(
+            isinstance(a, FunctionNormSquared) or (isinstance(a, QuadForm) and not _atoms(a.inner)) for a in atoms
+        )
+        return bool(atoms) and free and equal and square
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """An engine; factorisations and the last point stay in it."""
@@ -237,3 +241,7 @@ class NativeEngine(Engine):
             iterations=found.factorisations,
             interrupted=found.interrupted,
         )
+
+
+def _atoms(expression: Expression) -> list[Atom]:
+    return [leaf for leaf, _ in expression.terms if isinstance(leaf, Atom)]

@@ -13,7 +13,8 @@ import numpy as np
 from milopt.data.data_set import DataSet
 from milopt.declaration.arrays import Indices
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import fraction, non_negative, one_of, whole
+from milopt.declaration.checks import non_negative, one_of, whole
+from milopt.errors import ParameterError
 
 APART = 4.0
 """Half the distance of the clusters, whose deviation is 1."""
@@ -32,7 +33,8 @@ def toy_bags(
     whole("bags", bags, 2)
     whole("size", size, 1)
     non_negative("across", across)
-    fraction("share", share)
+    if not 0 <= non_negative("share", share) <= 1:
+        raise ParameterError(f"share must lie between 0 and 1, not {share!r}.")
     rng = np.random.default_rng(whole("seed", seed, 0))
     labels = np.where(np.arange(bags) % 2 == 0, -1, 1)
     points = rng.standard_normal((bags * size, 2))

@@ -6,7 +6,7 @@ make_pipeline(BagFeatures(RandomBoxes(count=5000)), LinearSVC())
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.data.windows import Cut
 from milopt.declaration.arrays import Floats
-from milopt.errors import ParameterError
+from milopt.errors import BagsError, ParameterError
 from milopt.estimator.inputs import new_bags, training_bags
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, TransformerMixin, UnfittedError
 
@@ -35,15 +35,27 @@ class BagFeatures(TransformerMixin, BaseEstimator):
         """Find the grid of the training bags, and draw the boxes."""
         if not isinstance(self.kernel, RandomBoxes):
             raise ParameterError(f"kernel must be RandomBoxes, whose features are explicit, not {self.kernel!r}.")
-        self.kernel_ = self.kernel.fitted_to(training_bags(self, bags))
+        checked = training_bags(self, bags)
+        if y is not None and np.shape(y)[:1] != (len(checked),):
+            raise BagsError(f"There are {np.size(y)} labels for {len(checked)} bags: give one a bag.")
+        self.kernel_ = self.kernel.fitted_to(checked)
         return self
 
     def transform(self, bags: object) -> Floats:
         """A row a bag, a column a box."""
-        if not hasattr(self, "kernel_"):
-            raise UnfittedError("This BagFeatures is not fitted yet; call fit first.")
-        return self.kernel_.features(new_bags(self, bags))
+        return self._known().features(new_bags(self, bags))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """`box0`, `box1`, ..."""
-        return np.array([f"box{j}" for j in range(self.kernel.count)], dtype=object)
+        return np.array([f"box{j}" for j in range(self._known().count)], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse bags are taken too."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _known(self) -> RandomBoxes:
+        if not hasattr(self, "kernel_"):
+            raise UnfittedError("This BagFeatures is not fitted yet; call fit first.")
+        return self.kernel_

@@ -83,7 +83,7 @@ def certify(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, w
     for k, (space, pull) in enumerate(zip(spaces, pulls, strict=True)):
         tails.append(space.norm(pull - transposed(form.rows.E[k]) @ z))
         if not any(block.space == k for _, block in form.second_order):
-            dual = max(dual, tails[-1] / (1.0 + space.norm(linear.functions[k])))
+            dual = max(dual, tails[-1] / (1.0 + linear.points[k]))
     dual = max(dual, _outside_dual(form, z, tails))
     gap = float(gradient @ point.x) + float(form.rows.g @ z)
     gap += sum(float(pull @ values) for pull, values in zip(pulls, worth.evaluations, strict=True))
@@ -102,19 +102,19 @@ def certify_integer(form: EvaluationForm, point: Point, worth: Evaluated, bound:
 
 
 @dataclass(frozen=True)
-class LinearData:
-    """What dual residuals are compared with: per column, and per function the coefficients of a linear functional."""
+class LinearSizes:
+    """The linear data that dual residuals are compared with: per column, and per function the largest."""
 
     columns: Vector
-    functions: list[Vector]
+    points: list[float]
 
 
-def _gradient(form: EvaluationForm, point: Point, worth: Evaluated) -> tuple[Vector, list[Vector], LinearData]:
-    """(d/dx, coefficients of d/df, linear data) of the objective."""
+def _gradient(form: EvaluationForm, point: Point, worth: Evaluated) -> tuple[Vector, list[Vector], LinearSizes]:
+    """(d/dx, coefficients of d/df, sizes of the linear data) of the objective."""
     o = form.objective
     gradient, linear = o.q.copy(), o.q.copy()
     pulls = [ridge * a + p for ridge, a, p in zip(o.ridge, point.coefficients, o.p, strict=True)]
-    functions = list(o.p)
+    scales = [_inf(p) for p in o.p]
     for square in o.squares:
         r, h = square.rows.value(point.x, worth.evaluations), square.rows.g
         pull, offset = weighted(square.weight, r), weighted(square.weight, h)
@@ -123,8 +123,8 @@ def _gradient(form: EvaluationForm, point: Point, worth: Evaluated) -> tuple[Vec
         for k, e in enumerate(square.rows.E):
             if e.nnz:
                 pulls[k] = pulls[k] + transposed(e) @ pull
-                functions[k] = functions[k] + transposed(e) @ offset
-    return gradient, pulls, LinearData(linear, functions)
+                scales[k] = max(scales[k], _inf(transposed(e) @ offset))
+    return gradient, pulls, LinearSizes(linear, scales)
 
 
 def _primal(form: EvaluationForm, x: Vector, rows: Vector, norms: Sequence[float]) -> tuple[float, float]:

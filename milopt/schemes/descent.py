@@ -58,6 +58,8 @@ def descend(
             totals.add(outcome)
             if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
                 ended, message = outcome.termination, outcome.message
+                if ended in (Termination.OPTIMAL, Termination.STATIONARY):
+                    ended = Termination.STALLED
                 if last is None or ended in (Termination.UNBOUNDED, Termination.INFEASIBLE):
                     last = outcome
                 else:

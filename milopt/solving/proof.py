@@ -84,7 +84,12 @@ def _certified(
         return found, proof
     other = _worth(form, spaces, whole)
     new = certify(form, spaces, other.point, other.worth)
-    return (other, new) if new.worst < proof.worst else (found, proof)
+    return (other, new) if _is_better(new, proof, tolerance) else (found, proof)
+
+
+def _is_better(new: Certificate, old: Certificate, tolerance: float) -> bool:
+    """Nearer to a proof, and no longer outside the constraints than before."""
+    return new.worst < old.worst and (new.primal <= tolerance or old.primal > tolerance)
 
 
 def _polished(
@@ -105,6 +110,6 @@ def _polished(
         x, z = polish(compiled.form, x, z)
         point = compiled.recover(x, z)
         better, new = _certified(form, spaces, compiled, x, _worth(form, spaces, point), tolerance)
-        if new.worst < proof.worst:
+        if _is_better(new, proof, tolerance):
             found, proof, before = better, new, before or proof
     return found, proof, before

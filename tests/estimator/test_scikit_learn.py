@@ -103,6 +103,12 @@ def test_bag_features_need_boxes_and_bags_like_those_of_the_fit(data) -> None:
         BagFeatures().transform(data.bags)
     with pytest.raises(BagsError, match="2 features, but BagFeatures is expecting 3"):
         BagFeatures().fit(data.bags).transform([bag[:, :2] for bag in data.bags])
+    with pytest.raises(BagsError, match="3 labels for 36 bags"):
+        BagFeatures().fit(data.bags, data.y[:3])
+    with pytest.raises(NotFittedError, match="This BagFeatures is not fitted yet"):
+        BagFeatures().get_feature_names_out()
+    fitted = BagFeatures(RandomBoxes(count=50)).set_output(transform="pandas").fit(data.bags)
+    assert fitted.set_params(kernel=RandomBoxes(count=7)).transform(data.bags).shape == (36, 50)
 
 
 def test_groups_stay_together(data) -> None:

@@ -169,3 +169,15 @@ class _BreakingEngine(Engine):
         if self.form.name.endswith("(dual)"):
             return Answer(Termination.ERROR, "broken")
         return milopt.get("clarabel").engine(self.form, self.options).solve(time_limit)
+
+
+def test_a_step_that_is_not_certified_makes_no_stationary_point() -> None:
+    """The second step is a saddle whose residuals do not hold; the first, which is kept, is no fixed point."""
+    rng = np.random.default_rng(950)
+    bags = milopt.as_bags([1e4 * rng.standard_normal((4, 3)) for _ in range(5)])
+    program = Program("dc")
+    f = program.function("f", milopt.Linear())
+    squares = milopt.sum_squares(f(bags.instances))
+    program.minimize(0.5 * f.norm_squared() - 3.58 * squares - 9165.0 * milopt.bag_max(f(bags)).sum())
+    result = milopt.solve(program, "native")
+    assert result.point is not PointStatus.CERTIFIED

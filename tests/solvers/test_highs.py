@@ -349,3 +349,10 @@ def test_pieces_of_the_quadratic_are_summed(build_form, kkt_residuals):
     form = replace(form, P=Quadratic(3, pieces))
     answer = solve(form)
     assert kkt_residuals(form, answer.x, answer.z).worst < 1e-9
+
+
+def test_a_point_far_from_its_bound_is_no_optimum_however_large_the_costs(program):
+    form = program("no rows, quadratic")
+    n = form.n
+    far = replace(form, q=np.full(n, 1e7), lower=np.zeros(n), upper=np.full(n, np.inf))
+    assert highs_quadratic.residual(far, highs_quadratic.Run("kOptimal", np.full(n, 1e9), np.zeros(form.m))) > 0.5

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from milopt import RBF, Program, solve, sum_squares
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.outcome.status import Termination
 from milopt.solvers.closed_form import ClosedForm
@@ -120,3 +121,12 @@ def test_a_singular_system_says_so():
     found = KernelClosedForm(pattern).solve(rng.standard_normal(P.size), np.zeros(0))
     assert found.termination is Termination.UNBOUNDED
     assert found.x is None
+
+
+def test_squares_that_all_bend_down_leave_no_others_to_factorise():
+    points = np.random.default_rng(0).standard_normal((8, 2))
+    program = Program("down")
+    f = program.function("f", RBF(1e-3))
+    program.minimize(0.5 * f.norm_squared() - 0.025 * sum_squares(f(points)) - f(points).sum())
+    found, other = (solve(program, name).require_certified() for name in ("native", "clarabel"))
+    assert found.objective == pytest.approx(other.objective, rel=1e-6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import milopt
-from milopt import RBF, Bags, Program, as_bags, bag_max, bag_mean, norm, quad_form, sum_squares
+from milopt import RBF, Bags, Program, as_bags, bag_max, bag_mean, norm, norm1, quad_form, sum_squares
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.inspection import curvature_verdict
 from milopt.schemes.solve import automatic
@@ -196,3 +196,14 @@ def test_a_closed_form_is_chosen_without_a_look_at_the_kernel() -> None:
     f = program.function("f", untouched, dictionary=np.zeros((3, 2)))
     program.minimize(sum_squares(f(np.ones((5, 2))) - 1) + f.norm_squared())
     assert automatic(program).name == "native"
+
+
+def test_what_is_chosen_unseen_is_what_would_be_taken(bags: Bags) -> None:
+    program = Program("unit sphere")
+    x = program.variable("x", 2)
+    program.minimize(sum_squares(x - 1))
+    program.subject_to(norm1(x) == 1, name="sphere")
+    case = module.Case(program)
+    for solver in map(registry.get, ("native", "clarabel", "highs")):
+        assert not case.takes(solver)
+        assert not case.asked(solver).takes

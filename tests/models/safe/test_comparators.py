@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
@@ -9,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from milopt import Bags, Linear, Program, quad_form, solve
 from milopt.data import toy_bags
 from milopt.declaration.spectrum import code_book, spectrum
-from milopt.errors import ParameterError
+from milopt.errors import MiloptWarning, ParameterError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
 from milopt.outcome.status import PointStatus
 from tests.models.safe.cases import K, Matrices
@@ -109,3 +111,19 @@ def test_the_unit_of_the_features_does_not_decide_what_is_proved(unit):
     same = LSSVM(kernel=Linear(), scale="none", C=10 * unit**2).fit(data.bags, data.labels)
     assert model.result_.point is PointStatus.CERTIFIED
     np.testing.assert_allclose(model.decision_function(bags), same.decision_function(data.bags), rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["native", "clarabel"])
+@pytest.mark.parametrize("small", [0.03, 1e-4])
+def test_a_direction_too_small_for_the_kernel_values_is_not_proved_away(solver, small):
+    """One feature of 1e6 hides another, which tells the classes apart, below the rounding of the Gram matrix."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    x = np.column_stack([1e6 * rng.standard_normal(40), small * y * (1 + 0.3 * rng.standard_normal(40))])
+    design = np.column_stack([x, np.ones(40)])
+    theta = np.linalg.solve(np.diag([1.0, 1.0, 0.0]) + 100 * design.T @ design, 100 * design.T @ y)
+    best = 0.5 * theta[:2] @ theta[:2] + 50 * np.sum((design @ theta - y) ** 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MiloptWarning)
+        result = LSSVM(C=100, kernel=Linear(), scale="none", solver=solver).fit(list(x[:, None]), y).result_
+    assert result.point is not PointStatus.CERTIFIED or result.objective == pytest.approx(best, rel=1e-5)

@@ -146,7 +146,7 @@ def test_no_more_clusters_than_instances(golden_bags):
         ({"bags": 1}, "bags must be a whole number of at least 2"),
         ({"size": 0}, "size must be a whole number of at least 1"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
-        ({"share": 2}, "share must lie strictly between 0 and 1"),
+        ({"share": 2}, "share must lie between 0 and 1"),
         ({"across": -1}, "across must be a number of at least 0"),
     ],
     ids=str,
