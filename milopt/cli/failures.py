@@ -91,6 +91,10 @@ def _unwritten(error: Exception) -> int:
 
 def _crashed(error: Exception) -> int:
     """Tell what nobody foresaw; the exit code."""
+    if isinstance(error, MemoryError):
+        said = " ".join(str(error).split()).rstrip(".")
+        _told(f"There is not enough memory{said and f' ({said})'}: take fewer or smaller bags, atoms or landmarks.")
+        return MiloptError.exit_code
     what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
     _told(f"milopt ran into an error of its own, {what}; set {TRACEBACK}=1 to see where.")
     return 1

@@ -153,6 +153,16 @@ def test_ctrl_c_before_there_is_anything_to_keep_is_told(run, small_csv: Path, m
     assert outcome.sentence() == "Interrupted before the end: there is no result."
 
 
+def test_too_little_memory_is_told(run, own_models: Path, small_csv: Path) -> None:
+    broken = 'raise ZeroDivisionError("nothing can be divided by nothing")'
+    own_models.write_text(own_models.read_text().replace(broken, 'raise MemoryError("Unable to allocate 9 TiB")'))
+    outcome = run("fit", small_csv, "--model", f"{own_models}:Broken")
+    assert outcome.code == 2
+    assert outcome.sentence() == (
+        "There is not enough memory (Unable to allocate 9 TiB): take fewer or smaller bags, atoms or landmarks."
+    )
+
+
 def test_the_version(run) -> None:
     import milopt
 
