@@ -50,6 +50,8 @@ class HighsModel:
         self._stop = self.interrupted = False
         self._keeps_feasible = False
         """The last change left the basis primal feasible: the primal simplex goes on from it, else the dual one."""
+        self.starts_with_hipo = False
+        """Its interior-point method has helped out before: programs that come after one another are alike."""
         self._build(form)
 
     # -- edits ---------------------------------------------------------------------------------------------------

@@ -32,7 +32,9 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> Run:
     form, options = model.form, model.options
     chosen = options.extra.get(REGULARISATION)
     values = VALUES if not isinstance(chosen, int | float) else (float(chosen),)
-    ways = (values[0], HIPO, *values[1:]) if "solver" not in options.extra else values
+    ways: tuple[float | str, ...] = values
+    if "solver" not in options.extra:
+        ways = (HIPO, *values) if model.starts_with_hipo else (values[0], HIPO, *values[1:])
     best, iterations = Run("kNotset"), 0
     for way in ways:
         run = _hipo(model, deadline) if isinstance(way, str) else _active_set(model, way, deadline)
@@ -44,6 +46,7 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> Run:
             break
         if run.status == "kOptimal" and residual(form, run) <= options.tolerance:
             best = run
+            model.starts_with_hipo = way == HIPO
             break
         if run.status in ("kOptimal", "kUnbounded"):
             if _recedes(model, left(deadline)):
