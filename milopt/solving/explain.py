@@ -175,11 +175,11 @@ class Case:
 
     def _flat_form(self, name: FormName) -> StandardForm | None:
         if name not in self._flat:
-            form = self._form
-            active = None if form is None else LazyRows.sample(form)
             self._flat[name] = None
-            if form is not None and active is not None and touched_points(form, active) <= MOST_POINTS:
-                self._flat[name] = compile_form(form, name, active).form
+            if self._form is not None:
+                active = LazyRows.sample(self._form)
+                if touched_points(self._form, active) <= MOST_POINTS:
+                    self._flat[name] = compile_form(self._form, name, active).form
         return self._flat[name]
 
 

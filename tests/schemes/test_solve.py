@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.errors import ConvexityError, DeclarationError, MiloptError, ParameterError
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
+from milopt.solving import proof
 from milopt.solving.clock import Clock
 from milopt.solving.engine import Answer, Engine
 from milopt.solving.session import Session
@@ -123,7 +126,8 @@ def test_a_form_that_had_to_be_left_is_told() -> None:
     assert result.objective == pytest.approx(milopt.solve(model.program(bags, y), "clarabel").objective, rel=1e-6)
 
 
-def test_a_step_that_fails_leaves_the_last_certified_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_point", [False, True], ids=["no point", "a point that is not proved"])
+def test_a_step_that_fails_leaves_the_last_certified_one(monkeypatch: pytest.MonkeyPatch, is_point: bool) -> None:
     rng = np.random.default_rng(0)
     bags = milopt.as_bags([rng.normal(size=(3, 2)) for _ in range(12)])
     program = milopt.models.MISVM(kernel=milopt.RBF(0.5), C=10).program(bags, np.array([1.0, -1.0] * 6))
@@ -133,14 +137,32 @@ def test_a_step_that_fails_leaves_the_last_certified_one(monkeypatch: pytest.Mon
 
     def fails_later(self: Session, clock: Clock | None = None) -> Outcome:
         calls.append(honest(self, clock))
-        broken = Outcome.without_point(self.form, Termination.ERROR, "broken", "It broke.")
-        return broken if len(calls) > 2 else calls[-1]
+        if len(calls) <= 2:
+            return calls[-1]
+        if is_point:
+            # A saddle is called stationary by its solver, whether it is proved or not.
+            stationary = Termination.STATIONARY
+            return replace(calls[-1], termination=stationary, status=PointStatus.FEASIBLE, raw_status="broken")
+        return Outcome.without_point(self.form, Termination.ERROR, "broken", "It broke.")
 
     monkeypatch.setattr(Session, "solve", fails_later)
     cut = milopt.solve(program, "clarabel")
-    assert (cut.termination, cut.point) == (Termination.ERROR, PointStatus.FEASIBLE)
+    ended = Termination.STALLED if is_point else Termination.ERROR
+    assert (cut.termination, cut.point) == (ended, PointStatus.FEASIBLE)
     assert cut.objective == cut.history[-1].objective == pytest.approx(whole.history[len(cut.history) - 1].objective)
     assert cut.message == "A step is not certified (broken); the last certified step is kept."
+
+
+def test_a_polish_does_not_leave_the_constraints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """x = 1.5 with the multiplier that makes it stationary is nearer to a proof than x = 0, and infeasible."""
+    program = Program("capped")
+    x = program.variable("x", 1)
+    program.minimize(1e4 * milopt.sum_squares(x - 3))
+    program.subject_to(x <= 1, name="cap")
+    monkeypatch.setattr(proof, "polish", lambda form, x, z: (np.array([1.5]), np.array([3e4])))
+    result = milopt.solve(program, _SaysZero())
+    assert (result.point, result.polished) == (PointStatus.FEASIBLE, None)
+    assert result.values["x"].tolist() == [0.0]
 
 
 def test_an_exact_search_counts_what_all_its_nodes_took() -> None:
@@ -171,13 +193,15 @@ class _BreakingEngine(Engine):
         return milopt.get("clarabel").engine(self.form, self.options).solve(time_limit)
 
 
-def test_a_step_that_is_not_certified_makes_no_stationary_point() -> None:
-    """The second step is a saddle whose residuals do not hold; the first, which is kept, is no fixed point."""
-    rng = np.random.default_rng(950)
-    bags = milopt.as_bags([1e4 * rng.standard_normal((4, 3)) for _ in range(5)])
-    program = Program("dc")
-    f = program.function("f", milopt.Linear())
-    squares = milopt.sum_squares(f(bags.instances))
-    program.minimize(0.5 * f.norm_squared() - 3.58 * squares - 9165.0 * milopt.bag_max(f(bags)).sum())
-    result = milopt.solve(program, "native")
-    assert result.point is not PointStatus.CERTIFIED
+class _SaysZero(_BreaksOnTheDual):
+    """A solver whose every answer is 0."""
+
+    name = "says zero"
+
+    def engine(self, form: StandardForm, options: milopt.Options) -> Engine:
+        return _ZeroEngine(form, options)
+
+
+class _ZeroEngine(Engine):
+    def solve(self, time_limit: float | None) -> Answer:
+        return Answer(Termination.OPTIMAL, "zero", np.zeros(self.form.n), np.zeros(self.form.m))
