@@ -13,7 +13,7 @@ from milopt.compilation.linear import Linear
 from milopt.compilation.rows import Rows, stack, unit_rows
 from milopt.compilation.standard_form import Cone
 from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.leaves import Atom, FunctionNorm, FunctionNormSquared, Norm, Norm1, QuadForm
+from milopt.declaration.leaves import Atom, FunctionNorm, FunctionNormSquared, Norm, Norm1, QuadForm, unknown_atom
 from milopt.declaration.sparse import row_vector
 from milopt.errors import ConvexityError
 
@@ -80,6 +80,8 @@ class Cones:
 
     def _cone(self, name: str, origin: str, atom: Atom, bound: Rows) -> Block:
         """bound >= atom as one second-order cone; a square e'e <= b through ((1+b)/2, (1-b)/2, e)."""
+        if not isinstance(atom, (Norm, QuadForm, FunctionNorm, FunctionNormSquared)):
+            raise unknown_atom(atom, "lower")
         head = bound.widened(self.linear.width)
         if _is_square(atom):
             half = head.left(sp.csr_array(np.array([[0.5], [-0.5]])))
@@ -92,7 +94,7 @@ class Cones:
                 parts.append(self.linear.dictionary_rows(atom.function))
         elif isinstance(atom, Norm):
             parts.append(self.linear.inner(atom))
-        elif isinstance(atom, QuadForm):
+        else:
             root = sp.csr_array(symmetric_root(atom.weight, atom.describe()))
             parts.append(self.linear.inner(atom).left(root))
         rows = stack([part.widened(self.linear.width) for part in parts])

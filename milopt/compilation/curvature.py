@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.quadratic import Matrix, Vector
 from milopt.compilation.standard_form import Cone, StandardForm
 from milopt.errors import ConvexityError
+
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Per column, what an eigenvalue of a matrix with a diagonal of ones may be below 0 by rounding."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class Curvature:
 
     convex: bool
     smallest: float
-    """The smallest eigenvalue on the feasible subspace; 0 when every term is convex by itself."""
+    """The smallest eigenvalue on the feasible subspace; 0 if the objective is convex."""
     terms: tuple[str, ...] = ()
     """The terms that bend down."""
 
@@ -41,52 +44,80 @@ def bending_terms(form: EvaluationForm) -> tuple[str, ...]:
 
 
 def curvature(form: EvaluationForm, flat: StandardForm) -> Curvature:
-    """The verdict; `flat` is the form in coordinates, used only when some term bends down."""
+    """Return the verdict; `flat` is the form in coordinates, used only if some term is not convex.
+
+    Rounding is measured column by column against the terms that add up to P, whose sum may be much smaller: columns are
+    scaled by the square roots of their diagonals before eigenvalues are computed.
+    """
     terms = bending_terms(form)
     if not terms:
         return Curvature(True, 0.0)
-    smallest = smallest_eigenvalue(flat)
-    scale = max(1.0, float(np.max(np.abs(flat.P.diagonal), initial=0.0)))
-    return Curvature(smallest >= -1e-15 * flat.n * scale, smallest, terms)
-
-
-def smallest_eigenvalue(flat: StandardForm) -> float:
-    """Of P restricted to {d : F_zero d = 0}, fixed columns left out."""
-    from scipy.linalg import eigvalsh, null_space
-
     free = np.flatnonzero(flat.lower < flat.upper)
-    P = flat.P.submatrix(free)
-    equalities = flat.F[flat.rows_in(Cone.ZERO)][:, free].toarray()
-    if equalities.size:
-        basis = null_space(equalities)
-        P = basis.T @ P @ basis
-    return float(eigvalsh(P, subset_by_index=[0, 0])[0]) if P.size else 0.0
+    P, equalities = flat.P.submatrix(free), flat.F[flat.rows_in(Cone.ZERO)][:, free].toarray()
+    sizes = flat.P.diagonal_sizes[free]
+    unit = 1.0 / np.sqrt(np.where(sizes > 0, sizes, 1.0))
+    scaled = _on_subspace(unit[:, None] * P * unit, equalities * unit)
+    if _smallest_eigenvalue(scaled) >= -ROUNDING * flat.n:
+        return Curvature(True, 0.0, terms)
+    return Curvature(False, _smallest_eigenvalue(_on_subspace(P, equalities)), terms)
 
 
-def is_semidefinite(weight: npt.NDArray[np.float64]) -> bool:
-    """Whether a weight (diagonal as a vector, or a matrix) has no negative eigenvalue beyond rounding."""
-    if weight.ndim == 1:
-        return bool((weight >= 0).all())
-    shift = 1e-14 * max(float(np.trace(weight)) / max(len(weight), 1), float(np.max(np.abs(weight), initial=0.0)))
+def _on_subspace(P: Matrix, equalities: Matrix) -> Matrix:
+    """Return P restricted to {d : equalities d = 0}, in an orthonormal basis."""
+    from scipy.linalg import null_space
+
+    if not equalities.size:
+        return P
+    basis = null_space(equalities)
+    return np.asarray(basis.T @ P @ basis)
+
+
+def is_semidefinite(weight: Vector | Matrix) -> bool:
+    """Return True if a weight (a diagonal as a vector, or a matrix) has no negative eigenvalue beyond rounding.
+
+    Rounding is measured after the columns are scaled to a diagonal of ones, so that it is that of each column's own
+    numbers: n eps for a matrix of n columns. A negative entry on the diagonal is never rounding.
+    """
+    diagonal = weight if weight.ndim == 1 else np.diagonal(weight)
+    if (diagonal < 0).any():
+        return False
+    if weight.ndim == 1 or not weight.size:
+        return True
+    scale = np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
+    unit = weight / scale[:, None] / scale
+    if (np.abs(unit[diagonal == 0]) > 0).any():
+        # Beside a zero on the diagonal any other entry makes a negative eigenvalue.
+        return False
     try:
-        np.linalg.cholesky(weight + shift * len(weight) * np.eye(len(weight)))
+        np.linalg.cholesky(unit + ROUNDING * len(unit) * np.eye(len(unit)))
     except np.linalg.LinAlgError:
         return False
     return True
 
 
-def symmetric_root(matrix: npt.NDArray[np.float64], what: str) -> npt.NDArray[np.float64]:
-    """B with B'B = matrix (or diagonal, as a vector); an error names the smallest eigenvalue if it is negative."""
+def symmetric_root(matrix: Vector | Matrix, what: str) -> Matrix:
+    """Return B with B'B = matrix (or a diagonal, as a vector); an error names the smallest eigenvalue if negative.
+
+    Columns are scaled to a diagonal of ones first, so that small eigenvalues of small columns keep their digits.
+    """
     from scipy.linalg import eigh
 
     if matrix.ndim == 1:
         if (matrix < 0).any():
             raise ConvexityError(f"{what} is not positive semidefinite: smallest weight {matrix.min():.4g}.")
         return np.diag(np.sqrt(matrix))
-    values, vectors = eigh(matrix)
-    largest = max(float(values[-1]), 0.0)
-    if values[0] < -1e-9 * max(largest, 1e-300) - 1e-12:
-        raise ConvexityError(f"{what} is not positive semidefinite: smallest eigenvalue {values[0]:.4g}.")
-    kept = values > 1e-10 * largest
-    root: npt.NDArray[np.float64] = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    if not is_semidefinite(matrix):
+        smallest = _smallest_eigenvalue(matrix)
+        raise ConvexityError(f"{what} is not positive semidefinite: smallest eigenvalue {smallest:.4g}.")
+    scale = np.sqrt(np.diagonal(matrix))
+    unit = matrix / np.where(scale > 0, scale, 1.0)[:, None] / np.where(scale > 0, scale, 1.0)
+    values, vectors = eigh(unit)
+    kept = values > ROUNDING * len(unit)
+    root: Matrix = np.sqrt(values[kept])[:, None] * vectors[:, kept].T * scale
     return root
+
+
+def _smallest_eigenvalue(matrix: Matrix) -> float:
+    from scipy.linalg import eigvalsh
+
+    return float(eigvalsh(matrix, subset_by_index=[0, 0])[0]) if matrix.size else 0.0

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from milopt.compilation.bounds import Bounds
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows, stack
-from milopt.compilation.standard_form import ColumnBlock, Cone
+from milopt.compilation.standard_form import ColumnBlock, Cone, check_cone
 from milopt.declaration.leaves import Function, Points
 
 Index = npt.NDArray[np.intp]
@@ -57,6 +57,9 @@ class Block:
     share: Vector | None = None
     """Per row, what its multiplier adds to the declared entry's; None means 1."""
 
+    def __post_init__(self) -> None:
+        check_cone(self.cone, self.name)
+
     @property
     def count(self) -> int:
         """How many rows."""
@@ -94,6 +97,24 @@ class Objective:
         p = tuple(np.concatenate([mine, np.zeros(n - mine.size)]) for mine, n in zip(self.p, points, strict=True))
         squares = tuple(replace(s, rows=s.rows.widened(columns, points)) for s in self.squares)
         return Objective(q, p, self.ridge, squares, self.constant)
+
+    @cached_property
+    def separable_curvature(self) -> Vector:
+        """Per column, the curvature from squares of this column alone; 0 everywhere if a square may not be convex.
+
+        The objective curves up at least as much in the column, whatever the other columns do.
+        """
+        found = np.zeros(self.q.size)
+        if any(square.weight.ndim == 1 and (square.weight < 0).any() for square in self.squares):
+            return found
+        for square in self.squares:
+            lengths = np.diff(square.rows.A.indptr)
+            others = sum((np.diff(e.indptr) for e in square.rows.E), start=np.zeros(lengths.size))
+            if square.weight.ndim == 1:
+                single = np.flatnonzero((lengths == 1) & (others == 0))
+                at = square.rows.A.indptr[single]
+                np.add.at(found, square.rows.A.indices[at], square.weight[single] * square.rows.A.data[at] ** 2)
+        return found
 
 
 @dataclass(frozen=True)

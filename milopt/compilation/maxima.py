@@ -39,15 +39,15 @@ class Maxima:
         self.auxiliary: list[Block] = []
         self._columns: dict[BagMax, Index] = {}
         self._halves: dict[tuple[int, int], tuple[Coefficient, sp.csr_array, sp.csr_array]] = {}
-        """What `_sides` found for coefficients without parameters, by identity, and the coefficient, lest it go."""
+        """What `sides` found for coefficients without parameters, by identity, and the coefficient, lest it go."""
         self._expansions: dict[str, Expansion] = {}
         """The last one of each block: new witnesses leave what is on the convex side as it is."""
 
     def in_objective(self, rows: Rows, atom: BagMax, coefficient: Coefficient) -> Rows:
         """A maximum in a minimised objective."""
-        needed, convex = self._sides(coefficient, convex_sign=+1)
+        needed, convex = self.sides(coefficient, convex_sign=+1)
         rows = self._witnessed(rows, atom, needed)
-        released = self._released(atom)
+        released = self.released(atom)
         if released.any() and needed.nnz:
             ceiling = np.where(released, self.ceilings.get(atom, np.full(released.size, np.inf)), 0.0)
             # A coefficient of zero times an infinite ceiling counts as nothing.
@@ -60,8 +60,8 @@ class Maxima:
         kept = np.ones(rows.count, dtype=bool)
         convex: Entries = []
         for atom, coefficient in maxima:
-            needed, mine = self._sides(coefficient, convex_sign=-1)
-            released = self._released(atom)
+            needed, mine = self.sides(coefficient, convex_sign=-1)
+            released = self.released(atom)
             if released.any():
                 kept &= np.asarray(abs(needed) @ released.astype(float)) == 0
             rows = self._witnessed(rows, atom, needed)
@@ -88,7 +88,7 @@ class Maxima:
 
     # -- sides ---------------------------------------------------------------------------------------------------
 
-    def _sides(self, coefficient: Coefficient, convex_sign: int) -> tuple[sp.csr_array, sp.csr_array]:
+    def sides(self, coefficient: Coefficient, convex_sign: int) -> tuple[sp.csr_array, sp.csr_array]:
         """(entries that need witnesses, entries on the convex side), each with the coefficient's values."""
         values = coefficient.value()
         if self.both_sides:
@@ -107,16 +107,20 @@ class Maxima:
     def _witnessed(self, rows: Rows, atom: BagMax, coefficient: sp.csr_array) -> Rows:
         if not coefficient.nnz:
             return rows
-        chosen = self.witnesses.get(atom)
+        chosen = self.stand_in(atom)
         if isinstance(chosen, Expression):
             stand_ins, _ = self.linear.split(chosen)
             added = stand_ins.left(coefficient)
         else:
-            selection = mean_selection(atom) if chosen is None else chosen
-            added = self.linear.inner(atom).left(product(coefficient, selection))
+            added = self.linear.inner(atom).left(product(coefficient, chosen))
         return rows.widened(self.linear.width).plus(added.widened(self.linear.width))
 
-    def _released(self, atom: BagMax) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def stand_in(self, atom: BagMax) -> Witness:
+        """Return what stands for the maximum on its other side: its witness, or the mean of each bag without one."""
+        chosen = self.witnesses.get(atom)
+        return mean_selection(atom) if chosen is None else chosen
+
+    def released(self, atom: BagMax) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Per bag, whether its witness is open (a zero row of the selection)."""
         chosen = self.witnesses.get(atom)
         if chosen is None or isinstance(chosen, Expression):

@@ -37,6 +37,13 @@ class Piece:
         """R'WR x."""
         return np.asarray(transposed(self.rows) @ weighted(self.weight, self.rows @ x))
 
+    def diagonal(self) -> Vector:
+        """Return the diagonal of R'WR."""
+        if self.weight.ndim == 1:
+            return np.asarray(self.rows.multiply(self.rows).T @ self.weight)
+        half = self.rows.T @ self.weight
+        return np.asarray(self.rows.T.multiply(half).sum(axis=1)).ravel()
+
 
 @dataclass(frozen=True)
 class Quadratic:
@@ -111,14 +118,13 @@ class Quadratic:
     @cached_property
     def diagonal(self) -> Vector:
         """The diagonal of P."""
-        total = np.zeros(self.size)
-        for piece in self.pieces:
-            if piece.weight.ndim == 1:
-                total += np.asarray(piece.rows.multiply(piece.rows).T @ piece.weight)
-            else:
-                half = piece.rows.T @ piece.weight
-                total += np.asarray(piece.rows.T.multiply(half).sum(axis=1)).ravel()
-        return total
+        return sum((piece.diagonal() for piece in self.pieces), start=np.zeros(self.size))
+
+    @cached_property
+    def diagonal_sizes(self) -> Vector:
+        """The sum of the absolute diagonals of the pieces: the numbers that may cancel on the diagonal of P."""
+        parts = (Piece(piece.rows, np.abs(piece.weight)) if piece.weight.ndim == 1 else piece for piece in self.pieces)
+        return sum((np.abs(part.diagonal()) for part in parts), start=np.zeros(self.size))
 
 
 def _summed(size: int, pieces: Sequence[Piece]) -> Matrix:

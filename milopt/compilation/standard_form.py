@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Quadratic, Vector
 from milopt.declaration.sparse import same_entries
+from milopt.errors import UnsupportedError
 
 
 class Cone(Enum):
@@ -24,6 +25,13 @@ class Cone(Enum):
     ZERO = "zero"
     NONNEGATIVE = "nonnegative"
     SECOND_ORDER = "second-order"
+
+
+def check_cone(cone: object, name: str) -> None:
+    """Raise an error if a block of rows lies in a cone that milopt does not know."""
+    if not isinstance(cone, Cone):
+        known = ", ".join(one.value for one in Cone)
+        raise UnsupportedError(f"The rows {name!r} lie in an unknown cone, {cone!r}; milopt knows {known}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +70,9 @@ class RowBlock:
     """Per row, the entry of the declared block; None means 0, 1, 2, ..."""
     instance: npt.NDArray[np.intp] | None = None
     """Per row, the flat instance of an epigraph row, -1 for the others; None when there are none."""
+
+    def __post_init__(self) -> None:
+        check_cone(self.cone, self.name)
 
     @property
     def size(self) -> int:

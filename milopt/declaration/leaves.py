@@ -18,7 +18,7 @@ from milopt.declaration.constants import real
 from milopt.declaration.expression import Expression, Leaf, Shape
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.sparse import Vector
-from milopt.errors import DeclarationError, ParameterError
+from milopt.errors import DeclarationError, ParameterError, UnsupportedError
 
 Points: TypeAlias = npt.NDArray[np.float64] | sp.csr_array
 
@@ -169,6 +169,13 @@ class Atom(Leaf, ABC):
     @abstractmethod
     def argument(self) -> str:
         """What it is of."""
+
+
+def unknown_atom(leaf: Leaf, task: str) -> UnsupportedError:
+    """Return the error for an atom for which a task is not defined."""
+    return UnsupportedError(
+        f"milopt cannot {task} {leaf.describe()}: the atom {type(leaf).__name__!r} is unknown to it."
+    )
 
 
 class BagMax(Atom):

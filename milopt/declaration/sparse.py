@@ -79,6 +79,11 @@ def times(matrix: sp.csr_array, values: Vector) -> Vector:
     return np.asarray(matrix @ values)
 
 
+def absolute(matrix: sp.csr_array) -> sp.csr_array:
+    """Return |matrix|, entry by entry; the matrix itself is not touched, as scipy's `abs` would sort its indices."""
+    return from_parts(np.abs(matrix.data), matrix.indices, matrix.indptr, matrix.shape)
+
+
 def scaled_rows(matrix: sp.csr_array, factors: Vector) -> sp.csr_array:
     """diag(factors) @ matrix."""
     data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))

@@ -12,7 +12,16 @@ from __future__ import annotations
 from milopt.compilation.analysis import witnessed
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import FunctionNorm, FunctionNormSquared, Norm, QuadForm
+from milopt.declaration.leaves import (
+    Atom,
+    BagMax,
+    FunctionNorm,
+    FunctionNormSquared,
+    Norm,
+    Norm1,
+    QuadForm,
+    unknown_atom,
+)
 from milopt.declaration.program import Program
 from milopt.inspection.curvature_verdict import verdict
 from milopt.solving.refusal import kind_name
@@ -41,6 +50,7 @@ def features(program: Program) -> frozenset[Feature]:
 
 def block_features(program: Program) -> frozenset[Feature]:
     """What its blocks say a solver must take, whether the objective is convex left open."""
+    _check_atoms(program)
     found = {Feature.LINEAR}
     if _has(program.objective, _SQUARES):
         found.add(Feature.QUADRATIC)
@@ -50,6 +60,14 @@ def block_features(program: Program) -> frozenset[Feature]:
     if any(variable.integer and variable.size for variable in program.variables.values()):
         found.add(Feature.INTEGER)
     return frozenset(found)
+
+
+def _check_atoms(program: Program) -> None:
+    """Raise an error if the program has an atom of which milopt does not know the kind."""
+    for expression in (program.objective, *(constraint.expression for constraint in program.constraints.values())):
+        for leaf, _ in expression.terms:
+            if isinstance(leaf, Atom) and not isinstance(leaf, (*_SQUARES, *_NORMS, Norm1, BagMax)):
+                raise unknown_atom(leaf, "tell the kind of a program with")
 
 
 def _has(expression: Expression, atoms: tuple[type[Leaf], ...]) -> bool:

@@ -2,18 +2,41 @@
 
 For the evaluation form  min 1/2 x'Px + q'x (+ functions)  s.t.  s = A x + E f + g in K,  l <= x <= u  at (x, f, z):
 
-    primal = max of  dist(s_i, K_i) / (1 + |g_i|)  over rows and of  violation / (1 + |bound|)  over bounds
-    dual   = max of  |P x + q - A'z|_j / (1 + |q_j|)  where no bound takes it, of  ||c f + p - E'z|| / (1 + |p|)  in f's
-             space, and of  (||w|| - t) / (1 + |t|)  for the multiplier (t, w) of a second-order cone
-    gap    = |primal value - dual value| / (1 + |primal value|)
+    primal = max of  dist(s_i, K_i) / (1 + |g_i|)  over rows, of  violation / (1 + |bound|)  over bounds, and of
+             violation / (1 + largest term)  over the declared rows, with atoms evaluated as declared
+    dual   = max of  |r_j| / scale_j  over the columns, r = P x + q - A'z  where no bound takes it, and of the same for
+             functions and for multipliers outside a second-order cone
+    gap    = error / (1 + |objective|)
+    error  = max{ |objective - bound| + effect,  sum_i |z_i| dist(s_i, K_i) }
 
-Each residual is divided by 1 + the size of its own data, so that a large number elsewhere forgives nothing. A
-second-order cone is one row: ||v|| - t, with the largest of its offsets. Negative multipliers of inequalities count as
-0. All three at most `tolerance`: to that, the point is optimal.
+A residual is compared with the numbers that cancel in it, so that no choice of units makes a wrong answer look right:
+
+    column j                       max(|q_j|, |Px|_j, |A_j|'|z|) + 0.001 max_k(|q_k|, |Px|_k)
+    column with a square of its    the same or, if larger, sqrt(2 h (1 + |objective|)), at which the residual is worth
+    own, h x_j^2 / 2               1 + |objective|
+    function f, c ||f||^2 / 2      1 + |p|
+    in the objective
+    another function               max(||p||, ||E'z||), in the kernel's norm
+    multiplier (t, w) of a         max(|t|, ||w||) + 0.001 max |z|, or, if the head of the row is a constant R (a ball),
+    second-order cone              (1 + |objective|) / R
+
+The terms with 0.001 admit the noise of interior-point methods in columns and cones that do not matter: 1e-9 of the
+largest numbers of their kind, at a tolerance of 1e-6.
+
+`objective` is the declared one. `bound` is the dual value of z. It is a lower bound on the optimum if r = 0. The effect
+of another r is  sum_j |r_j| |x_j|,  or  r_j^2 / (2 h)  if that is smaller, for columns;  ||r_f||^2 / (2 c),  or
+||r_f|| ||f|| if c = 0, for functions; and, for a multiplier outside its cone, the distance times the head of its row.
+Since interior-point methods leave r at their own tolerance, a point may first be given multipliers for which r vanishes
+(`dual_repair`): then the bound holds whatever the size of x.
+
+The objectives of two points of one program differ by at most the sum of their errors, and so by at most
+tolerance * (2 + |objective_1| + |objective_2|) if both certificates hold; see `Certificate.error` for the conditions.
+Negative multipliers of inequalities count as 0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,7 +46,11 @@ from milopt.compilation.compiled import Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Vector, weighted
-from milopt.declaration.sparse import transposed
+from milopt.compilation.rows import Rows
+from milopt.declaration.sparse import absolute, transposed
+
+NOISE = 1e-3
+"""Share of the largest number of its kind that is added to the scale of a dual residual."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +67,12 @@ class Certificate:
     """The largest violation of a row or bound, unscaled."""
     bound: float
     """The dual value: a lower bound on the minimised objective, as exact as `dual` is small."""
+    error: float = math.nan
+    """Bound on the distance between the declared objective at this point and the optimum, in the objective's own unit.
+
+    It is proved if `dual` and `primal` are 0. Otherwise it holds to first order: for every optimum whose free columns
+    are no larger than those of the point, and if violated rows are worth what their multipliers say.
+    """
 
     @property
     def worst(self) -> float:
@@ -52,6 +85,18 @@ class Certificate:
 
     def __str__(self) -> str:
         return f"primal {self.primal:.1e}, dual {self.dual:.1e}, gap {self.gap:.1e}"
+
+
+@dataclass(frozen=True)
+class DeclaredResiduals:
+    """The declared program at a point; see `milopt.outcome.declared`."""
+
+    primal: float
+    """The largest violation of a declared row, divided by 1 + the largest term of the row."""
+    violation: float
+    """The largest violation of a declared row, unscaled."""
+    objective: float
+    """The declared objective as a minimisation."""
 
 
 @dataclass(frozen=True)
@@ -70,65 +115,132 @@ def evaluate(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point) 
     return Evaluated(evaluations, form.rows.value(point.x, evaluations), form.value(point.x, evaluations, norms))
 
 
-def certify(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, worth: Evaluated) -> Certificate:
-    """The certificate of a primal-dual point."""
-    z = point.z if point.z is not None else np.zeros(form.rows.count)
-    z = np.where(form.inequality, np.maximum(z, 0.0), z)
+def certify(
+    form: EvaluationForm,
+    spaces: Sequence[KernelSpace],
+    point: Point,
+    worth: Evaluated,
+    declared: DeclaredResiduals | None = None,
+) -> Certificate:
+    """Compute the certificate of a primal-dual point; `declared` adds the residuals of the declared program."""
     norms = [np.sqrt(max(0.0, float(a @ v))) for a, v in zip(point.coefficients, worth.evaluations, strict=True)]
-    primal, violation = _primal(form, point.x, worth.rows, norms)
-    gradient, pulls, linear = _gradient(form, point, worth)
-    residual, at_bounds = form.bounds.shared(gradient - form.rows.pulled(z))
-    dual = _inf(residual / (1.0 + np.abs(linear.columns)))
-    tails: list[float] = []
-    for k, (space, pull) in enumerate(zip(spaces, pulls, strict=True)):
-        tails.append(space.norm(pull - transposed(form.rows.E[k]) @ z))
-        if not any(block.space == k for _, block in form.second_order):
-            dual = max(dual, tails[-1] / (1.0 + linear.points[k]))
-    dual = max(dual, _outside_dual(form, z, tails))
-    gap = float(gradient @ point.x) + float(form.rows.g @ z)
-    gap += sum(float(pull @ values) for pull, values in zip(pulls, worth.evaluations, strict=True))
-    gap -= at_bounds
-    return Certificate(primal, dual, abs(gap) / (1.0 + abs(worth.objective)), violation, worth.objective - gap)
+    wrong, scale = _violations(form, worth.rows, norms)
+    outside, beyond = form.bounds.violation(point.x)
+    primal, violation = max(_inf(wrong / scale), outside), max(_inf(wrong), beyond)
+    objective = worth.objective
+    if declared is not None:
+        primal, violation = max(primal, declared.primal), max(violation, declared.violation)
+        objective = max(objective, declared.objective)
+    gradient = _Gradient(form, spaces, point, worth, norms)
+    z = np.zeros(form.rows.count) if point.z is None or gradient.is_zero else point.z
+    proof = gradient.proof(np.where(form.inequality, np.maximum(z, 0.0), z))
+    error = max(abs(objective - proof.bound) + proof.effect, float(np.abs(proof.z) @ wrong))
+    return Certificate(primal, proof.dual, error / (1.0 + abs(objective)), violation, proof.bound, error)
 
 
-def certify_integer(form: EvaluationForm, point: Point, worth: Evaluated, bound: float | None) -> Certificate:
+def remainder(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, worth: Evaluated) -> Vector:
+    """Return what no bound takes of P x + q - A'z, column by column."""
+    z = np.zeros(form.rows.count) if point.z is None else point.z
+    gradient = _Gradient(form, spaces, point, worth, [0.0] * len(spaces))
+    return gradient.proof(np.where(form.inequality, np.maximum(z, 0.0), z)).left
+
+
+def certify_integer(
+    form: EvaluationForm,
+    point: Point,
+    worth: Evaluated,
+    bound: float | None,
+    declared: DeclaredResiduals | None = None,
+) -> Certificate:
     """Feasibility, integrality and the MIP gap to a proved bound."""
-    x = point.x
-    primal, violation = _primal(form, x, worth.rows, [])
+    x, objective = point.x, worth.objective
+    wrong, scale = _violations(form, worth.rows, [])
+    outside, beyond = form.bounds.violation(x)
     fraction = _inf((x - np.round(x))[form.integer])
+    primal, violation = max(_inf(wrong / scale), outside, fraction), max(_inf(wrong), beyond, fraction)
+    if declared is not None:
+        primal, violation = max(primal, declared.primal), max(violation, declared.violation)
+        objective = max(objective, declared.objective)
     low = bound if bound is not None else -np.inf
-    gap = (worth.objective - low) / (1.0 + abs(worth.objective)) if np.isfinite(low) else np.inf
-    return Certificate(max(primal, fraction), 0.0, max(gap, 0.0), max(violation, fraction), low)
+    error = max(objective - low, 0.0) if np.isfinite(low) else np.inf
+    return Certificate(primal, 0.0, error / (1.0 + abs(objective)), violation, low, error)
 
 
 @dataclass(frozen=True)
-class LinearSizes:
-    """The linear data that dual residuals are compared with: per column, and per function the largest."""
+class _Proof:
+    """Multipliers, and what they prove."""
 
-    columns: Vector
-    points: list[float]
-
-
-def _gradient(form: EvaluationForm, point: Point, worth: Evaluated) -> tuple[Vector, list[Vector], LinearSizes]:
-    """(d/dx, coefficients of d/df, sizes of the linear data) of the objective."""
-    o = form.objective
-    gradient, linear = o.q.copy(), o.q.copy()
-    pulls = [ridge * a + p for ridge, a, p in zip(o.ridge, point.coefficients, o.p, strict=True)]
-    scales = [_inf(p) for p in o.p]
-    for square in o.squares:
-        r, h = square.rows.value(point.x, worth.evaluations), square.rows.g
-        pull, offset = weighted(square.weight, r), weighted(square.weight, h)
-        gradient += square.rows.pulled(pull)
-        linear += square.rows.pulled(offset)
-        for k, e in enumerate(square.rows.E):
-            if e.nnz:
-                pulls[k] = pulls[k] + transposed(e) @ pull
-                scales[k] = max(scales[k], _inf(transposed(e) @ offset))
-    return gradient, pulls, LinearSizes(linear, scales)
+    z: Vector
+    left: Vector
+    """What no bound takes of the gradient of the Lagrangian, column by column."""
+    dual: float
+    bound: float
+    effect: float
 
 
-def _primal(form: EvaluationForm, x: Vector, rows: Vector, norms: Sequence[float]) -> tuple[float, float]:
-    """(largest scaled violation, largest violation) of rows and bounds, given the norms of functions that end cones."""
+class _Gradient:
+    """The gradient of the objective at a point, from which the residuals of any multipliers follow."""
+
+    def __init__(
+        self,
+        form: EvaluationForm,
+        spaces: Sequence[KernelSpace],
+        point: Point,
+        worth: Evaluated,
+        norms: Sequence[float],
+    ) -> None:
+        o = form.objective
+        self._form, self._spaces, self._point, self._worth, self._norms = form, spaces, point, worth, norms
+        self._columns, self._terms = o.q.copy(), np.abs(o.q)
+        self._pulls = [ridge * a + p for ridge, a, p in zip(o.ridge, point.coefficients, o.p, strict=True)]
+        self._offsets = [_inf(p) for p in o.p]
+        for square in o.squares:
+            r, h = square.rows.value(point.x, worth.evaluations), square.rows.g
+            pull, offset = weighted(square.weight, r), weighted(square.weight, h)
+            self._columns += square.rows.pulled(pull)
+            self._terms = np.maximum(self._terms, _pulled_sizes(square.rows, pull))
+            for k, e in enumerate(square.rows.E):
+                if e.nnz:
+                    self._pulls[k] = self._pulls[k] + transposed(e) @ pull
+                    self._offsets[k] = max(self._offsets[k], _inf(transposed(e) @ offset))
+
+    @property
+    def is_zero(self) -> bool:
+        """Return True if the objective is flat, so that z = 0 proves any feasible point optimal."""
+        return not self._terms.any() and not any(pull.any() for pull in self._pulls)
+
+    def proof(self, z: Vector) -> _Proof:
+        """Compute the residuals and the bound of multipliers with the right signs."""
+        form, point, worth = self._form, self._point, self._worth
+        left, at_bounds = form.bounds.shared(self._columns - form.rows.pulled(z))
+        scale = np.maximum(self._terms, _pulled_sizes(form.rows, z)) + NOISE * _inf(self._terms)
+        bend, size = form.objective.separable_curvature, np.abs(left)
+        scale = np.maximum(scale, np.sqrt(2.0 * bend * (1.0 + abs(worth.objective))))
+        dual = _largest_ratio(size, scale)
+        least = size**2 / (2.0 * np.where(bend > 0, bend, np.inf))
+        effect = float(np.where(bend > 0, np.minimum(least, size * np.abs(point.x)), size * np.abs(point.x)).sum())
+        tails: list[float] = []
+        for k, (space, pull) in enumerate(zip(self._spaces, self._pulls, strict=True)):
+            held = transposed(form.rows.E[k]) @ z
+            tails.append(space.norm(pull - held))
+            if any(block.space == k for _, block in form.second_order):
+                continue
+            ridge = form.objective.ridge[k]
+            if ridge > 0:
+                dual = max(dual, tails[-1] / (1.0 + self._offsets[k]))
+                effect += tails[-1] ** 2 / (2.0 * ridge)
+            elif tails[-1] > 0:
+                dual = max(dual, tails[-1] / max(space.norm(pull), space.norm(held)))
+                effect += tails[-1] * self._norms[k]
+        outside, more = _outside_dual(form, z, tails, worth)
+        gap = float(self._columns @ point.x) + float(form.rows.g @ z)
+        gap += sum(float(pull @ values) for pull, values in zip(self._pulls, worth.evaluations, strict=True))
+        bound = worth.objective - (gap - at_bounds)
+        return _Proof(z, left, max(dual, outside), bound, effect + more)
+
+
+def _violations(form: EvaluationForm, rows: Vector, norms: Sequence[float]) -> tuple[Vector, Vector]:
+    """Return (violation, scale) of each row, given the norms of functions that end cones."""
     wrong = np.where(form.equality, np.abs(rows), np.where(form.inequality, np.maximum(-rows, 0.0), 0.0))
     scale = 1.0 + np.abs(form.rows.g)
     for start, block in form.second_order:
@@ -136,26 +248,51 @@ def _primal(form: EvaluationForm, x: Vector, rows: Vector, norms: Sequence[float
         tail = 0.0 if block.space is None else norms[block.space]
         wrong[start] = max(0.0, float(np.hypot(np.linalg.norm(part[1:]), tail)) - float(part[0]))
         scale[start] = scale[start : start + block.count].max()
-    scaled, outside = form.bounds.violation(x)
-    return max(_inf(wrong / scale), scaled), max(_inf(wrong), outside)
+    return wrong, scale
 
 
-def _outside_dual(form: EvaluationForm, z: Vector, tails: Sequence[float]) -> float:
-    """How far the multipliers of second-order cones lie outside them, each function's part shared by the cones it ends.
+def _outside_dual(form: EvaluationForm, z: Vector, tails: Sequence[float], worth: Evaluated) -> tuple[float, float]:
+    """Return how far the multipliers of second-order cones lie outside them: (scaled, effect on the bound).
 
-    The tails of those cones need only sum to it, so each takes as much as it has room for: t^2 - ||w||^2.
+    In a ball of a fixed radius the effect is at most the distance times the radius, so there it is the residual too.
+    The parts of a function's multiplier in the cones that it ends need only sum to it, so each cone takes as much as it
+    has room for: t^2 - ||w||^2.
     """
-    cones = [(z[start : start + block.count], block.space) for start, block in form.second_order]
-    rooms = [np.sqrt(max(0.0, max(float(w[0]), 0.0) ** 2 - float(w[1:] @ w[1:]))) for w, _ in cones]
-    worst = 0.0
-    for (part, space), room in zip(cones, rooms, strict=True):
+    cones = [(start, z[start : start + block.count], block.space) for start, block in form.second_order]
+    rooms = [np.sqrt(max(0.0, max(float(w[0]), 0.0) ** 2 - float(w[1:] @ w[1:]))) for _, w, _ in cones]
+    worst, effect, noise = 0.0, 0.0, NOISE * _inf(z)
+    fixed = {start for start, _, _ in cones if _is_constant(form.rows, start)}
+    for (start, part, space), room in zip(cones, rooms, strict=True):
         tail = 0.0
         if space is not None:
-            total = sum(r for r, (_, other) in zip(rooms, cones, strict=True) if other == space)
+            total = sum(r for r, (_, _, other) in zip(rooms, cones, strict=True) if other == space)
             tail = tails[space] * (room / total if total > 0 else 1.0)
-        outside = float(np.hypot(np.linalg.norm(part[1:]), tail)) - float(part[0])
-        worst = max(worst, outside / (1.0 + abs(float(part[0]))))
-    return worst
+        length = float(np.hypot(np.linalg.norm(part[1:]), tail))
+        outside = length - float(part[0])
+        if outside > 0:
+            head = max(float(worth.rows[start]), 0.0)
+            effect += outside * head
+            if start in fixed:
+                worst = max(worst, outside * head / (1.0 + abs(worth.objective)))
+            else:
+                worst = max(worst, outside / (max(abs(float(part[0])), length) + noise))
+    return worst, effect
+
+
+def _is_constant(rows: Rows, row: int) -> bool:
+    """Return True if a row has no entries."""
+    return all(int(part.indptr[row]) == int(part.indptr[row + 1]) for part in (rows.A, *rows.E))
+
+
+def _pulled_sizes(rows: Rows, z: Vector) -> Vector:
+    """Return |A|'|z|."""
+    return np.asarray(transposed(absolute(rows.A)) @ np.abs(z))
+
+
+def _largest_ratio(values: Vector, scale: Vector) -> float:
+    """Return the largest values / scale, where 0 / 0 is 0."""
+    met = values > 0
+    return float(np.max(values[met] / np.maximum(scale[met], 1e-300), initial=0.0))
 
 
 def _inf(values: Vector) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milopt.compilation.compiled import Point
+from milopt.compilation.curvature import bending_terms
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.outcome.certificate import Certificate, Evaluated
 from milopt.outcome.inertia import Inertia
@@ -50,18 +51,20 @@ class Outcome:
         certificate: Certificate,
         tolerance: float,
     ) -> Outcome:
-        """A point with its certificate: optimal is what the certificate proves, not what the solver says."""
+        """Judge a point by its certificate: what the solver says of it is not believed.
+
+        A KKT point is optimal unless some term of the objective is not convex and the solver does not claim more than
+        stationarity. (Whether a claim of optimality for such an objective is right is the session's to find out.)
+        """
         termination, message = answer.termination, ""
         feasible = PointStatus.FEASIBLE if certificate.primal <= tolerance else PointStatus.NONE
-        if answer.termination is Termination.STATIONARY:
-            status = PointStatus.CERTIFIED if max(certificate.primal, certificate.dual) <= tolerance else feasible
-            return cls(form, termination, status, answer.raw_status, point, worth, certificate, None, answer.raw_status)
         if certificate.holds(tolerance):
+            certified, raw = PointStatus.CERTIFIED, answer.raw_status
+            if termination is Termination.STATIONARY and bending_terms(form):
+                return cls(form, termination, certified, raw, point, worth, certificate, None, raw)
             bound = certificate.bound if np.isfinite(certificate.bound) else None
-            return cls(
-                form, Termination.OPTIMAL, PointStatus.CERTIFIED, answer.raw_status, point, worth, certificate, bound
-            )
-        if termination is Termination.OPTIMAL:
+            return cls(form, Termination.OPTIMAL, certified, raw, point, worth, certificate, bound)
+        if termination in (Termination.OPTIMAL, Termination.STATIONARY):
             termination = Termination.STALLED
             message = f"The solver said {answer.raw_status!r}, but the certificate does not hold: {certificate}."
         return cls(form, termination, feasible, answer.raw_status, point, worth, certificate, answer.bound, message)

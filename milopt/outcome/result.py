@@ -23,6 +23,7 @@ from milopt.declaration.leaves import (
     Points,
     QuadForm,
     Variable,
+    unknown_atom,
 )
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
@@ -190,6 +191,8 @@ class Result:
         if isinstance(leaf, (FunctionNorm, FunctionNormSquared)):
             squared = max(0.0, self.functions[leaf.function.name].norm_squared)
             return np.array([squared if isinstance(leaf, FunctionNormSquared) else np.sqrt(squared)])
+        if not leaf.is_parameter:
+            raise unknown_atom(leaf, "evaluate")
         return leaf.current()
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.leaves import InnerAtom, Norm, Norm1, QuadForm, Variable
+from milopt.declaration.leaves import InnerAtom, Norm, Norm1, QuadForm, Variable, unknown_atom
 from milopt.declaration.program import Program, leaves
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.status import PointStatus
@@ -82,4 +82,6 @@ class Known:
         inner = self.substituted(atom.inner)
         if isinstance(atom, QuadForm):
             return QuadForm(inner, atom.given)
-        return Norm1(inner) if isinstance(atom, Norm1) else Norm(inner)
+        if isinstance(atom, (Norm, Norm1)):
+            return type(atom)(inner)
+        raise unknown_atom(atom, "complete")

@@ -11,15 +11,31 @@ import numpy as np
 from milopt.compilation.compiled import Compiled, Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
-from milopt.outcome.certificate import Certificate, Evaluated, certify, certify_integer, evaluate
+from milopt.outcome.certificate import (
+    Certificate,
+    DeclaredResiduals,
+    Evaluated,
+    certify,
+    certify_integer,
+    evaluate,
+    remainder,
+)
+from milopt.outcome.declared import declared_residuals
+from milopt.outcome.dual_repair import repaired
 from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import LeafValues
 from milopt.outcome.polish import polish
 from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 
 POLISHES = 3
 """Each polish guesses the active rows from the last one's point."""
+WORTH_REPAIR = 1e-9
+"""Dual residuals up to this are left as they are."""
+REPAIRED = 0.1
+"""Share of the dual residual that a repair must leave at most to count."""
 
 
 @dataclass(frozen=True)
@@ -44,72 +60,85 @@ def _is_whole(values: Vector | None, size: int) -> TypeGuard[Vector]:
     return values is not None and values.size == size and bool(np.isfinite(values).all())
 
 
-def proved(
-    form: EvaluationForm,
-    spaces: Sequence[KernelSpace],
-    compiled: Compiled,
-    answer: Answer,
-    found: Candidate,
-    options: Options,
-) -> Outcome:
-    """The outcome with its certificate; polished when that is wanted, needed and better."""
-    if form.integer.any():
-        proof = certify_integer(form, found.point, found.worth, answer.bound)
-        return Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
-    found, proof = _certified(form, spaces, compiled, answer.x, found, options.tolerance)
-    before: Certificate | None = None
-    wanted = options.polish and found.point.z is not None and not proof.holds(options.tolerance)
-    if wanted and not compiled.form.second_order:
-        found, proof, before = _polished(form, spaces, compiled, answer, found, proof, options.tolerance)
-    outcome = Outcome.judged(form, answer, found.point, found.worth, proof, options.tolerance)
-    return replace(outcome, polished=before, inertia=answer.inertia)
+@dataclass(frozen=True)
+class Prover:
+    """Proves answers of a solver on the whole program."""
+
+    lowering: Lowering
+    form: EvaluationForm
+    spaces: Sequence[KernelSpace]
+    compiled: Compiled
+    options: Options
+
+    def proved(self, answer: Answer, found: Candidate) -> Outcome:
+        """Return the outcome with its certificate; the point is polished if that is wanted, needed and better."""
+        tolerance = self.options.tolerance
+        if self.form.integer.any():
+            proof = certify_integer(self.form, found.point, found.worth, answer.bound, self._declared(found))
+            return Outcome.judged(self.form, answer, found.point, found.worth, proof, tolerance)
+        found, proof = self._certified(answer.x, found)
+        before: Certificate | None = None
+        if self.options.polish and found.point.z is not None:
+            found, proof, before = self._repaired(found, proof)
+            if not proof.holds(tolerance) and not self.compiled.form.second_order:
+                found, proof, before = self._polished(answer, found, proof, before)
+        outcome = Outcome.judged(self.form, answer, found.point, found.worth, proof, tolerance)
+        return replace(outcome, polished=before, inertia=answer.inertia)
+
+    def _certificate(self, found: Candidate) -> Certificate:
+        return certify(self.form, self.spaces, found.point, found.worth, self._declared(found))
+
+    def _declared(self, found: Candidate) -> DeclaredResiduals:
+        values = LeafValues(self.lowering, found.point, found.worth.evaluations)
+        return declared_residuals(self.lowering, values, found.worth.objective)
+
+    def _certified(self, x: Vector | None, found: Candidate) -> tuple[Candidate, Certificate]:
+        """Return the point with its certificate; the point is completed if that is needed and better."""
+        proof, tolerance = self._certificate(found), self.options.tolerance
+        whole = None if x is None or proof.holds(tolerance) else self.compiled.completed(found.point, x)
+        if whole is None:
+            return found, proof
+        other = _worth(self.form, self.spaces, whole)
+        new = self._certificate(other)
+        return (other, new) if _is_better(new, proof, tolerance) else (found, proof)
+
+    def _repaired(self, found: Candidate, proof: Certificate) -> tuple[Candidate, Certificate, Certificate | None]:
+        """Give the point multipliers without a dual residual, if there are such near by.
+
+        The bound that they prove does not depend on the size of the optimum, so it counts even if it is the worse one.
+        Return also the certificate before, if it did not hold.
+        """
+        if proof.dual <= WORTH_REPAIR or found.point.z is None:
+            return found, proof, None
+        left = remainder(self.form, self.spaces, found.point, found.worth)
+        z = repaired(self.form, found.worth.rows, found.point.z, left)
+        if z is None:
+            return found, proof, None
+        other = replace(found, point=replace(found.point, z=z))
+        new = self._certificate(other)
+        if not new.dual <= REPAIRED * proof.dual:
+            return found, proof, None
+        return other, new, None if proof.holds(self.options.tolerance) else proof
+
+    def _polished(
+        self, answer: Answer, found: Candidate, proof: Certificate, before: Certificate | None
+    ) -> tuple[Candidate, Certificate, Certificate | None]:
+        """Return the point, its certificate, and the certificate before if something better was found."""
+        x, z, tolerance = answer.x, answer.z, self.options.tolerance
+        for _ in range(POLISHES):
+            if x is None or z is None or proof.holds(tolerance):
+                break
+            x, z = polish(self.compiled.form, x, z)
+            better, new = self._certified(x, _worth(self.form, self.spaces, self.compiled.recover(x, z)))
+            if _is_better(new, proof, tolerance):
+                found, proof, before = better, new, before or proof
+        return found, proof, before
 
 
 def _worth(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point) -> Candidate:
     return Candidate(point, evaluate(form, spaces, point))
 
 
-def _certified(
-    form: EvaluationForm,
-    spaces: Sequence[KernelSpace],
-    compiled: Compiled,
-    x: Vector | None,
-    found: Candidate,
-    tolerance: float,
-) -> tuple[Candidate, Certificate]:
-    """The point with its certificate; completed where that is needed and better."""
-    proof = certify(form, spaces, found.point, found.worth)
-    whole = None if x is None or proof.holds(tolerance) else compiled.completed(found.point, x)
-    if whole is None:
-        return found, proof
-    other = _worth(form, spaces, whole)
-    new = certify(form, spaces, other.point, other.worth)
-    return (other, new) if _is_better(new, proof, tolerance) else (found, proof)
-
-
 def _is_better(new: Certificate, old: Certificate, tolerance: float) -> bool:
-    """Nearer to a proof, and no longer outside the constraints than before."""
+    """Return True if a certificate is nearer to a proof; a feasible point is never replaced by an infeasible one."""
     return new.worst < old.worst and (new.primal <= tolerance or old.primal > tolerance)
-
-
-def _polished(
-    form: EvaluationForm,
-    spaces: Sequence[KernelSpace],
-    compiled: Compiled,
-    answer: Answer,
-    found: Candidate,
-    proof: Certificate,
-    tolerance: float,
-) -> tuple[Candidate, Certificate, Certificate | None]:
-    """(point, its certificate, the certificate before if something better was found)."""
-    x, z = answer.x, answer.z
-    before: Certificate | None = None
-    for _ in range(POLISHES):
-        if x is None or z is None or proof.holds(tolerance):
-            break
-        x, z = polish(compiled.form, x, z)
-        point = compiled.recover(x, z)
-        better, new = _certified(form, spaces, compiled, x, _worth(form, spaces, point), tolerance)
-        if _is_better(new, proof, tolerance):
-            found, proof, before = better, new, before or proof
-    return found, proof, before

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.compiled import Compiled
-from milopt.compilation.curvature import curvature
+from milopt.compilation.curvature import bending_terms, curvature
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
@@ -33,7 +33,7 @@ from milopt.solving.diagnosis import infeasible_blocks, unbounded_blocks
 from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.live_form import EVERYTHING, LiveForm
 from milopt.solving.options import Options
-from milopt.solving.proof import Candidate, candidate, proved
+from milopt.solving.proof import Candidate, Prover, candidate
 from milopt.solving.refusal import check, refusal
 from milopt.solving.solver import Feature, Solver
 
@@ -255,12 +255,20 @@ class Session:
         return self.live.hand_over(violated) if violated.size else None
 
     def _in_program(self, answer: Answer) -> Answer:
-        """The answer with the inertia of the program's own Hessian, which says what a stationary point of it is."""
-        if answer.inertia is None:
-            return answer
-        inertia = self.live.compiled.inertia(answer.inertia)
+        """Return the answer with the inertia of the program's own Hessian; a saddle is no more than stationary.
+
+        A claim of optimality without an inertia is checked by eigenvalues if the objective may be non-convex.
+        """
+        inertia = None if answer.inertia is None else self.live.compiled.inertia(answer.inertia)
         known = (Termination.STATIONARY, Termination.OPTIMAL)
-        if inertia is None or answer.termination not in known:
+        if answer.termination not in known:
+            return replace(answer, inertia=inertia)
+        if inertia is None:
+            claims = answer.termination is Termination.OPTIMAL and Feature.NONCONVEX in self.solver.features
+            if claims and bending_terms(self.form):
+                verdict = curvature(self.form, self.live.coordinates().form)
+                if not verdict.convex:
+                    answer = replace(answer, termination=Termination.STATIONARY, raw_status=verdict.reason())
             return replace(answer, inertia=inertia)
         termination = Termination.STATIONARY if inertia.is_saddle else Termination.OPTIMAL
         return replace(answer, inertia=inertia, termination=termination, raw_status=str(inertia))
@@ -297,7 +305,8 @@ class Session:
 
     def _judged(self, answer: Answer, found: Candidate | None, clock: Clock) -> Outcome:
         if found is not None:
-            return proved(self.form, self.spaces, self.live.compiled, answer, found, self.options)
+            prover = Prover(self.lowering, self.form, self.spaces, self.live.compiled, self.options)
+            return prover.proved(answer, found)
         termination, form = answer.termination, self.live.compiled.form
         claims = (Termination.INFEASIBLE, Termination.UNBOUNDED)
         if termination not in (*claims, Termination.LIMIT):

@@ -1,7 +1,10 @@
 """The certificate, computed again from the program's data by its definition, and what a moved point does to it.
 
-primal = violation_i / (1 + |g_i|),  dual = |P x + q - F'z - r|_j / (1 + |q_j|),  gap = |p - d| / (1 + |p|), the largest
-of each, with z >= 0.
+With left = P x + q - F'z - r and z >= 0, the largest of each of
+
+    primal = violation_i / (1 + |g_i|)
+    dual   = |left_j| / (max(|q_j|, |Px|_j, |F_j|'|z|) + 0.001 max_k(|q_k|, |Px|_k))
+    gap    = max(|p - d| + |left|'|x|, |z|'violation) / (1 + |p|)
 """
 
 from __future__ import annotations
@@ -29,21 +32,27 @@ def _by_definition(plan: Planted, x: Vector, above: Vector, below: Vector, equal
     P = np.zeros((x.size, x.size)) if plan.P is None else plan.P
     above, below = np.maximum(above, 0), np.maximum(below, 0)
     low, high = np.isfinite(plan.lower), np.isfinite(plan.upper)
+    wrong = np.minimum(plan.A @ x - plan.a, 0), np.minimum(plan.b - plan.B @ x, 0), plan.E @ x - plan.e
     primal = max(
-        _inf(np.minimum(plan.A @ x - plan.a, 0) / (1 + np.abs(plan.a))),
-        _inf(np.minimum(plan.b - plan.B @ x, 0) / (1 + np.abs(plan.b))),
-        _inf((plan.E @ x - plan.e) / (1 + np.abs(plan.e))),
+        _inf(wrong[0] / (1 + np.abs(plan.a))),
+        _inf(wrong[1] / (1 + np.abs(plan.b))),
+        _inf(wrong[2] / (1 + np.abs(plan.e))),
         _inf(np.maximum(plan.lower - x, 0)[low] / (1 + np.abs(plan.lower[low]))),
         _inf(np.maximum(x - plan.upper, 0)[high] / (1 + np.abs(plan.upper[high]))),
     )
     reduced = P @ x + plan.q - plan.A.T @ above + plan.B.T @ below - plan.E.T @ equal
     up = np.where(np.isfinite(plan.lower), np.maximum(reduced, 0), 0)
     down = np.where(np.isfinite(plan.upper), np.maximum(-reduced, 0), 0)
-    dual = _inf((reduced - up + down) / (1 + np.abs(plan.q)))
+    left = reduced - up + down
+    terms = np.maximum(np.abs(plan.q), np.abs(P @ x))
+    held = np.abs(plan.A).T @ above + np.abs(plan.B).T @ below + np.abs(plan.E).T @ np.abs(equal)
+    dual = _inf(left / (np.maximum(terms, held) + 1e-3 * terms.max()))
     worth = 0.5 * x @ P @ x + plan.q @ x
     bound = -0.5 * x @ P @ x + plan.a @ above - plan.b @ below + plan.e @ equal
     bound += up[up > 0] @ plan.lower[up > 0] - down[down > 0] @ plan.upper[down > 0]
-    return primal, dual, float(abs(worth - bound) / (1 + abs(worth)))
+    paid = sum(float(np.abs(z) @ np.abs(v)) for z, v in zip((above, below, equal), wrong, strict=True))
+    error = max(abs(worth - bound) + np.abs(left) @ np.abs(x), paid)
+    return primal, dual, float(error / (1 + abs(worth)))
 
 
 def _by_milopt(plan: Planted, x: Vector, above: Vector, below: Vector, equal: Vector) -> Certificate:
@@ -79,8 +88,8 @@ def test_moving_any_part_breaks_it(rank: int | None, part: int) -> None:
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3, 1e6])
-def test_scaling_of_the_objective_scales_residuals_with_the_data(factor: float) -> None:
-    """dual is divided by 1 + |q_j|, gap by 1 + |objective|: for large data both are relative."""
+def test_scaling_of_the_objective_leaves_the_dual_residual(factor: float) -> None:
+    """The dual residual is relative to the numbers that cancel in it; gap is divided by 1 + |objective|."""
     plan = planted(64, rank=8)
     program = plan.declare("scaled")
     program.minimize(factor * program.objective)
@@ -98,6 +107,7 @@ def test_scaling_of_the_objective_scales_residuals_with_the_data(factor: float) 
     worth = float(0.5 * moved @ plan.P @ moved + plan.q @ moved)
     assert found.primal == pytest.approx(primal, rel=1e-9)
     assert found.dual == pytest.approx(dual, rel=1e-9)
+    assert dual == pytest.approx(_by_definition(plan, moved, plan.above, plan.below, plan.equal)[1], rel=1e-9)
     assert found.gap == pytest.approx(gap * (1 + abs(worth)) * factor / (1 + factor * abs(worth)), rel=1e-7)
 
 
@@ -119,14 +129,14 @@ def test_second_order_cone_by_definition() -> None:
         outside = residuals(1.1 * best, 13.0, c)
         assert outside.primal == pytest.approx(0.1 * radius / (1 + radius))
         thin = residuals(best, 12.0, c)
-        assert thin.dual == pytest.approx(1.0 / 13.0)  # ||c|| - t = 13 - 12, over 1 + t
-        assert thin.gap == pytest.approx(2.0 / 27.0)
+        assert thin.dual == pytest.approx(2.0 / 27.0)  # ||c|| - t = 13 - 12, times r, over 1 + |objective|
+        assert thin.gap == pytest.approx(4.0 / 27.0)  # the gap of 2, and the distance of 1 times the head r = 2
         inside = residuals(0.9 * best, 13.0, c)
         assert inside.primal == 0
         assert inside.dual == pytest.approx(0.0, abs=1e-14)
         assert inside.gap == pytest.approx(0.1 * 26 / (1 + 0.9 * 26))
         turned = residuals(best, 13.0, c[::-1].copy())
-        assert turned.dual == pytest.approx(max(9.0 / 4.0, 9.0 / 13.0))
+        assert turned.dual == pytest.approx(9.0 / 12.012)  # the first column: 3 - 12, over 12 + 0.001 max |q|
 
 
 def test_hilbert_ball_by_definition() -> None:
@@ -154,7 +164,7 @@ def test_hilbert_ball_by_definition() -> None:
         assert residuals(best, length).holds(1e-9)
         assert residuals(1.2 * best, length).primal == pytest.approx(0.2 * radius / (1 + radius))
         # The gradient is -v over the points: its norm in the space must not exceed the multiplier.
-        assert residuals(best, 0.9 * length).dual == pytest.approx(0.1 * length / (1 + 0.9 * length))
+        assert residuals(best, 0.9 * length).dual == pytest.approx(0.1 * length * radius / (1 + radius * length))
         assert residuals(0.5 * best, length).gap == pytest.approx(
             0.5 * radius * length / (1 + 0.5 * radius * length), rel=1e-9
         )

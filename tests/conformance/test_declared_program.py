@@ -1,0 +1,331 @@
+"""Certificates speak of the declared program: of its own rows, its own objective, and the distance to its optimum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import milopt
+from milopt import RBF, Program, as_bags, bag_max, norm, norm1, quad_form, sum_squares
+from milopt.compilation.cones import Cones
+from milopt.compilation.curvature import is_semidefinite, symmetric_root
+from milopt.compilation.evaluation_form import Block
+from milopt.compilation.standard_form import Cone, RowBlock
+from milopt.declaration.leaves import InnerAtom
+from milopt.errors import ConvexityError, UnsupportedError
+from milopt.outcome.status import PointStatus, Termination
+from milopt.solving import registry
+from milopt.solving.engine import Answer, Engine
+from milopt.solving.options import Options
+from milopt.solving.session import Session
+from milopt.solving.solver import Feature, Solver
+
+CONIC = ["clarabel", "ecos", "cvxpy:SCS"]
+
+
+def rotated(values: list[float], seed: int) -> np.ndarray:
+    """Return a symmetric matrix with these eigenvalues and random eigenvectors."""
+    n = len(values)
+    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(n, n)))[0]
+    matrix = turn @ np.diag(values) @ turn.T
+    return (matrix + matrix.T) / 2
+
+
+# -- declared rows and the declared objective ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", CONIC)
+@pytest.mark.parametrize("condition", [1e8, 1e10, 1e11, 1e12, 1e13])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_an_ellipsoid_is_kept_to_whatever_its_condition(solver: str, condition: float, seed: int) -> None:
+    weight = rotated([1.0, 1 / np.sqrt(condition), 1 / condition], seed)
+    program = Program("ellipsoid")
+    x = program.variable("x", 3)
+    program.minimize(x.sum())
+    program.subject_to(quad_form(x, weight) <= 1, name="ellipsoid")
+    result = milopt.solve(program, solver)
+    if result.point is PointStatus.CERTIFIED:
+        at = result.value(x)
+        assert at @ weight @ at <= 1 + 1e-5
+        assert result.objective == pytest.approx(-np.sqrt(np.linalg.inv(weight).sum()), rel=1e-2 * condition / 1e12)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "ecos"])
+@pytest.mark.parametrize("apart", [1e-6, 1e-4])
+def test_a_ball_over_a_nearly_dependent_dictionary_is_not_left(solver: str, apart: float) -> None:
+    program = Program("ball")
+    f = program.function("f", RBF(1.0), dictionary=np.array([[0.0], [apart], [1.0]]))
+    a = f.coefficients
+    program.subject_to(a <= 1e9)
+    program.subject_to(a >= -1e9)
+    program.subject_to(f.norm() <= 1, name="ball")
+    program.minimize(np.array([-1.0, 1.0, 0.0]) @ a)
+    result = milopt.solve(program, solver)
+    if result.point is PointStatus.CERTIFIED:
+        assert np.sqrt(result.functions["f"].norm_squared) <= 1 + 1e-5
+
+
+@pytest.mark.parametrize("atom", ["norm", "norm1", "sum_squares", "quad_form", "norm of f"])
+def test_a_lowering_that_is_too_loose_is_found_out(atom: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the argument halved in every cone and split, the lowered rows hold and the declared ones do not."""
+    program = Program("loose")
+    x = program.variable("x", 3)
+    f = program.function("f", RBF(1.0), dictionary=np.arange(3.0)[:, None])
+    held = {
+        "norm": lambda: norm(x),
+        "norm1": lambda: norm1(x),
+        "sum_squares": lambda: sum_squares(x),
+        "quad_form": lambda: quad_form(x, np.diag([1.0, 2.0, 3.0])),
+        "norm of f": lambda: f.norm(),
+    }[atom]()
+    program.minimize((f.coefficients if atom == "norm of f" else x).sum())
+    program.subject_to(held <= 1, name="held")
+    assert milopt.solve(program, "clarabel").point is PointStatus.CERTIFIED
+    for name in ("_cone", "_absolute"):
+        original = getattr(Cones, name)
+
+        def loose(self, *given, _original=original):
+            made = _original(self, *given)
+            blocks = made if isinstance(made, list) else [made]
+            halved = [_with_half_the_argument(block) for block in blocks]
+            return halved if isinstance(made, list) else halved[0]
+
+        monkeypatch.setattr(Cones, name, loose)
+    result = milopt.solve(program, "clarabel")
+    assert result.point is PointStatus.NONE
+    assert result.certificate is not None
+    assert result.certificate.violation > 0.1
+
+
+def _with_half_the_argument(block: Block) -> Block:
+    """Halve the argument of an atom in the rows that it was lowered to; the bound on the atom stays as it is."""
+    if block.cone is Cone.ZERO:  # e - plus + minus = 0, with e in the first three columns
+        A = block.rows.A.toarray()
+        A[:, :3] *= 0.5
+        return replace(block, rows=replace(block.rows, A=sp.csr_array(A)))
+    factor = np.ones(block.count)
+    if block.cone is Cone.SECOND_ORDER:
+        is_square = block.rows.g[1] != 0  # its head is ((1 + b) / 2, (1 - b) / 2)
+        factor[2 if is_square else 1 :] = 0.5
+    return replace(block, rows=block.rows.left(sp.csr_array(sp.diags_array(factor))))
+
+
+def test_a_step_of_an_alternation_is_checked_with_its_witnesses() -> None:
+    """The steps of a DC program are certified, and so is the declared row that they were a restriction of."""
+    bags = as_bags([np.array([[1.0], [-1.0]]), np.array([[2.0], [0.5]])])
+    program = Program("dc")
+    w = program.variable("w", lower=-2, upper=2)
+    program.minimize(w)
+    program.subject_to(bag_max(bags.instances[:, 0] * w, bags) >= 1, name="reach")
+    for scheme in (milopt.ConvexConcave(start=np.array([0, 2])), "exact"):
+        result = milopt.solve(program, "highs", scheme=scheme)
+        assert result.point is PointStatus.CERTIFIED
+        assert result.objective == pytest.approx(1.0)
+
+
+def test_a_maximum_in_the_objective_is_its_own_value() -> None:
+    bags = as_bags([np.array([[1.0], [-1.0]]), np.array([[2.0], [0.5], [-3.0]])])
+    program = Program("maxima")
+    w = program.variable("w", lower=-2, upper=2)
+    program.minimize(bag_max(bags.instances[:, 0] * w, bags).sum() + 0.25 * w)
+    result = milopt.solve(program, "highs").require_certified()
+    assert result.objective == pytest.approx(0.0, abs=1e-9)
+    assert result.certificate is not None
+    assert result.certificate.error <= 1e-6
+
+
+# -- curvature -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "cvxpy:CLARABEL"])
+@pytest.mark.parametrize("turned", [False, True], ids=["diagonal", "rotated"])
+def test_a_slightly_concave_objective_is_refused(solver: str, turned: bool) -> None:
+    program = Program("slightly concave")
+    x = program.variable("x", 2, lower=-1e6, upper=1e6)
+    weight = rotated([1e6, -1e-8], 3) if turned else np.array([1e6, -1e-9])
+    program.minimize(quad_form(x, weight))
+    with pytest.raises(ConvexityError, match="not convex"):
+        milopt.solve(program, solver)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_products_of_a_matrix_with_itself_are_semidefinite_whatever_the_units(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(int(rng.integers(1, 5)), 5)) * 10.0 ** rng.uniform(-6, 6, size=5)
+    product = rows.T @ rows
+    assert is_semidefinite(product)
+    root = symmetric_root(product, "the product")
+    sizes = np.sqrt(np.diagonal(product))
+    assert np.abs(root.T @ root - product).max(initial=0.0) <= 1e-13 * sizes.max() ** 2
+    assert (np.abs(root.T @ root - product) <= 1e-13 * np.outer(sizes, sizes)).all()
+
+
+def test_a_negative_weight_is_never_rounding() -> None:
+    assert not is_semidefinite(np.array([1e9, -1e-12]))
+    assert not is_semidefinite(np.diag([1e9, -1e-12]))
+    assert not is_semidefinite(np.array([[1.0, 1e-12], [1e-12, 0.0]]))
+    with pytest.raises(ConvexityError, match="smallest eigenvalue"):
+        symmetric_root(np.diag([1.0, -1e-14]), "W")
+
+
+# -- unknown atoms and cones ---------------------------------------------------------------------------------------
+
+
+class Logistic(InnerAtom):
+    word = "logistic"
+
+
+def _logistic(where: str) -> Program:
+    program = Program("logistic")
+    x = program.variable("x", lower=-1, upper=1)
+    program.minimize((Logistic(x + 0.0) if where == "objective" else 0.0) + 3 * x)
+    if where == "rows":
+        program.subject_to(Logistic(x + 0.0) <= 1)
+    return program
+
+
+@pytest.mark.parametrize("where", ["objective", "rows"])
+@pytest.mark.parametrize("solver", ["auto", "highs", "clarabel", "native"])
+def test_an_unknown_atom_is_refused_by_name(where: str, solver: str) -> None:
+    with pytest.raises(UnsupportedError, match="Logistic"):
+        milopt.solve(_logistic(where), solver)
+
+
+def test_an_unknown_atom_has_no_value() -> None:
+    program = Program("known")
+    x = program.variable("x", lower=-1, upper=1)
+    program.minimize(x)
+    result = milopt.solve(program, "highs")
+    with pytest.raises(UnsupportedError, match="cannot evaluate"):
+        result.value(Logistic(x + 0.0))
+    with pytest.raises(UnsupportedError, match="Logistic"):
+        _logistic("objective").kind  # noqa: B018  # asking for it is the test
+
+
+def test_rows_in_an_unknown_cone_are_refused_when_they_are_made() -> None:
+    with pytest.raises(UnsupportedError, match="unknown cone"):
+        RowBlock("rows", "exponential", 0, 3)
+    program = Program("known")
+    x = program.variable("x", 2)
+    program.minimize(x.sum())
+    program.subject_to(norm(x) <= 1)
+    with Session(program, registry.get("clarabel")) as session, pytest.raises(UnsupportedError, match="unknown cone"):
+        replace(session.form.blocks[0], cone="exponential")
+
+
+# -- residuals are compared with what cancels in them ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native", "cvxpy:SCS"])
+@pytest.mark.parametrize("unit", [1.0, 9e-7, 1e-9])
+def test_no_unit_makes_a_wrong_answer_look_right(solver: str, unit: float) -> None:
+    program = Program("units")
+    x = program.variable("x")
+    program.minimize(-unit * x)
+    program.subject_to(unit * x <= 1)
+    result = milopt.solve(program, solver)
+    if result.point is PointStatus.CERTIFIED:
+        assert result.objective == pytest.approx(-1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
+def test_a_point_far_from_the_dictionary_is_not_forgotten(solver: str) -> None:
+    """min 0.1 b^2 - f(x),  f(x) + b <= 3,  -3 <= b <= 2, with K(x, z) = exp(-16): the optimum is -5.1."""
+    program = Program("far")
+    b = program.variable("b", lower=-3, upper=2)
+    f = program.function("f", RBF(1.0), dictionary=np.zeros((1, 1)))
+    value = f(np.array([[4.0]]))
+    program.minimize(0.1 * sum_squares(b) - value.sum())
+    program.subject_to(value + b <= 3)
+    result = milopt.solve(program, solver)
+    if result.point is PointStatus.CERTIFIED:
+        assert result.objective == pytest.approx(-5.1, rel=1e-5)
+
+
+class Claimant(Solver):
+    """Answers every program alike, whatever it is."""
+
+    name = "claimant"
+    features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.NONCONVEX})
+
+    def __init__(self, answer) -> None:
+        self._answer = answer
+
+    def availability(self):
+        return registry.get("highs").availability()
+
+    def engine(self, form, options: Options) -> Engine:
+        answer = self._answer
+
+        class Said(Engine):
+            def solve(self, time_limit):
+                return answer(self.form)
+
+        return Said(form, options)
+
+
+def _drift(multipliers: list[float]):
+    return Claimant(lambda form: Answer(Termination.OPTIMAL, "optimal", np.zeros(2), np.array(multipliers)))
+
+
+def test_a_small_residual_along_a_long_ray_is_counted() -> None:
+    """min x - y,  x >= (1 + 1e-7) y,  y >= -1e7: at 0 the gradient is all but balanced, and the optimum is -1."""
+    program = Program("drift")
+    x, y = program.variable("x"), program.variable("y")
+    program.minimize(x - y)
+    program.subject_to(x - (1 + 1e-7) * y >= 0)
+    program.subject_to(y >= -1e7)
+    assert milopt.solve(program, "highs").require_certified().objective == pytest.approx(-1.0, rel=1e-6)
+    assert milopt.solve(program, _drift([1.0, 0.0])).point is not PointStatus.CERTIFIED
+
+
+def test_the_objective_differs_from_the_optimum_by_at_most_the_error() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        A, b = rng.normal(size=(6, 3)), rng.uniform(0.5, 1.5, size=6)
+        root, q = rng.normal(size=(2, 3)), rng.normal(size=3)
+        program = Program("qp")
+        x = program.variable("x", 3, lower=-5, upper=5)
+        program.minimize(0.5 * sum_squares(root @ x) + q @ x)
+        program.subject_to(A @ x <= b)
+        optimum = milopt.solve(program, "highs").require_certified().objective
+        for tolerance in (1e-3, 1e-6):
+            found = milopt.solve(program, "cvxpy:SCS", tolerance=tolerance, polish=False)
+            if found.certificate is not None:
+                assert abs(found.objective - optimum) <= found.certificate.error * (1 + 1e-6) + 1e-8
+
+
+# -- claims of a solver --------------------------------------------------------------------------------------------
+
+
+def _lp() -> Program:
+    program = Program("lp")
+    x = program.variable("x", 2, lower=0, upper=1)
+    program.minimize(np.array([1.0, -2.0]) @ x)
+    program.subject_to(x.sum() <= 1.5)
+    return program
+
+
+@pytest.mark.parametrize("claim", [Termination.STATIONARY, Termination.OPTIMAL])
+def test_any_point_of_a_linear_program_is_not_stationary(claim: Termination) -> None:
+    liar = Claimant(lambda form: Answer(claim, "so it is said", np.full(form.n, 0.25), np.zeros(form.m)))
+    result = milopt.solve(_lp(), liar, polish=False)
+    assert result.termination is Termination.STALLED
+    assert result.point is PointStatus.FEASIBLE
+
+
+def test_a_stationary_point_of_a_convex_program_is_its_optimum() -> None:
+    honest = Claimant(lambda form: Answer(Termination.STATIONARY, "stationary", np.array([0.0, 1.0]), np.zeros(form.m)))
+    result = milopt.solve(_lp(), honest)
+    assert (result.termination, result.point) == (Termination.OPTIMAL, PointStatus.CERTIFIED)
+
+
+def test_a_saddle_that_is_called_optimal_is_stationary() -> None:
+    program = Program("saddle")
+    x = program.variable("x", 2)
+    program.minimize(quad_form(x, [1.0, -1.0]))
+    liar = Claimant(lambda form: Answer(Termination.OPTIMAL, "optimal", np.zeros(2), np.zeros(form.m)))
+    assert milopt.solve(program, liar).termination is Termination.STATIONARY
