@@ -177,8 +177,9 @@ class HilbertBallPricing(Pricing):
     def _certificate(self, nearest: Nearest, outside: float) -> Certificate:
         """Of the convex step as a minimisation, which the value -radius ||w|| bounds from below."""
         radius = self._program.radius
-        gap = radius * max(0.0, nearest.gap) / (1.0 + radius * nearest.upper)
-        return Certificate(outside / (1.0 + radius), 0.0, gap, outside, -radius * nearest.upper)
+        error = radius * max(0.0, nearest.gap)
+        gap = error / (1.0 + radius * nearest.upper)
+        return Certificate(outside / (1.0 + radius), 0.0, gap, outside, -radius * nearest.upper, error)
 
     def _fallback(self) -> Pricing:
         if self._other is None:

@@ -132,7 +132,8 @@ class L1BallPricing(Pricing):
     def _certificate(self, ended: Descent) -> Certificate:
         upper, lower = self._program.radius * ended.upper, self._program.radius * ended.lower
         # Rounding may leave the two bounds the wrong way round.
-        return Certificate(0.0, 0.0, max(0.0, upper - lower) / (1.0 + abs(upper)), 0.0, lower)
+        error = max(0.0, upper - lower)
+        return Certificate(0.0, 0.0, error / (1.0 + abs(upper)), 0.0, lower, error)
 
     def _priced(self, ended: Descent, weights: Vector) -> Priced:
         program, radius = self._program, self._program.radius

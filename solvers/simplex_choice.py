@@ -115,6 +115,6 @@ class ChoicePricing(Pricing):
         x[best] = 1.0
         value = float(values[best])
         column = choice.columns[:, best] + choice.constant
-        proof = Certificate(0.0, 0.0, 0.0, 0.0, value)
+        proof = Certificate(0.0, 0.0, 0.0, 0.0, value, 0.0)
         found = Priced(column, {choice.x.name: x}, {}, choice.sign * value, proof)
         return Found((found,), choice.sign * value)
