@@ -11,7 +11,7 @@ For the evaluation form  min 1/2 x'Px + q'x (+ functions)  s.t.  s = A x + E f +
 
 A residual is compared with the numbers that cancel in it, so that no choice of units makes a wrong answer look right:
 
-    column j                       max(|q_j|, |Px|_j, |A_j|'|z|) + 0.001 max_k(|q_k|, |Px|_k)
+    column j                       max(|q_j|, |Px|_j, |A_j|'|z|) + 0.001 max_k(|q_k|, |Px|_k), k over columns and points
     column with a square of its    the same or, if larger, sqrt(2 h (1 + |objective|)), at which the residual is worth
     own, h x_j^2 / 2               1 + |objective|
     function f, c ||f||^2 / 2      1 + |p|
@@ -78,6 +78,11 @@ class Certificate:
     def worst(self) -> float:
         """The largest of the three."""
         return max(self.primal, self.dual, self.gap)
+
+    @property
+    def largest_error(self) -> float:
+        """The larger of `error` and `violation`: unscaled, unlike `worst`."""
+        return max(self.error, self.violation)
 
     def holds(self, tolerance: float) -> bool:
         """Whether all three are within tolerance."""
@@ -204,16 +209,18 @@ class _Gradient:
                     self._pulls[k] = self._pulls[k] + transposed(e) @ pull
                     self._offsets[k] = max(self._offsets[k], _inf(transposed(e) @ offset))
 
+        self._largest = max([_inf(self._terms), *(_inf(pull) for pull in self._pulls)])
+
     @property
     def is_zero(self) -> bool:
         """Return True if the objective is flat, so that z = 0 proves any feasible point optimal."""
-        return not self._terms.any() and not any(pull.any() for pull in self._pulls)
+        return self._largest == 0.0
 
     def proof(self, z: Vector) -> _Proof:
         """Compute the residuals and the bound of multipliers with the right signs."""
         form, point, worth = self._form, self._point, self._worth
         left, at_bounds = form.bounds.shared(self._columns - form.rows.pulled(z))
-        scale = np.maximum(self._terms, _pulled_sizes(form.rows, z)) + NOISE * _inf(self._terms)
+        scale = np.maximum(self._terms, _pulled_sizes(form.rows, z)) + NOISE * self._largest
         bend, size = form.objective.separable_curvature, np.abs(left)
         scale = np.maximum(scale, np.sqrt(2.0 * bend * (1.0 + abs(worth.objective))))
         dual = _largest_ratio(size, scale)

@@ -60,7 +60,7 @@ class Generation:
     failure: str = ""
     """Why the oracles may have missed a column when they were asked last."""
     residual: float = 0.0
-    """The largest of a column's certificate then."""
+    """The largest error of a column then."""
     history: list[Step] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     count: int = 0
@@ -277,7 +277,7 @@ class Generation:
         """That residuals hide what is left to gain, in words; nothing where they do not."""
         assert self.solved is not None
         proof, size = self.solved.certificate, largest(self.rows)
-        residual = max(self.residual, proof.worst if proof is not None else 0.0)
+        residual = max(self.residual, proof.largest_error if proof is not None else 0.0)
         if residual <= MEANT * max(abs(self.solved.objective), MEANT * size):
             return ""
         what = f"Residuals of {residual:.0e} hide what is left to gain over columns of size {size:.0e}"
@@ -307,8 +307,8 @@ class Generation:
 
 
 def _residual(answer: Found) -> float:
-    """The largest of the columns' certificates."""
-    return max((one.certificate.worst for one in answer.columns if one.certificate is not None), default=0.0)
+    """Return the largest error of the columns, in the unit of the objective."""
+    return max((one.certificate.largest_error for one in answer.columns if one.certificate is not None), default=0.0)
 
 
 def _counted(rounds: int) -> str:
