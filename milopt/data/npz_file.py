@@ -19,7 +19,7 @@ from milopt.data.data_set import DataSet
 from milopt.data.gathering import long_table, with_labels
 from milopt.data.limits import NAME_LENGTH, NAMES, UNPACKED_VALUES
 from milopt.data.messages import file_error
-from milopt.declaration.arrays import Floats
+from milopt.declaration.arrays import Floats, check_text
 from milopt.declaration.bags import Bags
 from milopt.errors import BagsError, MiloptError
 
@@ -55,10 +55,12 @@ def _texts(array: npt.NDArray[Any], what: str, path: Path) -> list[str]:
         raise file_error(
             path, f'the array "{what}" has shape {array.shape}; it must be 1-D, with at most {NAMES} entries'
         )
-    try:
-        return [str(one) for one in (array.astype(np.int8) if array.dtype.kind == "b" else array).tolist()]
-    except ValueError:
-        raise file_error(path, f'the array "{what}" holds text that is no Unicode; the file is broken') from None
+    if array.dtype.kind == "U":
+        try:
+            check_text(array)
+        except ValueError:
+            raise file_error(path, f'the array "{what}" holds text that is no Unicode; the file is broken') from None
+    return [str(one) for one in (array.astype(np.int8) if array.dtype.kind == "b" else array).tolist()]
 
 
 def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
@@ -67,6 +69,8 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
                 stem = member.filename.removesuffix(".npy")
+                if stem in found:
+                    raise file_error(path, f'there are two arrays "{stem}"; save each of them once')
                 if stem in ("instances", "offsets", "labels", "bag"):
                     with archive.open(_bounded(member, path)) as stream:
                         found[stem] = _array(stream, member, path)

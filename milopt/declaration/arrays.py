@@ -29,6 +29,18 @@ def numeric(values: object, what: str) -> Floats:
     raise BagsError(f"{what} has values of type {array.dtype}: {_refusal(array.dtype)}.")
 
 
+def check_text(array: npt.NDArray[np.str_]) -> None:
+    """Raise a ValueError if an array of text holds numbers that are not Unicode characters.
+
+    numpy reads any 32-bit number as a character. Those above 0x10FFFF fail when they become a Python string, and
+    surrogates (0xD800 to 0xDFFF) when that string is written.
+    """
+    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    codes = native.reshape(-1).view(np.uint32)
+    if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes <= 0xDFFF))).any():
+        raise ValueError("an array of text holds numbers that are not Unicode characters")
+
+
 def spelled(value: float) -> str:
     """How a message calls a value that is not finite."""
     return "NaN" if np.isnan(value) else f"infinity ({value})"

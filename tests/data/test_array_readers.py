@@ -40,6 +40,16 @@ def npz(**named: object) -> bytes:
     return stream.getvalue()
 
 
+@pytest.mark.parametrize("number", [0xD800, 0x110000, 0xFFFFFFFF])
+@pytest.mark.parametrize("name", ["labels", "bag"])
+def test_npz_text_that_is_no_unicode_is_told(read, name: str, number: int) -> None:
+    """numpy takes any 32-bit number for a character; Python does not."""
+    arrays = {"labels": np.array(["x", "y", "x", "y"]), "bag": np.array(["a", "b", "c", "d"])}
+    arrays[name].view(np.uint32)[1] = number
+    with pytest.raises(DataError, match=rf'the array "{name}" holds text that is no Unicode'):
+        read(".npz", npz(instances=np.eye(4), **arrays))
+
+
 # -- MATLAB files ------------------------------------------------------------------------------------------------
 
 
