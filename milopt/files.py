@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile, mkstemp
+from typing import BinaryIO
 
 from milopt.errors import MiloptError
 
@@ -43,6 +45,27 @@ def check_place(path: str | os.PathLike[str], what: str = "The file", failure: t
         if not _is_stream(Path(path)):
             with TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
                 pass
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file to read its bytes; raise an OSError if it is anything else.
+
+    A device may never end, and a named pipe would wait for a writer, so neither is opened in a way that waits.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except ValueError as error:  # a path with a NUL character
+        raise OSError(errno.EINVAL, str(error)) from error
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "It is a device or a pipe, not a file")
+    except BaseException:
+        os.close(handle)
+        raise
+    return os.fdopen(handle, "rb")
 
 
 @contextmanager

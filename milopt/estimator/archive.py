@@ -1,16 +1,18 @@
 """One file of a JSON header and arrays: an ordinary zip of `header.json` and `.npy` members, none compressed.
 
 The zip's comment, which is the end of the file, is the SHA-256 of everything before it: no byte can change unnoticed.
-Nothing is unpickled, and no member is larger than it says, since compressed ones are refused.
+Nothing is unpickled. Members that are compressed, or that share bytes with one another, are refused, so that reading a
+file takes no more than a small multiple of its size.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
+from milopt.declaration.arrays import check_text
 from milopt.errors import ModelFileError, ParameterError
-from milopt.files import check_place, write_whole
+from milopt.files import check_place, open_regular, write_whole
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -27,6 +30,10 @@ _MARK = b"milopt model, sha256 "
 _HEADER = "header.json"
 _DIGITS = 64
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_KINDS = "biufUSmM"
+"""Kinds of arrays that models hold: booleans, numbers, texts and, as labels, times."""
+_LOCAL_HEADER_BYTES = 30
+"""Of a member in the zip, before its name and its content."""
 
 
 def written(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]], what: str = "model") -> None:
@@ -50,22 +57,35 @@ def check_writable(path: Path) -> None:
 def read(path: Path, what: str = "model") -> tuple[bytes, Arrays]:
     """The header and the arrays of a file that carries its own checksum."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - len(_MARK) - _DIGITS))
-            if not file.read().startswith(_MARK):
+            if not file.read(len(_MARK) + _DIGITS).startswith(_MARK):
                 raise ModelFileError(f"{path} is not a {what} that milopt saved, or it was cut short: save it again.")
             file.seek(0)
-            content = file.read()
+            content = file.read(size)
     except OSError as error:
         raise ModelFileError(f"The {what} file {path} cannot be read: {error.strerror or error}.") from error
-    if hashlib.sha256(content[:-_DIGITS]).hexdigest().encode() != content[-_DIGITS:]:
+    if hashlib.sha256(memoryview(content)[:-_DIGITS]).hexdigest().encode() != content[-_DIGITS:]:
         raise ModelFileError(f"{path} is damaged: its checksum does not hold, so that it must not be trusted.")
     try:
-        # NotImplementedError is what zipfile says of a way of packing that it does not know.
         return _unpacked(content)
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ModelFileError(f"{path} does not hold what a saved {what} holds ({_first_line(error)}).") from error
+    except Exception as error:  # the readers of zip and npy raise almost anything on bytes that are neither
+        raise wrong_content(path, what, error) from error
+
+
+def wrong_content(path: Path, what: str, error: Exception) -> ModelFileError:
+    """Make the error of a file whose checksum holds, but whose content cannot be used."""
+    said = one_line(error)
+    if isinstance(error, MemoryError):
+        return ModelFileError(f"There is not enough memory to load the {what} {path} ({said}).")
+    return ModelFileError(f"{path} does not hold what a saved {what} holds ({said}).")
+
+
+def one_line(error: Exception) -> str:
+    """Shorten the message of an error to one line of printable characters."""
+    said = " ".join(str(error).split()).strip("'\"").rstrip(".")[:200] or type(error).__name__
+    return "".join(one if one.isprintable() else "?" for one in said)
 
 
 def packed(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
@@ -84,11 +104,29 @@ def packed(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
 
 def _unpacked(content: bytes) -> tuple[bytes, Arrays]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
-            raise ValueError("a member is compressed")
+        members = archive.infolist()
+        _check_members(members, len(content))
         header = archive.read(_HEADER)
-        names = [name for name in archive.namelist() if name != _HEADER]
+        names = [member.filename for member in members if member.filename != _HEADER]
         return header, {name.removesuffix(".npy"): _array(archive.read(name)) for name in names}
+
+
+def _check_members(members: Sequence[zipfile.ZipInfo], size: int) -> None:
+    """Raise a ValueError unless every member has a name and bytes of its own within the file, not compressed."""
+    if any(one.compress_type != zipfile.ZIP_STORED or one.compress_size != one.file_size for one in members):
+        raise ValueError("a member is compressed")
+    names = [one.filename for one in members]
+    if len(set(names)) < len(names):
+        raise ValueError("two members have the same name")
+    if not all(name == _HEADER or name.endswith(".npy") for name in names):
+        raise ValueError("a member is neither the header nor an array")
+    end = 0
+    for one in sorted(members, key=lambda one: one.header_offset):
+        if one.header_offset < end:
+            raise ValueError("two members overlap")
+        end = one.header_offset + _LOCAL_HEADER_BYTES + len(one.orig_filename) + one.file_size
+    if end > size:
+        raise ValueError("a member is larger than the file")
 
 
 def _array(member: bytes) -> npt.NDArray[Any]:
@@ -97,11 +135,12 @@ def _array(member: bytes) -> npt.NDArray[Any]:
     if npy.read_magic(stream) != (1, 0):
         raise ValueError("an array is of an unknown version")
     shape, fortran, dtype = npy.read_array_header_1_0(stream)
-    body = member[stream.tell() :]
-    if dtype.hasobject or fortran or dtype.itemsize * int(np.prod(shape, dtype=object)) != len(body):
+    start, count = stream.tell(), math.prod(shape)
+    if dtype.kind not in _KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0 or fortran:
+        raise ValueError("an array is of a kind that milopt does not save")
+    if dtype.itemsize * count != len(member) - start:
         raise ValueError("an array does not match its description")
-    return np.frombuffer(body, dtype=dtype).reshape(shape)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip("'\"").partition("\n")[0][:200] or type(error).__name__
+    array = np.frombuffer(member, dtype=dtype, offset=start, count=count).reshape(shape)
+    if dtype.kind == "U":
+        check_text(array)
+    return array
