@@ -42,6 +42,30 @@ class Grid:
     starts: Indices
     """Where each feature's cuts start, and one past the last."""
 
+    def __post_init__(self) -> None:
+        """Check that the arrays describe a grid: compiled code relies on it and does not check."""
+        arrays = {"low": self.low, "high": self.high, "cuts": self.cuts, "starts": self.starts}
+        for name, array in arrays.items():
+            kinds = "iu" if name == "starts" else "f"
+            if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in kinds:
+                kind = "integers" if name == "starts" else "floating-point numbers"
+                raise ParameterError(f"{name} of a grid must be a 1-D array of {kind}.")
+            if name != "starts" and not np.isfinite(array).all():
+                raise ParameterError(f"{name} of a grid must hold finite numbers.")
+        if not 0 < self.low.size == self.high.size == self.starts.size - 1:
+            raise ParameterError("A grid must have a smallest value, a largest value and a start for each feature.")
+        counts = np.diff(self.starts.astype(np.int64))
+        if self.starts[0] != 0 or self.starts[-1] != self.cuts.size or (counts < 0).any():
+            raise ParameterError("The starts of a grid must rise from 0 to the number of its cuts.")
+        if counts.max() >= MOST_BINS:
+            raise ParameterError(f"A grid must have fewer than {MOST_BINS} cuts for each feature.")
+        first = np.zeros(self.cuts.size, dtype=bool)
+        first[self.starts[:-1][counts > 0]] = True
+        if (np.diff(self.cuts) < 0)[~first[1:]].any():
+            raise ParameterError("The cuts of each feature of a grid must not decrease.")
+        if (self.low > self.high).any():
+            raise ParameterError("The smallest value of a feature of a grid must not exceed the largest.")
+
     @property
     def s(self) -> Codes:
         """The largest code of each feature."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.memory import forget_counts
 from milopt.bag_kernels.stored import load_gram
 from milopt.errors import ModelFileError, ParameterError
+from milopt.estimator.archive import packed
 from milopt.models import BoxCountingSVM
 from tests.bag_kernels.test_box_counting import random_bags
 
@@ -83,3 +86,77 @@ def test_what_is_no_stored_gram_is_told(stored, tmp_path):
     BoxCountingSVM().fit(bags, np.arange(14) % 2).save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="does not hold what a saved Gram matrix holds"):
         load_gram(tmp_path / "model")
+
+
+def contents(path):
+    """The header and the arrays of a file."""
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".npy")]
+        arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name))) for name in names}
+        return json.loads(archive.read("header.json")), arrays
+
+
+def test_a_file_of_format_1_has_no_digest_and_is_read(stored, monkeypatch):
+    path, bags, gram = stored
+    header, arrays = contents(path)
+    path.write_bytes(packed(json.dumps({"format": 1, "kernel": header["kernel"]}).encode(), arrays))
+    monkeypatch.setattr(box_counting, "counted_pairs", None)
+    np.testing.assert_array_equal(load_gram(path).log(bags, bags), gram)
+
+
+def test_changed_parts_are_told_by_the_digest_in_the_header(stored):
+    path, _, _ = stored
+    header, arrays = contents(path)
+    arrays["counts"][0, 0, 0] += 0.1
+    path.write_bytes(packed(json.dumps(header).encode(), arrays))
+    with pytest.raises(ModelFileError, match="its parts are not those that were saved together"):
+        load_gram(path)
+
+
+def _asymmetric(arrays):
+    arrays["counts"][0, 1, 0] += 0.1
+
+
+def _infinite(arrays):
+    arrays["counts"][2, 2, 0] = np.inf
+
+
+def _negative_draws(arrays):
+    arrays["counts"][2, 2, 1] = -1
+
+
+def _integer_counts(arrays):
+    arrays["counts"] = np.zeros(arrays["counts"].shape, dtype=int)
+
+
+def _falling_starts(arrays):
+    arrays["starts"][1] = 1000
+
+
+def _no_features(arrays):
+    arrays.update(low=np.empty(0), high=np.empty(0), cuts=np.empty(0), starts=np.zeros(1, dtype=int))
+
+
+def _falling_cuts(arrays):
+    arrays["cuts"][:2] = arrays["cuts"][1::-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_asymmetric, "its counts are not symmetric"),
+        (_infinite, "its counts are not numbers of boxes and draws"),
+        (_negative_draws, "its counts are not numbers of boxes and draws"),
+        (_integer_counts, "its words or counts are of another type"),
+        (_falling_starts, "The starts of a grid must rise from 0 to the number of its cuts"),
+        (_no_features, "A grid must have a smallest value, a largest value and a start for each feature"),
+        (_falling_cuts, "The cuts of each feature of a grid must not decrease"),
+    ],
+)
+def test_parts_that_cannot_be_are_told_even_if_every_checksum_holds(stored, change, said):
+    path, _, _ = stored
+    header, arrays = contents(path)
+    change(arrays)
+    path.write_bytes(packed(json.dumps({"format": 1, "kernel": header["kernel"]}).encode(), arrays))
+    with pytest.raises(ModelFileError, match=rf"does not hold what a saved Gram matrix holds \({said}\)\.$"):
+        load_gram(path)
