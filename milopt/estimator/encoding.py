@@ -24,10 +24,12 @@ from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.bag_kernels.set_kernels import Minimax, SetKernel
 from milopt.data.windows import Cut
 from milopt.declaration.alignment import DTW, GlobalAlignment
+from milopt.declaration.arrays import check_text
 from milopt.declaration.bag_rows import BagRows
 from milopt.declaration.bags import Bags
 from milopt.declaration.kernels import RBF, Linear, Polynomial, Precomputed
 from milopt.errors import ModelFileError
+from milopt.estimator.field_types import check_fields
 from milopt.estimator.scaling import Scaling
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble, Members
@@ -41,13 +43,15 @@ from milopt.schemes.exact import Exact
 from milopt.schemes.representatives import Representatives
 from milopt.solving.options import Options
 
+_OUTCOMES = (Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members, Inertia)
+"""Records that milopt makes itself; those that a person makes check their own fields."""
 _RECORDS: Mapping[str, type] = {
     known.__name__: known
     for known in (
         *(RBF, Linear, Polynomial, Precomputed, DTW, GlobalAlignment, Options),
         *(BoxCounting, RandomBoxes, Grid, SetKernel, Minimax),
         *(Direct, ConvexConcave, Representatives, Exact, ColumnGeneration),
-        *(Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members, Inertia),
+        *_OUTCOMES,
     )
 }
 _ENUMS: Mapping[str, type[Enum]] = {"Termination": Termination, "PointStatus": PointStatus}
@@ -98,6 +102,11 @@ class Encoder:
     def _array(self, array: npt.NDArray[Any], what: str) -> Any:
         if array.dtype.hasobject:
             return {"objects": [self.encoded(one, what) for one in array.ravel().tolist()], "of": array.shape}
+        if array.dtype.kind == "U":
+            try:
+                check_text(array)
+            except ValueError as error:
+                raise ModelFileError(f"The model cannot be saved, because {what} is no text: {error}.") from error
         name = f"{len(self.arrays):04d}"
         self.arrays[name] = array
         return {"array": name}
@@ -135,4 +144,7 @@ def decoded(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
     if "one of" in code:
         return _ENUMS[code["one of"]](code["value"])
     held = {key: decoded(part, arrays) for key, part in code.items() if key != "a"}
-    return _RECORDS[code["a"]](**held)
+    record = _RECORDS[code["a"]](**held)
+    if isinstance(record, _OUTCOMES):
+        check_fields(record)
+    return record

@@ -17,45 +17,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import milopt
+from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.data.windows import Cut
+from milopt.declaration.arrays import Floats
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
-from milopt.errors import DeclarationError, MiloptError, ModelFileError
-from milopt.estimator.archive import as_path, read, written
+from milopt.errors import DeclarationError, ModelFileError
+from milopt.estimator.archive import as_path, read, written, wrong_content
 from milopt.estimator.encoding import Encoder, decoded
+from milopt.estimator.field_types import check_fields, fits, hints_of
 from milopt.estimator.fitted import Fitted, Model
 from milopt.estimator.names import registered_name
+from milopt.estimator.probes import check_probes, probe_scores
 from milopt.estimator.training_set import TrainingSet
-from milopt.outcome.certificate import Certificate
-from milopt.outcome.ensemble import Ensemble
-from milopt.outcome.inertia import Inertia
-from milopt.outcome.result import FittedFunction, Result, Seconds, Step
-from milopt.outcome.status import PointStatus, Termination
+from milopt.outcome.result import FittedFunction, Result
+from milopt.outcome.status import PointStatus
 from milopt.solving import registry
 
 if TYPE_CHECKING:
     from milopt.estimator.classifier import BagClassifier
 
-FORMAT = 1
-_LIES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
-"""What comes of a file whose checksum holds, but not its content."""
-_PLAIN: Mapping[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("solver", "scheme", "raw_status", "message", "log"), str),
-    "termination": Termination,
-    "point": PointStatus,
-    "objective": float,
-    "bound": (float, NoneType),
-    **dict.fromkeys(("values", "duals", "witnesses"), dict),
-    **dict.fromkeys(("certificate", "polished"), (Certificate, NoneType)),
-    "iterations": int,
-    "rebuilds": int,
-    "seconds": Seconds,
-    "history": tuple,
-    "attempts": tuple,
-    "ensemble": (Ensemble, NoneType),
-    "inertia": (Inertia, NoneType),
-}
-"""What a result is made of besides its program and functions."""
+FORMAT = 2
+READABLE = (1, FORMAT)
+"""Files of format 1 have no probes."""
+_PLAIN = (
+    *("solver", "scheme", "raw_status", "message", "log", "termination", "point", "objective", "bound", "values"),
+    *("duals", "witnesses", "certificate", "polished", "iterations", "rebuilds", "seconds", "history", "attempts"),
+    *("ensemble", "inertia"),
+)
+"""The fields of a result besides its program and functions."""
 
 
 def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) -> None:
@@ -79,6 +69,7 @@ def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) 
         "scaling": encoder.encoded(training.scaling, "the scaling"),
         "declare seconds": fitted.declare_seconds,
         "versions": fitted.versions,
+        "probes": encoder.encoded(probe_scores(fitted), "the scores of the training bags"),
         "answers": [_answer(encoder, answer) for answer in fitted.solved],
     }
     text = json.dumps(header, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
@@ -94,18 +85,19 @@ def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = No
         version = int(content["format"])
         wrote = str(content["milopt"])
         name, class_name = content["model"], str(content["class"])
-    except (*_LIES, RecursionError) as error:
-        raise _not_one(file, error) from error
-    if version != FORMAT:
+    except Exception as error:  # JSON may hold anything
+        raise wrong_content(file, "model", error) from error
+    if version not in READABLE:
         raise ModelFileError(
-            f"{file} was saved by milopt {wrote} in format {version}, and milopt {milopt.__version__} reads format "
-            f"{FORMAT}: install the version that saved it."
+            f"{file} was saved by milopt {wrote} in format {version}, and milopt {milopt.__version__} reads formats up "
+            f"to {FORMAT}: install the version that saved it."
         )
     cls = _class(file, name, class_name, model)
     try:
-        return _restored(cls, content, arrays)
-    except (*_LIES, RecursionError, MiloptError) as error:
-        raise _not_one(file, error) from error
+        with np.errstate(all="ignore"):
+            return _restored(cls, version, content, arrays)
+    except Exception as error:  # a model may raise anything when it is declared from wrong content
+        raise wrong_content(file, "model", error) from error
 
 
 def _parameters(encoder: Encoder, model: Model) -> dict[str, Any]:
@@ -147,24 +139,34 @@ def _class(file: Path, name: object, class_name: str, given: type[BagClassifier]
     return cls
 
 
-def _restored(cls: type[BagClassifier], content: Mapping[str, Any], arrays: Mapping[str, Any]) -> BagClassifier:
+def _restored(
+    cls: type[BagClassifier], version: int, content: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> BagClassifier:
     def of(key: str) -> Any:
         return decoded(content[key], arrays)
 
     given = {name: decoded(code, arrays) for name, code in content["parameters"].items()}
     resolved = {name: decoded(code, arrays) for name, code in content["declared with"].items()}
     training = TrainingSet(of("bags"), of("classes"), of("place"), of("weight"), of("scaling"))
-    if not training.place.shape == training.weight.shape == (len(training.bags),) or training.classes.size < 2:
-        raise ValueError("bags, labels and weights do not match")
+    _check_training(training)
     model = cls(**given)
-    fitted = Fitted(
-        cls(**given), cls(**resolved), training, float(content["declare seconds"]), dict(content["versions"]), ()
-    )
+    declarer, seconds, versions = cls(**resolved), content["declare seconds"], content["versions"]
+    if not fits(seconds, float) or not fits(versions, dict[str, str]):
+        raise ValueError("its seconds or versions are of another type")
+    fitted = Fitted(cls(**given), declarer, training, float(seconds), dict(versions), ())
+    _check_grids(fitted)
     pairs = zip(content["answers"], fitted.programs(), strict=True)
     fitted.solved = tuple(_result(code, program, arrays) for code, program in pairs)
+    probes = of("probes") if version > 1 or "probes" in content else None
+    if probes is not None:
+        check_probes(fitted, *probes)
     model.n_features_in_ = int(content["features"])
+    if model.n_features_in_ != training.bags.dimension:
+        raise ValueError("its bags have another number of features")
     names = of("feature names")
     if names is not None:
+        if not isinstance(names, np.ndarray) or names.shape != (model.n_features_in_,):
+            raise ValueError("its feature names do not fit its features")
         vars(model)["feature_names_in_"] = names
     # Older files do not tell.
     model.windows_in_ = decoded(content.get("windows"), arrays)
@@ -175,14 +177,43 @@ def _restored(cls: type[BagClassifier], content: Mapping[str, Any], arrays: Mapp
     return model
 
 
+def _check_training(training: TrainingSet) -> None:
+    """Raise a ValueError if bags, classes, labels, weights and scaling are not those of one training set."""
+    check_fields(training)
+    count, classes = len(training.bags), training.classes
+    if not training.place.shape == training.weight.shape == (count,):
+        raise ValueError("bags, labels and weights do not match")
+    if classes.ndim != 1 or classes.size < 2 or len(set(classes.tolist())) < classes.size:
+        raise ValueError("its classes are not two or more different labels")
+    if training.place.min() < 0 or training.place.max() >= classes.size:
+        raise ValueError("a label is none of its classes")
+    if not np.isfinite(training.weight).all() or (training.weight < 0).any():
+        raise ValueError("a weight is not a number of at least 0")
+    scaling = training.scaling
+    for part in (scaling.shift, scaling.divisor):
+        if part is not None and (part.shape != (training.bags.dimension,) or not np.isfinite(part).all()):
+            raise ValueError("its scaling does not fit its features")
+    if scaling.divisor is not None and not (scaling.divisor > 0).all():
+        raise ValueError("its scaling divides by a number that is not positive")
+
+
+def _check_grids(fitted: Fitted) -> None:
+    """Raise a ValueError if a kernel's grid is not that of the given kernel, or of the training bags.
+
+    A cut between two values of the probes could move without a change of their scores.
+    """
+    for name in fitted.given._fields:
+        given, kernel = getattr(fitted.given, name), getattr(fitted.declarer, name)
+        if isinstance(given, GridKernel) and given.fitted_to(fitted.training.bags) != kernel:
+            raise ValueError(f"the grid of its {name} is not that of its training bags")
+
+
 def _result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Mapping[str, Any]) -> Result:
     # Older files tell of no inertia.
     plain = {name: decoded(code.get(name) if name == "inertia" else code[name], arrays) for name in _PLAIN}
-    for name, kind in _PLAIN.items():
-        if not isinstance(plain[name], kind):
+    for name in _PLAIN:
+        if not fits(plain[name], hints_of(Result)[name]):
             raise ValueError(f"its {name} is of another type")
-    if not all(isinstance(step, Step) for step in plain["history"]):
-        raise ValueError("its history is of another type")
     has_point = plain["point"] is not PointStatus.NONE
     for name, variable in program.variables.items() if has_point else ():
         if np.shape(plain["values"][name]) != variable.shape:
@@ -190,12 +221,7 @@ def _result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Ma
     functions: dict[str, FittedFunction] = {}
     for name, function in program.functions.items():
         points, coefficients = (decoded(part, arrays) for part in code["functions"][name])
-        if coefficients.shape != points.shape[:1]:
+        if coefficients.shape != points.shape[:1] or not fits(coefficients, Floats):
             raise ValueError(f"the coefficients of {name} do not fit its points")
         functions[name] = FittedFunction(function.kernel, points, coefficients)
     return Result(program=program, functions=functions, **plain)
-
-
-def _not_one(file: Path, error: Exception) -> ModelFileError:
-    said = str(error).strip("'\"").partition("\n")[0][:200] or type(error).__name__
-    return ModelFileError(f"{file} does not hold what a saved model holds ({said.rstrip('.')}).")

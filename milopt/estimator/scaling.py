@@ -46,6 +46,17 @@ class Scaling:
         moved = rows - self.shift if self.shift is not None else rows
         return Bags(read_only(moved / self.divisor), bags.offsets)
 
+    def inverse(self, bags: Bags) -> Bags:
+        """Scaled bags in the units they had; raise a BagsError if a value exceeds the largest number."""
+        if self.divisor is None:
+            return bags
+        rows = bags.instances
+        with np.errstate(over="ignore"):
+            if isinstance(rows, sp.csr_array):
+                parts = (rows.data * self.divisor[rows.indices], rows.indices, rows.indptr)
+                return Bags(read_only_sparse(sp.csr_array(parts, shape=rows.shape)), bags.offsets)
+            return Bags(read_only(self.undone(rows)), bags.offsets)
+
     def undone(self, points: Points) -> Floats:
         """Scaled points in the units they had, dense; a window has the features of all its samples, one after one."""
         rows = np.asarray(points.toarray() if isinstance(points, sp.csr_array) else points, dtype=np.float64)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import struct
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +19,10 @@ import scipy.sparse as sp
 
 import milopt
 from milopt import RBF, ConvexConcave, Linear, Options, Polynomial, Precomputed, load_model
+from milopt.bag_kernels.stored import load_gram
 from milopt.errors import DeclarationError, ModelFileError
 from milopt.estimator.archive import packed
+from milopt.estimator.probes import MAX_BAGS, MAX_INSTANCES, _chosen
 from milopt.models import MILES, MISVM, SetKernelSVM
 from milopt.solving import registry
 from tests.estimator.conftest import MODELS
@@ -206,8 +211,8 @@ def test_foreign_files_are_refused(tmp_path) -> None:
 
 def test_a_newer_format_and_an_unknown_model_are_told(saved) -> None:
     header, arrays = contents(saved)
-    with pytest.raises(ModelFileError, match=r"saved by milopt 9\.0 in format 2, and milopt .* reads format 1"):
-        load_model(rewritten(saved, header | {"format": 2, "milopt": "9.0"}, arrays))
+    with pytest.raises(ModelFileError, match=r"saved by milopt 9\.0 in format 3, and milopt .* reads formats up to 2"):
+        load_model(rewritten(saved, header | {"format": 3, "milopt": "9.0"}, arrays))
     for name in ("os:system", "milopt.models.mi_svm:MISVM", "my-model"):
         with pytest.raises(ModelFileError, match=f"the model '{name}', which is not registered here"):
             load_model(rewritten(saved, header | {"model": name}, arrays))
@@ -249,6 +254,88 @@ def test_a_header_that_lies_is_refused_in_one_sentence(saved) -> None:
     assert fine < len(broken) / 4
     with pytest.raises(ModelFileError, match="does not hold what a saved model holds"):
         load_model(rewritten(saved, header, {name: array.ravel()[:0] for name, array in arrays.items()}))
+
+
+def test_a_file_of_format_1_has_no_probes_and_is_read(saved, fitted, data) -> None:
+    header, arrays = contents(saved)
+    del header["probes"]
+    with pytest.raises(ModelFileError, match=r"does not hold what a saved model holds \(probes\)"):
+        load_model(rewritten(saved, header, arrays))
+    twin = load_model(rewritten(saved, header | {"format": 1}, arrays))
+    np.testing.assert_array_equal(twin.decision_function(data.bags), fitted.decision_function(data.bags))
+
+
+def test_a_model_whose_training_bags_have_other_scores_is_refused(saved) -> None:
+    """Every array that scores depend on: coefficients, points, scaling, and the saved scores themselves."""
+    header, arrays = contents(saved)
+    _, coefficients = (part["array"] for part in header["answers"][0]["functions"]["f"])
+    probes = header["probes"]["tuple"]
+    scaling = header["scaling"]["divisor"]["array"]
+    for name in (coefficients, probes[0]["bags"][0]["array"], probes[1]["array"], scaling):
+        with pytest.raises(ModelFileError, match="do not have the scores that they had when it was saved"):
+            load_model(rewritten(saved, header, arrays | {name: arrays[name] * 1.01}))
+
+
+def test_few_bags_of_a_large_training_set_are_saved_with_their_scores() -> None:
+    assert _chosen(np.full(10, 3)).tolist() == list(range(10))
+    chosen = _chosen(np.full(1000, 4))
+    assert (chosen.size, chosen[0], chosen[-1]) == (MAX_BAGS, 0, 999)
+    sizes = np.tile([1, 400], 20)
+    assert sizes[_chosen(sizes)].sum() <= MAX_INSTANCES
+    assert _chosen(np.array([9000, 800, 7000])).tolist() == [1]
+
+
+def test_labels_that_are_no_text_are_not_saved(data, tmp_path) -> None:
+    model = SetKernelSVM().fit(data.bags, np.where(data.y == "yes", "\ud800", "no"))
+    with pytest.raises(ModelFileError, match="classes_ is no text"):
+        model.save(tmp_path / "model")
+
+
+def overlapping(header: bytes, count: int) -> bytes:
+    """A zip of `count` arrays, each of which contains all that follow."""
+    tail, directory, places = b"", [], []
+    for k in reversed(range(count)):
+        described = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({len(tail)},), }}".ljust(117).encode() + b"\n"
+        data = b"\x93NUMPY\x01\x00" + len(described).to_bytes(2, "little") + described + tail
+        name = f"{k:04d}.npy".encode()
+        fields = (20, 0, 0, 0, 33, zlib.crc32(data), len(data), len(data), len(name))
+        tail = b"PK\x03\x04" + struct.pack("<5H3I2H", *fields, 0) + name + data
+        directory.append((name, fields))
+        places.append(len(tail))
+    name = b"header.json"
+    fields = (20, 0, 0, 0, 33, zlib.crc32(header), len(header), len(header), len(name))
+    body = b"PK\x03\x04" + struct.pack("<5H3I2H", *fields, 0) + name + header + tail
+    entries = b"PK\x01\x02\x14\x00" + struct.pack("<5H3I5H2I", *fields, 0, 0, 0, 0, 0, 0) + name
+    for (name, fields), place in zip(directory, places, strict=True):
+        start = len(body) - place
+        entries += b"PK\x01\x02\x14\x00" + struct.pack("<5H3I5H2I", *fields, 0, 0, 0, 0, 0, start) + name
+    mark = b"milopt model, sha256 "
+    ends = struct.pack("<4H2IH", 0, 0, count + 1, count + 1, len(entries), len(body), len(mark) + 64)
+    content = body + entries + b"PK\x05\x06" + ends + mark
+    return content + hashlib.sha256(content).hexdigest().encode()
+
+
+def test_members_that_overlap_are_refused(saved) -> None:
+    """Members that contain one another unpack to far more than the size of the file."""
+    content = overlapping(json.dumps(contents(saved)[0]).encode(), 30)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert archive.testzip() is None, "this is a correct zip"
+    saved.write_bytes(content)
+    with pytest.raises(ModelFileError, match=r"holds \(two members overlap\)"):
+        load_model(saved)
+
+
+def test_devices_and_pipes_are_refused_at_once(tmp_path) -> None:
+    """A device never ends, and a pipe without a writer never begins."""
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+    for place in (Path("/dev/zero"), tmp_path / "pipe"):
+        if place.exists():
+            for load in (load_model, load_gram):
+                with pytest.raises(ModelFileError, match="cannot be read: It is a device or a pipe, not a file"):
+                    load(place)
+    with pytest.raises(ModelFileError, match="cannot be read: embedded null byte"):
+        load_model("a\0b")
 
 
 @pytest.mark.parametrize("member", ["object", "longer", "compressed", "not npy", "no header"])
