@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 FORMAT = 2
 READABLE = (1, FORMAT)
 """Files of format 1 have no probes."""
+MAX_NAME_LENGTH = 200
+"""Characters of a model's name, of its class and of a version, which messages repeat."""
 _PLAIN = (
     *("solver", "scheme", "raw_status", "message", "log", "termination", "point", "objective", "bound", "values"),
     *("duals", "witnesses", "certificate", "polished", "iterations", "rebuilds", "seconds", "history", "attempts"),
@@ -82,9 +84,12 @@ def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = No
     header, arrays = read(file)
     try:
         content = json.loads(header)
-        version = int(content["format"])
-        wrote = str(content["milopt"])
-        name, class_name = content["model"], str(content["class"])
+        version, wrote, name, class_name = (content[key] for key in ("format", "milopt", "model", "class"))
+        if not fits(version, int) or not fits((wrote, class_name, name), tuple[str, str, str | None]):
+            raise ValueError("its format, its version or the name of its model is of another type")
+        for one in map(str, (version, wrote, name, class_name)):
+            if len(one) > MAX_NAME_LENGTH or not one.isprintable():
+                raise ValueError(f"a name in its header is not printable or exceeds {MAX_NAME_LENGTH} characters")
     except Exception as error:  # JSON may hold anything
         raise wrong_content(file, "model", error) from error
     if version not in READABLE:
@@ -113,7 +118,7 @@ def _answer(encoder: Encoder, answer: Result) -> dict[str, Any]:
     return plain | {"program": answer.program.name, "functions": functions}
 
 
-def _class(file: Path, name: object, class_name: str, given: type[BagClassifier] | None) -> type[BagClassifier]:
+def _class(file: Path, name: str | None, class_name: str, given: type[BagClassifier] | None) -> type[BagClassifier]:
     from milopt.estimator.classifier import BagClassifier
 
     if given is not None:
@@ -127,7 +132,7 @@ def _class(file: Path, name: object, class_name: str, given: type[BagClassifier]
             f"{file} holds a {class_name}, which is not a registered model: give its class, as "
             f"load_model({str(file)!r}, model={class_name}), or milopt predict --model path/file.py:{class_name}."
         )
-    if not isinstance(name, str) or name not in registry.model_names():
+    if name not in registry.model_names():
         known = ", ".join(registry.model_names())
         raise ModelFileError(
             f"{file} holds the model {name!r}, which is not registered here (registered are {known}): install the "

@@ -213,6 +213,9 @@ def test_a_newer_format_and_an_unknown_model_are_told(saved) -> None:
     header, arrays = contents(saved)
     with pytest.raises(ModelFileError, match=r"saved by milopt 9\.0 in format 3, and milopt .* reads formats up to 2"):
         load_model(rewritten(saved, header | {"format": 3, "milopt": "9.0"}, arrays))
+    for wrong in ({"model": [1]}, {"class": "\n"}, {"milopt": "9" * 1000}, {"format": "2"}, {"format": 10**300}):
+        with pytest.raises(ModelFileError, match=r"does not hold what a saved model holds \([^)]{,100}\)\.$"):
+            load_model(rewritten(saved, header | wrong, arrays))
     for name in ("os:system", "milopt.models.mi_svm:MISVM", "my-model"):
         with pytest.raises(ModelFileError, match=f"the model '{name}', which is not registered here"):
             load_model(rewritten(saved, header | {"model": name}, arrays))
