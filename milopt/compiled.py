@@ -6,12 +6,17 @@ Who waits at a terminal is told when there is something to compile, which happen
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import TypeVar, cast
+from typing import ClassVar, TypeVar, cast
 
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache
+
+from milopt.errors import MiloptWarning
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -46,11 +51,47 @@ def _compiled(function: Function, inner: bool, nogil: bool = False, forceinline:
         nogil=nogil,
         forceinline=forceinline,
     )
-    try:
-        return cast(Function, make(cache=True)(function))
-    except RuntimeError:
-        # numba finds neither __pycache__ nor a user-wide cache writable: compile for this process only.
-        return cast(Function, make()(function))
+    dispatcher = make()(function)
+    # If numba finds neither __pycache__ nor a user-wide cache writable, compile for this process only.
+    with suppress(RuntimeError):
+        dispatcher._cache = DiskCache(function)
+    return cast(Function, dispatcher)
+
+
+class DiskCache(FunctionCache):  # type: ignore[misc]  # numba comes without types
+    """Compiled code on disk, without which everything works, only more slowly.
+
+    numba raises whatever goes wrong with the files of its cache: a full disk, or a file that a killed process or a full
+    disk left cut short, which would stop every later process too. Here a file that cannot be read is one that is not
+    there, and one that cannot be written is not written, with one warning per process.
+    """
+
+    _warned: ClassVar[bool] = False
+
+    def load_overload(self, sig: object, target_context: object) -> object:
+        """Load compiled code, or return None, which makes numba compile it."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # unpickling a damaged file may raise anything
+            # An index that cannot be read could not be added to either.
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: object, data: object) -> None:
+        """Write compiled code, or warn once that it cannot be written."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            self.disable()
+            if not DiskCache._warned:
+                DiskCache._warned = True
+                warnings.warn(
+                    f"Compiled code cannot be kept in {self.cache_path} ({error.strerror or error}): the next process "
+                    "compiles it again. Make room there, or set NUMBA_CACHE_DIR to another folder.",
+                    MiloptWarning,
+                    stacklevel=2,
+                )
 
 
 class Notice(event.Listener):  # type: ignore[misc]  # numba comes without types

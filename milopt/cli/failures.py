@@ -6,6 +6,7 @@ import errno
 import functools
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +28,8 @@ TRACEBACK = "MILOPT_TRACEBACK"
 """The environment variable that asks for the traceback of any failure."""
 FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
 """What the system answers where a stream takes nothing more."""
+PRINTERS = {"typer", "click", "rich"}
+"""Packages through which the command line prints."""
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
@@ -57,7 +60,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
                 if is_interrupt(error):
                     _told(CUT_SHORT)
                     raise typer.Exit(INTERRUPTED) from None
-                raise typer.Exit(_unwritten(error) if _is_full(error) else _crashed(error)) from None
+                raise typer.Exit(_disk_full(error) if _is_full(error) else _crashed(error)) from None
 
     return run
 
@@ -74,19 +77,33 @@ def any_streams() -> Iterator[None]:
     except OSError as error:
         if not _is_full(error):
             raise
-        sys.exit(_unwritten(error))
+        sys.exit(_disk_full(error))
 
 
 def _is_full(error: Exception) -> bool:
-    """Whether a stream took nothing more; an error about a file by name is another matter."""
-    return isinstance(error, OSError) and error.errno in FULL and error.filename is None
+    """Whether a stream or a disk took nothing more."""
+    return isinstance(error, OSError) and error.errno in FULL
 
 
-def _unwritten(error: Exception) -> int:
-    """Tell that the result went nowhere; the exit code."""
-    _close_pipe()
-    _told(f"The result cannot be written to stdout: {getattr(error, 'strerror', None) or error}.")
+def _disk_full(error: Exception) -> int:
+    """Report what could not be written, stdout or a file; return the exit code."""
+    reason = getattr(error, "strerror", None) or error
+    if _wrote_to_stdout(error):
+        _close_pipe()
+        _told(f"The result cannot be written to stdout: {reason}.")
+    else:
+        name = getattr(error, "filename", None) or "a file that the work needs, such as a temporary one"
+        _told(f"milopt cannot write {name}: {reason}.")
     return MiloptError.exit_code
+
+
+def _wrote_to_stdout(error: Exception) -> bool:
+    """Whether the call that failed was made by code that prints: the error itself does not name the stream."""
+    if getattr(error, "filename", None) is not None:
+        return False
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    package = str(frame.f_globals.get("__name__", ""))
+    return package.partition(".")[0] in PRINTERS or package.startswith("milopt.cli.")
 
 
 def _crashed(error: Exception) -> int:
@@ -102,8 +119,6 @@ def _crashed(error: Exception) -> int:
 
 def _told(sentence: str) -> None:
     if os.environ.get(TRACEBACK):
-        import traceback
-
         traceback.print_exc()
     # Where stderr is full too, the exit code has to do.
     with suppress(OSError):

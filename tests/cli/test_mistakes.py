@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from milopt.cli.failures import guarded
 
 
 @pytest.mark.parametrize(
@@ -120,6 +124,20 @@ def test_a_full_stdout_is_told_in_one_sentence(arguments: str) -> None:
     done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert done.stderr == "Error: The result cannot be written to stdout: No space left on device.\n"
     assert done.returncode == 2
+
+
+def test_a_full_disk_is_not_taken_for_a_full_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    """The error of a full disk does not say whether stdout was meant; who wrote does."""
+    for name, said in (("/tmp/cache", "/tmp/cache"), (None, "a file that the work needs, such as a temporary one")):
+
+        @guarded
+        def command(name: str | None = name) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device", name)
+
+        with pytest.raises(typer.Exit) as ended:
+            command()
+        assert ended.value.exit_code == 2
+        assert capsys.readouterr().err == f"Error: milopt cannot write {said}: No space left on device.\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its shell cannot close a stream")
