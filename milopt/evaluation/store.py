@@ -16,6 +16,7 @@ from typing import Any
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.evaluation.record import Record
 from milopt.evaluation.task import Task
+from milopt.files import remove_leftovers, replace_whole
 
 
 class Store:
@@ -26,11 +27,12 @@ class Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             # Tried rather than asked: permissions do not tell of a full disk, or of a folder that is none.
-            with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".", suffix=".part") as file:
+            with tempfile.TemporaryFile(dir=self.folder) as file:
                 file.write(b" " * 1024)
                 file.flush()
         except OSError as error:
             raise self._refused(error) from error
+        remove_leftovers(self.folder)
 
     def get(self, task: Task) -> Record | None:
         """The record of a task that was finished before."""
@@ -53,16 +55,9 @@ class Store:
         """Write the record of a finished task."""
         plain = record.as_dict()
         held = {"task": task.content, "record": plain, "sha256": _checksum(task.content, plain)}
+        text = json.dumps(held, indent=1, allow_nan=False)
         try:
-            handle, beside = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".part")
-            try:
-                with open(handle, "w", encoding="utf-8") as file:
-                    json.dump(held, file, indent=1, allow_nan=False)
-                os.replace(beside, self._file(task))
-            except BaseException:
-                # Ctrl-C too: nothing half-written stays behind.
-                Path(beside).unlink(missing_ok=True)
-                raise
+            replace_whole(self._file(task), lambda beside: beside.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise self._refused(error) from error
 

@@ -21,6 +21,7 @@ from milopt.evaluation.protocol import parse_protocol
 from milopt.evaluation.store import Store
 from milopt.evaluation.summary import Evaluation
 from milopt.evaluation.task import Task
+from milopt.files import PART_PREFIX
 
 from .compared import numbers
 from .conftest import toy_data
@@ -219,6 +220,19 @@ def test_nothing_half_written_stays(toy: DataSet, store: Path, monkeypatch: pyte
     with pytest.raises(ParameterError, match=r"cannot be kept in .*: No space left on device\.$"):
         kept.keep(plan.tasks[0], done.records[0])
     assert files(store) == {}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has neither these rights nor these locks")
+def test_files_have_the_rights_of_any_new_one_and_leftovers_are_removed(toy: DataSet, store: Path) -> None:
+    store.mkdir(parents=True)
+    (store / f"{PART_PREFIX}0123456789abcdef.json").write_text("{")  # as a killed process leaves it
+    before = os.umask(0o027)
+    try:
+        evaluated(toy, store)
+    finally:
+        os.umask(before)
+    assert {oct(path.stat().st_mode & 0o777) for path in store.iterdir()} == {"0o640"}
+    assert len(files(store)) == 3
 
 
 def test_a_task_is_plain_data(toy: DataSet) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -86,3 +87,42 @@ def test_a_model_is_saved_through_a_link(tmp_path: Path) -> None:
     written(tmp_path / "link", b"[]", {})
     assert (tmp_path / "link").is_symlink()
     assert read(tmp_path / "real")[0] == b"[]"
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from milopt.files import write_whole
+
+def slow(beside):
+    beside.write_text("half")
+    print("writing", flush=True)
+    time.sleep(600)
+
+write_whole(Path(sys.argv[1]), slow)
+"""
+
+
+@unix
+def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "model")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        write_text(tmp_path / "other", "text")
+        assert len(list(tmp_path.iterdir())) == 2, "the part of a process that lives is left alone"
+        process.kill()
+    assert len(list(tmp_path.iterdir())) == 2
+    write_text(tmp_path / "another", "text")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["another", "other"]
+
+
+@unix
+def test_a_write_leaves_the_part_of_another_alone(tmp_path: Path) -> None:
+    def write(beside: Path) -> None:
+        write_text(tmp_path / "within", "text")
+        beside.write_text("whole")
+
+    write_whole(tmp_path / "model.txt", write)
+    assert (tmp_path / "model.txt").read_text() == "whole"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.txt", "within"]
