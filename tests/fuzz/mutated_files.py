@@ -140,7 +140,10 @@ def change_header(draw: random.Random, content: Content) -> str:
         at[key] = old
         return f"header node {key!r} nested"
     if way == 3 and isinstance(old, (int, float)) and not isinstance(old, bool):
-        at[key] = draw.choice([-old, old + 1, old * 2, old * 1e6 if abs(old) < 1e300 else 0, float(old), str(old)])
+        large = abs(old) >= 1e300
+        at[key] = draw.choice(
+            [-old, old + 1, old * 2, 0 if large else old * 1e6, 1.0 if large else float(old), str(old)]
+        )
         return f"header number {key!r} changed"
     if way == 4:
         other, name = draw.choice(places)

@@ -1,0 +1,55 @@
+"""Fields of records read from files have the types that their classes declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from milopt.declaration.arrays import Floats, Indices
+from milopt.estimator.encoding import _OUTCOMES
+from milopt.estimator.field_types import check_fields, fits, hints_of
+from milopt.outcome.result import Result
+
+
+@pytest.mark.parametrize(
+    ("hint", "right", "wrong"),
+    [
+        (float, [1, 0.5, float("nan")], [True, "1", None, [1.0], np.ones(1)]),
+        (int, [1, 10**400], [True, 1.0, "1"]),
+        (bool, [True], [1, None]),
+        (str | None, ["", None], [0, []]),
+        (Literal["a", "b"], ["a"], ["c", 1]),
+        (tuple[int, str], [(1, "a")], [(1,), ("a", 1), [1, "a"]]),
+        (tuple[float, ...], [(), (1.0, 2)], [[1.0], ("a",)]),
+        (Mapping[str, Floats], [{}, {"a": np.ones(2)}], [[], {1: np.ones(2)}, {"a": np.ones(2, dtype=int)}]),
+        (Floats, [np.ones((2, 3))], [np.ones(2, dtype=np.float32), np.ones(2, dtype=">f8"), np.array(["a"]), 1.0]),
+        (Indices, [np.arange(3), np.arange(3, dtype=np.uint8)], [np.ones(2), np.array([True])]),
+        (npt.NDArray[Any], [np.array(["a"]), np.ones(1)], [[1]]),
+        (Any, [1, None], []),
+    ],
+)
+def test_values_fit_their_types_and_no_others(hint: Any, right: list[object], wrong: list[object]) -> None:
+    assert all(fits(value, hint) for value in right)
+    assert not any(fits(value, hint) for value in wrong)
+
+
+def test_a_wrong_field_is_named() -> None:
+    @dataclass
+    class Record:
+        number: float
+
+    check_fields(Record(1.0))
+    with pytest.raises(ValueError, match="the number of a Record is of another type"):
+        check_fields(Record("1"))  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("record", [*_OUTCOMES, Result])
+def test_every_type_that_results_declare_can_be_checked(record: type) -> None:
+    """A type without a check raises TypeError, which would refuse every file."""
+    for hint in hints_of(record).values():
+        assert fits(object(), hint) in (True, False)
