@@ -22,6 +22,7 @@ from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.bag_kernels.set_kernels import Minimax, SetKernel
+from milopt.data.limits import SPARSE_FEATURES
 from milopt.data.windows import Cut
 from milopt.declaration.alignment import DTW, GlobalAlignment
 from milopt.declaration.arrays import check_text
@@ -140,7 +141,11 @@ def decoded(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
         return Bags(instances, offsets)
     if "bag rows" in code:
         held = decoded(code["bag rows"], arrays)
-        return BagRows(held) if held is not None else BagRows(Bags(np.zeros((1, code["of"])), [0, 1]))[:0]
+        if held is not None:
+            return BagRows(held)
+        if not 0 < code["of"] <= SPARSE_FEATURES:
+            raise ValueError("rows of bags have an impossible number of features")
+        return BagRows(Bags(np.zeros((1, code["of"])), [0, 1]))[:0]
     if "one of" in code:
         return _ENUMS[code["one of"]](code["value"])
     held = {key: decoded(part, arrays) for key, part in code.items() if key != "a"}

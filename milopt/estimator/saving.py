@@ -155,6 +155,9 @@ def _restored(
     training = TrainingSet(of("bags"), of("classes"), of("place"), of("weight"), of("scaling"))
     _check_training(training)
     model = cls(**given)
+    model.n_features_in_ = training.bags.dimension
+    if content["features"] != model.n_features_in_:
+        raise ValueError("its bags have another number of features")
     declarer, seconds, versions = cls(**resolved), content["declare seconds"], content["versions"]
     if not fits(seconds, float) or not fits(versions, dict[str, str]):
         raise ValueError("its seconds or versions are of another type")
@@ -165,9 +168,6 @@ def _restored(
     probes = of("probes") if version > 1 or "probes" in content else None
     if probes is not None:
         check_probes(fitted, *probes)
-    model.n_features_in_ = int(content["features"])
-    if model.n_features_in_ != training.bags.dimension:
-        raise ValueError("its bags have another number of features")
     names = of("feature names")
     if names is not None:
         if not isinstance(names, np.ndarray) or names.shape != (model.n_features_in_,):
