@@ -272,10 +272,16 @@ def test_a_model_whose_training_bags_have_other_scores_is_refused(saved) -> None
     """Every array that scores depend on: coefficients, points, scaling, and the saved scores themselves."""
     header, arrays = contents(saved)
     _, coefficients = (part["array"] for part in header["answers"][0]["functions"]["f"])
-    probes = header["probes"]["tuple"]
-    scaling = header["scaling"]["divisor"]["array"]
-    for name in (coefficients, probes[0]["bags"][0]["array"], probes[1]["array"], scaling):
-        with pytest.raises(ModelFileError, match="do not have the scores that they had when it was saved"):
+    probes, scaling = header["probes"]["tuple"], header["scaling"]
+    scored, given = "do not have the scores that they had", "or their scaling are not those that were saved"
+    for name, said in (
+        (coefficients, scored),
+        (probes[1]["array"], scored),
+        (probes[0]["bags"][0]["array"], given),
+        (scaling["divisor"]["array"], given),
+        (scaling["shift"]["array"], given),
+    ):
+        with pytest.raises(ModelFileError, match=said):
             load_model(rewritten(saved, header, arrays | {name: arrays[name] * 1.01}))
 
 
