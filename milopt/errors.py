@@ -62,3 +62,7 @@ class UncertifiedError(MiloptError):
 
 class MiloptWarning(UserWarning):
     """Something a person should know, and that does not stop the work."""
+
+
+class PositiveLabelWarning(MiloptWarning):
+    """Alphabetical order chose the positive class; the message gives the class and how to choose."""

@@ -52,6 +52,11 @@ class BoxCountingSVM(BagClassifier):
     }
     """Roots about the one that takes the mean over features, and C by powers of ten."""
 
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Return True: exchanging the classes negates f and b."""
+        return True
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
         C, bias = positive("C", self.C), one_of("bias", self.bias, ("free", "regularised"))

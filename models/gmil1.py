@@ -24,17 +24,32 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.checks import positive, whole
 from milopt.declaration.labels import as_classes, as_labels
 from milopt.errors import BagsError, ParameterError
+from milopt.estimator.positive_label import is_chosen_by_order, positive_place, warn_of_order
 from milopt.estimator.scikit_learn import BaseEstimator, ClassifierMixin, UnfittedError
 
 
 class GMIL1(ClassifierMixin, BaseEstimator):
-    """Winnow over all boxes of a grid of `bins` codes a feature, with at most `epochs` passes over the bags."""
+    """Winnow over all boxes of a grid of `bins` codes a feature, with at most `epochs` passes over the bags.
 
-    def __init__(self, *, bins: int = 4, binning: str = "quantile", promotion: float = 1.1, epochs: int = 100) -> None:
+    Weights are positive, so the classes are not symmetric: `positive` is the label whose bags get y = +1. None takes
+    the larger number, True, or with a warning the alphabetically last label. As scikit-learn expects it, a positive
+    `decision_function` means `classes_[1]`, whichever class is positive.
+    """
+
+    def __init__(
+        self,
+        *,
+        bins: int = 4,
+        binning: str = "quantile",
+        promotion: float = 1.1,
+        epochs: int = 100,
+        positive: object = None,
+    ) -> None:
         self.bins = bins
         self.binning = binning
         self.promotion = promotion
         self.epochs = epochs
+        self.positive = positive
 
     def fit(self, bags: object, y: npt.ArrayLike) -> Self:
         """Pass over the bags until all are labelled right, or no pass is left."""
@@ -45,6 +60,10 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         self.classes_, place = as_classes(as_labels(y))
         if self.classes_.size != 2 or place.size != len(given):
             raise BagsError(f"GMIL1 takes one label a bag, of two classes, not {place.size} of {self.classes_.size}.")
+        where = positive_place(self.positive, self.classes_)
+        if is_chosen_by_order(self.positive, self.classes_):
+            warn_of_order("GMIL1", self.classes_, stacklevel=2)
+        self.positive_label_ = self.classes_.tolist()[where]
         self.grid_ = fitted_grid(given, self.binning, self.bins)
         x = self._attributes(given)
         self.threshold_ = x.shape[1] / 2
@@ -52,7 +71,7 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         self.mistakes_ = 0
         for _ in range(epochs):
             before = self.mistakes_
-            for row, wanted in zip(x, place == 1, strict=True):
+            for row, wanted in zip(x, place == where, strict=True):
                 if (np.exp(logs) @ row > self.threshold_) != wanted:
                     logs += (log_promotion if wanted else -log_promotion) * row
                     self.mistakes_ += 1
@@ -62,10 +81,11 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, bags: object) -> Floats:
-        """w'x - theta."""
+        """Return w'x - theta, negated if `positive_label_` is `classes_[0]`."""
         if not hasattr(self, "weights_"):
             raise UnfittedError("This GMIL1 is not fitted yet; call fit first.")
-        return np.asarray(self._attributes(as_bags(bags)) @ self.weights_ - self.threshold_)
+        scores = np.asarray(self._attributes(as_bags(bags)) @ self.weights_ - self.threshold_)
+        return scores if self.positive_label_ == self.classes_[1] else -scores
 
     def predict(self, bags: object) -> npt.NDArray[Any]:
         """The label of each bag."""

@@ -31,6 +31,11 @@ class LSSVM(BagClassifier):
     }
     """C by powers of ten, kernel widths about the median distance of instances."""
 
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Return True: exchanging the classes negates f and b."""
+        return True
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
         C = positive("C", self.C)

@@ -39,6 +39,11 @@ class MILES(BagClassifier):
     }
     """lambda by powers of ten, kernel widths about the median distance of instances; both classes cost the same."""
 
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Return whether a slack costs the same in both classes: exchanging them then exchanges u and v."""
+        return self.mu == 0.5
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
         lam, mu = positive("lam", self.lam), fraction("mu", self.mu)

@@ -26,6 +26,11 @@ class MIORDM(ODM):
     start: str = "mean"
     """The first representatives: each bag's `mean`, or an instance of it at `random`."""
 
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Return False: each bag is represented by its most positive instance."""
+        return False
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
         program = self._declared("MIORDM", bags, y, weight)

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_mean, quad_form, sum_squares
 from milopt.declaration.bags import Bags
-from milopt.declaration.checks import below_one, by_class, one_of, positive, share
+from milopt.declaration.checks import below_one, by_class, differs_by_class, one_of, positive, share
 from milopt.declaration.expression import Expression, as_expression
 from milopt.declaration.labels import Signs, Weights
 from milopt.errors import ParameterError
@@ -52,6 +52,11 @@ class ODM(BagClassifier):
     Among many candidates few bags would choose by chance. Where most features of most instances are 0, as counts of
     words are, the median distance is that of instances with hardly any: the wide kernel reaches the others.
     """
+
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Return whether theta and mu are the same for both classes: exchanging these then negates f and b."""
+        return not any(differs_by_class(one) for one in (self.theta, self.mu))
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""

@@ -66,6 +66,11 @@ class SAFE(BagClassifier):
     in_selection: ClassVar[Mapping[str, object]] = {"on_nonconvex": "error"}
     """A saddle is no candidate, unless it is allowed."""
 
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Return whether bags are summed or averaged: a maximum looks for the most positive instance."""
+        return self.aggregation != "max"
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
         if self.rho == 0:

@@ -36,6 +36,11 @@ class SetKernelSVM(BagClassifier):
     }
     """C by powers of ten, kernel widths about the median distance of instances."""
 
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Return True: exchanging the classes negates f and b."""
+        return True
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the module."""
         C, normalize = positive("C", self.C), one_of("normalize", self.normalize, ("mean", "sum", "feature"))

@@ -73,6 +73,11 @@ class ShapeletBoost(EnsembleClassifier):
         """Not where windows are cut: the kernel compares these."""
         return self.window is None
 
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Return whether -h may be chosen beside every h: exchanging the classes then exchanges h and -h."""
+        return bool(self.two_sided)
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> SemiInfinite:
         """The program of the module."""
         nu, asked = share("nu", self.nu), self.nu

@@ -47,6 +47,11 @@ class SoftKSC(BagClassifier):
         """Not here: one of them compares memberships."""
         return False
 
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Return True: the clusters do not depend on labels, and exchanging the classes negates h and b."""
+        return True
+
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """The program of the second stage, over the memberships that the first stage finds."""
         C, clusters = positive("C", self.C), whole("clusters", self.clusters, 2)

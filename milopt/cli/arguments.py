@@ -96,6 +96,16 @@ Settings = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="What random choices start from.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many processes work at once.")]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="LABEL",
+        help="The positive class of two: the one whose witnesses a model looks for. By default the larger number, or "
+        "with a warning the alphabetically last label.",
+        show_default=False,
+    ),
+]
 TimeLimit = Annotated[
     float | None, typer.Option("--time-limit", metavar="SECONDS", help="For each fit; the best point is kept.")
 ]
@@ -152,11 +162,23 @@ def reading_words(window: str, stride: int, znormalise: bool, data_dir: Path | N
     return shlex.join(words)
 
 
+def label_of(text: str | None, data: DataSet) -> object:
+    """Return the label of the data that a text on the command line names; the text itself if there is none."""
+    from milopt.data.data_set import whole
+
+    labels = set(data.labels.tolist())
+    if text is None or text in labels:
+        return text
+    number = whole(text)
+    return number if number in labels else text
+
+
 _OPTIONS = {
     "solver": "--solver",
     "scheme": "--scheme",
     "options": "--time-limit, --tolerance and --threads",
     "random_state": "--seed",
+    "positive": "--positive",
 }
 """What sets a hyper-parameter that --set does not."""
 
@@ -178,7 +200,7 @@ def estimator(
     check_solvers(solver)
     cls = get_model(model)
     values = parse_settings(cls, settings or ())
-    if taken := sorted(set(values) & {*own, "scheme"}):
+    if taken := sorted(set(values) & {*own, "scheme", "positive"}):
         raise ParameterError(f'"{taken[0]}" is not set by --set: milopt fit has {_OPTIONS[taken[0]]} for it.')
     if scheme is not None:
         # A model may have a scheme of its own.

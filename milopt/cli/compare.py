@@ -44,6 +44,7 @@ def compare(
     folds: Annotated[int, typer.Option(metavar="N", min=2, help="Of the cross-validated accuracy.")] = 5,
     jobs: given.Jobs = 2,
     time_limit: given.TimeLimit = None,
+    positive: given.Positive = None,
     seed: given.Seed = 0,
     window: given.Window = "0.2",
     stride: given.Stride = 1,
@@ -61,6 +62,8 @@ def compare(
     model_list = list(dict.fromkeys(given.names_of(",".join(models)) if models else default_models()))
     values = _settings(model_list, settings or [])
     found = given.read_data(data, window, stride, znormalise, data_dir)
+    if positive is not None:
+        values["positive"] = given.label_of(positive, found)
     order = [(model, solver) for model in model_list for solver in solver_names]
     layout = Layout(model_list, solver_names, page_width())
     with progress(f"comparing on {found.name}", total=len(order)) as shown:
@@ -96,7 +99,7 @@ def _settings(models: list[str], items: list[str]) -> dict[str, object]:
     found: dict[str, object] = {}
     for cls in map(get_model, models):
         found |= parse_settings(cls, [item for item in items if item.partition("=")[0].strip() in fields_of(cls)])
-    if taken := sorted(set(found) & {"solver", "options", "random_state"}):
+    if taken := sorted(set(found) & {"solver", "options", "random_state", "positive"}):
         raise ParameterError(f'"{taken[0]}" is not set by --set: it has an option of its own.')
     for item in items:
         if item.partition("=")[0].strip() not in found:

@@ -55,6 +55,7 @@ def evaluate(
         Path, typer.Option(metavar="DIR", help="Keeps every finished task, so that the same command goes on.")
     ] = Path("milopt-results"),
     no_store: Annotated[bool, typer.Option("--no-store", help="Keep nothing.")] = False,
+    positive: given.Positive = None,
     seed: given.Seed = 0,
     window: given.Window = "0.2",
     stride: given.Stride = 1,
@@ -63,6 +64,7 @@ def evaluate(
     as_json: given.Json = False,
 ) -> None:
     """Estimate accuracy honestly: nested cross-validation, resumable, in processes or on a Dask cluster."""
+    from milopt.errors import ParameterError
     from milopt.evaluation.evaluate import evaluate as evaluated
     from milopt.model_registry import get_model, parse_grid, parse_settings
 
@@ -72,7 +74,11 @@ def evaluate(
     # Every model must have the field, so that all are asked; what a text means is the same for all of them.
     fixed, *_ = [parse_settings(cls, settings or ()) for cls in classes]
     candidates, *_ = [parse_grid(cls, grid or ()) for cls in classes]
+    if "positive" in {*fixed, *candidates}:
+        raise ParameterError('"positive" is set neither by --set nor by --grid: it has an option of its own.')
     found = given.read_data(data, window, stride, znormalise, data_dir)
+    if positive is not None:
+        fixed["positive"] = given.label_of(positive, found)
     with progress(f"evaluating on {found.name}", total=0) as shown:
         result = evaluated(
             found,

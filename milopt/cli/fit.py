@@ -40,6 +40,7 @@ def fit(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the objective and its bounds, step by step, to a picture.")
     ] = None,
+    positive: given.Positive = None,
     seed: given.Seed = 0,
     window: given.Window = "0.2",
     stride: given.Stride = 1,
@@ -64,6 +65,8 @@ def fit(
     options = None if asked == Options() else asked
     estimator = given.estimator(model, settings, solver=solver, scheme=scheme, options=options, seed=seed)
     found = given.read_data(data, window, stride, znormalise, data_dir)
+    if positive is not None:
+        estimator.set_params(positive=given.label_of(positive, found))
     with progress(f"fitting {model} to {found.name}"):
         estimator.fit(found.bags, found.labels)
     if found.features is not None:

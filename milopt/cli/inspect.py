@@ -61,6 +61,7 @@ def inspect(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to stdout.")
     ] = None,
     settings: given.Settings = None,
+    positive: given.Positive = None,
     seed: given.Seed = 0,
     window: given.Window = "0.2",
     stride: given.Stride = 1,
@@ -83,6 +84,8 @@ def inspect(
         check_picture(output)
     estimator = given.estimator(model, settings, seed=seed)
     found = given.read_data(data, window, stride, znormalise, data_dir)
+    if positive is not None:
+        estimator.set_params(positive=given.label_of(positive, found))
     with progress(f"declaring {model} on {found.name}"):
         name, program, witnesses = chosen_part(estimator, model, found, part, iteration)
         text = written(program, view, form.value, output, witnesses)

@@ -68,8 +68,10 @@ def declared_for(estimator: BagClassifier, data: DataSet, label: str | None) -> 
 
     from milopt.declaration.labels import as_classes
     from milopt.estimator.class_weights import class_weights
+    from milopt.estimator.positive_label import positive_place
 
     classes, place = as_classes(data.labels)
+    positive_place(estimator.positive, classes)  # raises if the user named a positive class
     # Weights by class are those of all classes, not of one and the rest.
     weight = class_weights(estimator.class_weight, classes, place, np.ones(place.size))[place]
     signs = place == [str(one) for one in classes.tolist()].index(label)

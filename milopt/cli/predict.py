@@ -71,7 +71,10 @@ def predict(
     data_dir: given.DataDir = None,
     as_json: given.Json = False,
 ) -> None:
-    """Label bags with a fitted model: CSV with the bag, its predicted label and its score."""
+    """Label bags with a fitted model: CSV with the bag, its predicted label and its score.
+
+    Of two classes, positive scores speak for the positive class, which is the last column.
+    """
     from milopt.estimator import load_model
     from milopt.model_registry import get_model
 
@@ -82,9 +85,11 @@ def predict(
         rows = _instance_rows(model, found) if instances else _bag_rows(model, found)
     if as_json:
         key = "instances" if instances else "bags"
-        print_json({"model": str(file), "data": found.name, "classes": model.classes_, key: rows})
+        about = {"model": str(file), "data": found.name, "classes": model.classes_}
+        print_json({**about, "positive_label": model.positive_label_, key: rows})
         return
-    _print_csv(rows)
+    named = {} if model.positive_label_ is None else {"positive_label": model.positive_label_}
+    _print_csv(row | named for row in rows)
 
 
 def _read(
@@ -147,9 +152,9 @@ def _instance_rows(model: BagClassifier, data: DataSet) -> list[dict[str, object
 
 
 def _named(name: str, score: float | Sequence[float], model: BagClassifier) -> dict[str, object]:
-    """One score, or one a class where there are more than two."""
+    """Name one score, which speaks for the positive class, or one score per class if there are more than two."""
     if isinstance(score, float):
-        return {name: score}
+        return {name: score if model.positive_label_ == model.classes_[1] else -score}
     return {f"{name}_{label}": value for label, value in zip(model.classes_.tolist(), score, strict=True)}
 
 

@@ -52,6 +52,8 @@ class Cell:
 
     killed: bool = False
     """A process that worked for it did not live to tell."""
+    positive_label: str | float | None = None
+    """The positive class; None for more than two classes."""
 
     @property
     def certified(self) -> bool:
@@ -101,4 +103,5 @@ class Cell:
             "seconds": self.seconds,
             "accuracy": self.accuracy,
             "fold_accuracies": list(self.accuracies),
+            "positive_label": self.positive_label,
         }

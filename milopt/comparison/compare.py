@@ -51,7 +51,8 @@ def compare(
     """Fit every model with every solver to all bags, and once a fold; by default a few models, all installed solvers.
 
     `data` is a data set, its name or file, or a pair (bags, labels); several models or solvers may be one text with
-    commas. `settings` are hyper-parameters for those models that have them. `on_cell` gets each cell as soon as it is
+    commas. `settings` are hyper-parameters for those models that have them; `settings={"positive": label}` names the
+    positive class. `on_cell` gets each cell as soon as it is
     complete; those that cannot be come first. The numbers do not depend on `n_jobs`, the number of processes. Ctrl-C
     ends it with the cells that are complete.
     """
@@ -128,7 +129,9 @@ def _check_settings(settings: Mapping[str, object]) -> None:
 
 def _planned(formulation: Formulation, solver: str, unnamed: bool) -> Cell:
     reason = formulation.refusal(solver) or (formulation.patience(solver) if unnamed else "")
-    return Cell(formulation.name, solver, formulation.sizes, bool(reason), reason)
+    return Cell(
+        formulation.name, solver, formulation.sizes, bool(reason), reason, positive_label=formulation.positive_label
+    )
 
 
 def _complete(cell: Cell, parts: Sequence[Fitted]) -> Cell:

@@ -72,7 +72,9 @@ class Comparison:
     def closing(self) -> str:
         """The last line: what was compared, and whether it came to its end."""
         count = f"interrupted after {len(self.cells)} of {self.expected} cells, " if self.interrupted else ""
-        return f"{self.data}, {self.folds} folds, seed {self.seed}: {count}{self.seconds:.1f} s"
+        labels = dict.fromkeys(cell.positive_label for cell in self.cells if cell.positive_label is not None)
+        positive = f", positive class {' or '.join(map(str, labels))}" if labels else ""
+        return f"{self.data}, {self.folds} folds, seed {self.seed}{positive}: {count}{self.seconds:.1f} s"
 
 
 def grouped(cells: Sequence[Cell]) -> dict[str, list[Cell]]:

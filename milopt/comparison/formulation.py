@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from milopt.comparison.cell import Sizes
@@ -13,6 +14,7 @@ from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
 from milopt.estimator import BagClassifier
+from milopt.estimator.positive_label import positive_place
 from milopt.evaluation.foresight import two_classes
 from milopt.inspection.kind import step_kind
 from milopt.inspection.lowered import lowered
@@ -40,6 +42,9 @@ class Formulation:
         one.set_params(**self.settings)
         self.name = model if isinstance(model, str) else name_of(type(one))
         self.fields = {field: _text(value) for field, value in one.get_params(deep=False).items()}
+        classes = np.unique(labels)
+        place = positive_place(one.positive, classes)
+        self.positive_label = None if place is None else classes.tolist()[place]
         program = one.program(bags, two_classes(labels))
         self._case = case_of(program)
         self._grows = isinstance(program, SemiInfinite)

@@ -25,7 +25,10 @@ class DataSet:
     name: str
     bags: Bags
     labels: npt.NDArray[Any]
-    """One a bag, as in the file: integers where all are whole numbers, strings otherwise; "" where one is missing."""
+    """One a bag, as in the file: integers where all are whole numbers, strings otherwise; "" where one is missing.
+
+    Booleans if `from_frame` was told which label is positive.
+    """
     ids: tuple[str, ...]
     """The names of the bags."""
     test: DataSet | None = None

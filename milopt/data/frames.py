@@ -5,23 +5,29 @@ Neither library is imported here: whoever hands over a frame has it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from milopt.data.data_set import DataSet
+from milopt.data.data_set import DataSet, whole
 from milopt.data.gathering import long_table
 from milopt.data.messages import shown
-from milopt.declaration.arrays import Floats
+from milopt.declaration.arrays import Floats, read_only
 from milopt.errors import DataError
 
 _SOURCE = "The frame"
 
 
-def from_frame(frame: Any, bag: str = "bag", label: str | None = "label") -> DataSet:
-    """The bags of a long frame, in the order in which they first appear; every other column is a feature.
+def from_frame(
+    frame: Any, bag: str = "bag", label: str | None = "label", positive: str | float | None = None
+) -> DataSet:
+    """Read the bags of a long frame, in the order in which they first appear; every other column is a feature.
 
-    `label=None` is for bags without labels, which are to be predicted.
+    `label=None` is for bags without labels, which are to be predicted. With `positive`, labels become booleans: True
+    for the bags with this label, which every model then takes as the positive class, and False for all other bags. To
+    keep the names of the classes, leave `positive` out here and give it to the model.
     """
     library = type(frame).__module__.partition(".")[0]
     if library not in ("pandas", "polars") or type(frame).__name__ != "DataFrame":
@@ -47,9 +53,23 @@ def from_frame(frame: Any, bag: str = "bag", label: str | None = "label") -> Dat
         instances[:, j] = _numbers(frame[column], column, library)
     names = _texts(frame[bag])
     labels = [""] * len(names) if label is None else _texts(frame[label])
-    return long_table(
+    found = long_table(
         names, labels, instances, "frame", _SOURCE, features=tuple(map(str, features)), labelled=label is not None
     )
+    if positive is None:
+        return found
+    if label is None:
+        raise DataError(f"{_SOURCE}: positive={positive!r} needs a column of labels; leave it out.")
+    return replace(found, labels=_is_positive(found.labels, _text(positive)))
+
+
+def _is_positive(labels: npt.NDArray[Any], positive: str) -> npt.NDArray[np.bool_]:
+    """Return one boolean per bag: whether it has the positive label."""
+    wanted = whole(positive) if labels.dtype.kind == "i" else positive
+    if wanted not in labels.tolist():
+        known = ", ".join(str(one) for one in np.unique(labels).tolist())
+        raise DataError(f"{_SOURCE}: no bag has the label {shown(positive)}; the labels are {known}.")
+    return read_only(labels == wanted)
 
 
 def _numbers(values: Any, column: object, library: str) -> Floats:

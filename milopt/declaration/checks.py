@@ -69,6 +69,12 @@ def by_class(
     return np.where(y > 0, positive_, negative)
 
 
+def differs_by_class(value: float | Sequence[float] | Floats) -> bool:
+    """Return whether a value for `by_class` is a pair of two different numbers."""
+    pair = value.tolist() if isinstance(value, np.ndarray) else value
+    return isinstance(pair, (tuple, list)) and len(set(pair)) > 1
+
+
 def whole(name: str, value: int, least: int) -> int:
     """A whole number that is no less than another."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:

@@ -74,7 +74,8 @@ class MaximisersDisplay:
         self.windows_, self.bars_ = [], []
         for k in range(min(len(table), self.most)):
             self._window(lanes, series, k, scale.to_rgba(table.contributions[k]))
-        self.colorbar_ = axes.figure.colorbar(scale, ax=axes, label=f"contribution, for {table.toward}", pad=0.02)
+        said = f"contribution, for {table.positive_label}"
+        self.colorbar_ = axes.figure.colorbar(scale, ax=axes, label=said, pad=0.02)
         self.colorbar_.outline.set_visible(False)
         hidden = len(table) - len(self.bars_)
         more = f"; {hidden} smaller ones are not drawn" if hidden else ""

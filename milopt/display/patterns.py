@@ -158,7 +158,7 @@ class PatternsDisplay:
     def _title(self) -> str:
         count = len(self.table)
         some = f"The {self.drawn} heaviest of {count} patterns" if self.drawn < count else f"All {count} patterns"
-        return f"{some} (wide: large |ω|): orange ω > 0 for {self.table.toward}, blue ω < 0 against"
+        return f"{some} (wide: large |ω|): orange ω > 0 for {self.table.positive_label}, blue ω < 0 against"
 
     def _finish(self, axes: Axes, drawn: list[Axes]) -> None:
         for one in drawn:

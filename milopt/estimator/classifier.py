@@ -33,6 +33,7 @@ from milopt.estimator.explanation import Explanation, explained
 from milopt.estimator.fields import Fields, annotation_of
 from milopt.estimator.fitted import Fitted, FittedAttributes
 from milopt.estimator.inputs import new_bags, training_bags, training_labels
+from milopt.estimator.positive_label import is_chosen_by_order, warn_of_order
 from milopt.estimator.report import Report, reported, versions
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
 from milopt.estimator.shown_bag import ShownBag, single
@@ -60,6 +61,11 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     """`minmax01`, `zscore` or `none`, fitted on the training instances (see `estimator.scaling`)."""
     class_weight: ClassWeight = None
     """None, `balanced`, or a weight a label."""
+    positive: object = None
+    """The label of the positive class: the one of two classes that has y = +1, and whose witnesses are looked for.
+
+    None takes the larger number, True, or with a warning the alphabetically last label.
+    """
     random_state: int | np.random.RandomState | None = None
     """The seed that `declare` finds here as an integer, for models that draw something."""
 
@@ -81,6 +87,15 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     def fits_kernels(self) -> bool:
         """Whether `declare` gets kernels fitted to the instances; a model that makes other points fits them itself."""
         return True
+
+    @property
+    def has_symmetric_classes(self) -> bool:
+        """Whether exchanging the two classes changes nothing but the sign of the scores, with these hyper-parameters.
+
+        A model that looks for witnesses of one class returns False, and `fit` warns if the user has not said which
+        class is positive. False is the default; a model whose classes are symmetric overrides this property.
+        """
+        return False
 
     @abstractmethod
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program | SemiInfinite:
@@ -136,12 +151,24 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
             raise AttributeError(f"There are {len(self.results_)} classes, and so as many results: take results_.")
         return self.results_[0]
 
+    @property
+    def positive_label_(self) -> object:
+        """The label of the positive class: y is +1 on its bags; None for more than two classes."""
+        return self._known().training.positive_label
+
     def decision_function(self, bags: object) -> Floats:
-        """(n,) for two classes, where positive means the second; (n, k) for k classes, the largest wins."""
+        """Score each bag: (n,) for two classes; (n, k) for k classes, of which the largest wins.
+
+        For two classes, a positive score means the second class, `classes_[1]`, as scikit-learn expects it. This holds
+        whichever class is `positive_label_`; `explain` gives the score that speaks for `positive_label_`.
+        """
         return self._known().scores(self._scaled(bags))
 
     def predict(self, bags: object) -> npt.NDArray[Any]:
-        """The label of each bag; for two classes a score of exactly 0 is the first."""
+        """Predict the label of each bag, one of `classes_`; for two classes, a score of exactly 0 is the first.
+
+        `positive_label_` is the class whose witnesses the model looks for.
+        """
         return self.labels(self.decision_function(bags))
 
     def labels(self, scores: Floats) -> npt.NDArray[Any]:
@@ -150,7 +177,10 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         return cast("npt.NDArray[Any]", self.classes_[chosen])
 
     def instance_scores(self, bags: object) -> list[Floats]:
-        """One array of instance scores a bag; (n_i,) for two classes, (n_i, k) for k."""
+        """Return one array of instance scores per bag: (n_i,) for two classes, (n_i, k) for k classes.
+
+        For two classes, a positive score means `classes_[1]`, as in `decision_function`.
+        """
         scaled = self._scaled(bags)
         return np.split(self._known().instance_scores(scaled.instances), scaled.offsets[1:-1])
 
@@ -211,13 +241,15 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         }
         scale = "none" if any(kernel.takes_points_as_they_are for kernel in kernels.values()) else self.scale
         labels = training_labels(self, y)
-        training = training_set(bags, labels, sample_weight, self.class_weight, scale)
+        training = training_set(bags, labels, sample_weight, self.class_weight, scale, self.positive)
         for name in self._fields:
             if annotation_of(type(self), name) in (bool, "bool"):
                 setattr(probe, name, truth(name, getattr(self, name)))
         for name, kernel in kernels.items():
             setattr(probe, name, kernel.fitted_to(training.bags) if self.fits_kernels else kernel)
         probe.random_state = _seed(self.random_state)
+        if is_chosen_by_order(self.positive, training.classes) and not self.has_symmetric_classes:
+            warn_of_order(type(self).__name__, training.classes, stacklevel=3)
         return probe, training
 
     def _bare(self) -> BagClassifier:

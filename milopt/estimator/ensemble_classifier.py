@@ -23,14 +23,14 @@ class EnsembleClassifier(BagClassifier):
         is taken apart, by default the predicted one.
         """
         shown, predicted = self._shown(bag)
-        chosen, toward = program_of(self._asked(label, predicted), self.classes_)
-        return maximisers(self.results_[chosen], shown, predicted, toward)
+        chosen, positive_label = program_of(self._asked(label, predicted), self._known().training)
+        return maximisers(self.results_[chosen], shown, predicted, positive_label)
 
     def patterns(self, bag: Points | Bags | None = None, label: object = None) -> PatternTable:
         """The patterns of the final hypothesis with their weights and, for one bag, where it is most like each."""
         shown, predicted = (None, None) if bag is None else self._shown(bag)
-        chosen, toward = program_of(self._asked(label, predicted), self.classes_)
-        return patterns(self.results_[chosen], self._known().training, shown, self.windows_in_, toward)
+        chosen, positive_label = program_of(self._asked(label, predicted), self._known().training)
+        return patterns(self.results_[chosen], self._known().training, shown, self.windows_in_, positive_label)
 
     def _asked(self, label: object, predicted: object) -> object:
         return predicted if label is None and len(self.results_) > 1 else label

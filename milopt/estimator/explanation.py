@@ -39,8 +39,8 @@ class Explanation:
 
     label: object
     """The predicted label."""
-    toward: object
-    """The label that positive scores speak for: the second of two classes, the predicted one of more."""
+    positive_label: object
+    """The label that positive scores speak for: the positive one of two classes, the predicted one of more."""
     score: float
     instance_scores: Floats
     contributions: Floats
@@ -54,7 +54,10 @@ class Explanation:
         count = self.contributions.size
         first = f"Bag of {count} instance{'s' if count > 1 else ''}: {self.label} (score {self.score:.4g}; "
         header = "  instance       score  contribution"
-        lines = [f"{first}positive speaks for {self.toward}).", header + ("" if self.starts is None else "  samples")]
+        lines = [
+            f"{first}positive speaks for {self.positive_label}).",
+            header + ("" if self.starts is None else "  samples"),
+        ]
         known = int(np.isfinite(self.contributions).sum())
         order = np.argsort(-np.abs(self.contributions), kind="stable")[:known]
         lines += [self._row(j) for j in order[:_SHOWN].tolist()]
@@ -85,14 +88,14 @@ class Explanation:
 
 def explained(fitted: Fitted, shown: ShownBag, label: object) -> Explanation:
     """The explanation of one bag."""
-    classes, bag = fitted.training.classes, shown.scaled
-    column, toward = program_of(label if classes.size > 2 else None, classes)
+    training, bag = fitted.training, shown.scaled
+    column, positive_label = program_of(label if training.positive is None else None, training)
     result = fitted.results[column]
     total = float(result.score(bag)[0])
     found = losses(result, shown, total) if is_readable(result) else _losses(fitted, column, shown, total)
     return Explanation(
         label=label,
-        toward=toward,
+        positive_label=positive_label,
         score=total,
         instance_scores=found.scores,
         contributions=found.contributions,
@@ -104,8 +107,7 @@ def explained(fitted: Fitted, shown: ShownBag, label: object) -> Explanation:
 
 def _losses(fitted: Fitted, column: int, shown: ShownBag, total: float) -> Losses:
     """Of any model, by scoring the bag without each of its instances."""
-    scores = fitted.instance_scores(shown.scaled.instances)
-    scores = scores if scores.ndim == 1 else scores[:, column]
+    scores = fitted.program_instance_scores(shown.scaled.instances)[column]
     starts, lengths = shown.spans(np.arange(scores.size), None) or (None, None)
     return Losses(scores, _contributions(fitted.results[column], shown.scaled, scores, total), starts, lengths)
 

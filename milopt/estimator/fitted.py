@@ -61,23 +61,31 @@ class Fitted:
         training = self.training
         return [self.declarer.declare(training.bags, y, training.weight) for y in training.signs()]
 
+    def program_scores(self, bags: Bags) -> list[Floats]:
+        """Score scaled bags by each program; positive scores speak for the class whose bags have y = +1 there."""
+        return [result.score(bags) for result in self.results]
+
+    def program_instance_scores(self, points: Points) -> list[Floats]:
+        """Score scaled instances by each program, as bags of one if a program does not score instances."""
+        alone = Bags(points, np.arange(points.shape[0] + 1))
+        return [
+            result.instance_scores(points) if result.program.scores_instances else result.score(alone)
+            for result in self.results
+        ]
+
     def scores(self, bags: Bags) -> Floats:
-        """(n,) for two classes, (n, k) for k of them; the bags are scaled already."""
-        return self._columns([result.score(bags) for result in self.results])
+        """Score scaled bags by class: (n,) for two classes, (n, k) for k classes."""
+        return self.by_class(self.program_scores(bags))
 
     def instance_scores(self, points: Points) -> Floats:
-        """The same for single instances; one that a program does not score is scored as a bag of its own."""
-        alone = Bags(points, np.arange(points.shape[0] + 1))
-        return self._columns(
-            [
-                result.instance_scores(points) if result.program.scores_instances else result.score(alone)
-                for result in self.results
-            ]
-        )
+        """Score scaled instances by class: (n,) for two classes, (n, k) for k classes."""
+        return self.by_class(self.program_instance_scores(points))
 
-    @staticmethod
-    def _columns(scores: list[Floats]) -> Floats:
-        return scores[0] if len(scores) == 1 else np.stack(scores, axis=1)
+    def by_class(self, scores: list[Floats]) -> Floats:
+        """Arrange the scores of all programs as scikit-learn has them: of two classes, positive means the second."""
+        if len(scores) > 1:
+            return np.stack(scores, axis=1)
+        return -scores[0] if self.training.positive == 0 else scores[0]
 
     def __getstate__(self) -> dict[str, object]:
         bare = tuple(replace(result, program=Program(result.program.name)) for result in self.solved)

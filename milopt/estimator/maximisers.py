@@ -35,7 +35,7 @@ class MaximiserTable:
 
     label: object
     """The predicted label."""
-    toward: object
+    positive_label: object
     """The label that positive scores speak for."""
     score: float
     bias: float
@@ -64,7 +64,12 @@ class MaximiserTable:
             self.contributions.tolist(),
             *(nothing if one is None else one.tolist() for one in (self.starts, self.lengths)),
         ]
-        head = {"label": plain(self.label), "toward": plain(self.toward), "score": self.score, "bias": self.bias}
+        head = {
+            "label": plain(self.label),
+            "positive_label": plain(self.positive_label),
+            "score": self.score,
+            "bias": self.bias,
+        }
         return head | {"columns": [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]}
 
     def __str__(self) -> str:
@@ -78,7 +83,7 @@ class MaximiserTable:
             for k, span in zip(shown, spans, strict=True)
         ]
         header = ("column", "weight", "sign", "instance", "samples", "contribution")
-        title = f"{self.label} (score {self.score:.4g}; positive speaks for {self.toward})."
+        title = f"{self.label} (score {self.score:.4g}; positive speaks for {self.positive_label})."
         lines = [str(Table(title, header, tuple(rows), frozenset(header) - {"samples"}))]
         if len(self) > _SHOWN:
             rest = float(self.contributions[_SHOWN:].sum())
@@ -89,7 +94,7 @@ class MaximiserTable:
         return "\n".join(lines)
 
 
-def maximisers(result: Result, bag: ShownBag, label: object, toward: object) -> MaximiserTable:
+def maximisers(result: Result, bag: ShownBag, label: object, positive_label: object) -> MaximiserTable:
     """The table of one bag."""
     parts = columns_of(result)
     ensemble = result.ensemble
@@ -112,7 +117,7 @@ def maximisers(result: Result, bag: ShownBag, label: object, toward: object) -> 
     order = np.argsort(-np.abs(contributions), kind="stable")
     return MaximiserTable(
         label=label,
-        toward=toward,
+        positive_label=positive_label,
         score=float(contributions.sum() + ensemble.offset),
         bias=ensemble.offset,
         columns=order,

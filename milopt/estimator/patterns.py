@@ -32,7 +32,7 @@ _NUMBERS = ("weights", "signs", "coefficients", "distances")
 class PatternTable:
     """The patterns of the final hypothesis, the largest |omega| first; `str` for people, `as_dict` for machines."""
 
-    toward: object
+    positive_label: object
     """The label that positive scores speak for."""
     columns: Indices
     """t, the place of the column in the ensemble."""
@@ -84,7 +84,7 @@ class PatternTable:
             "pattern": [one.tolist() for one in self.patterns],
         }
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {"toward": plain(self.toward), "patterns": rows}
+        return {"positive_label": plain(self.positive_label), "patterns": rows}
 
     def _listed(self, held: Indices | Floats | None) -> list[Any]:
         return [None] * len(self) if held is None else held.tolist()
@@ -106,7 +106,7 @@ class PatternTable:
             *("omega", "column", "sign", "pattern", "coefficient", "length", "nearest in training"),
             *("nearest here", "samples"),
         )
-        title = f"{len(self)} patterns (positive speaks for {self.toward})."
+        title = f"{len(self)} patterns (positive speaks for {self.positive_label})."
         text = str(Table(title, header, tuple(rows), frozenset(header) - {"nearest in training", "samples"}))
         more = f"\n  and {len(self) - _SHOWN} more of smaller weight." if len(self) > _SHOWN else ""
         caution = f"\n  {CAUTION}" if (self.coefficients < 0).any() else ""
@@ -114,14 +114,14 @@ class PatternTable:
 
 
 def patterns(
-    result: Result, training: TrainingSet, bag: ShownBag | None, cut: Cut | None, toward: object
+    result: Result, training: TrainingSet, bag: ShownBag | None, cut: Cut | None, positive_label: object
 ) -> PatternTable:
     """The table of a result; `cut` is how the training instances were cut from series, where they were."""
-    parts = [_part(one, training, bag, cut, toward) for one in columns_of(result) if one.used.any()]
+    parts = [_part(one, training, bag, cut, positive_label) for one in columns_of(result) if one.used.any()]
     joined = {
         field.name: _joined([getattr(part, field.name) for part in parts], field.name)
         for field in fields(PatternTable)
-        if field.name not in ("toward", "series", "features")
+        if field.name not in ("positive_label", "series", "features")
     }
     order = np.argsort(-np.abs(joined["weights"]), kind="stable")
     chosen: dict[str, Any] = {
@@ -129,10 +129,12 @@ def patterns(
         for name, held in joined.items()
     }
     series, features = (parts[0].series, parts[0].features) if parts else (None, 1)
-    return PatternTable(toward, **chosen, series=series, features=features)
+    return PatternTable(positive_label, **chosen, series=series, features=features)
 
 
-def _part(one: Columns, training: TrainingSet, bag: ShownBag | None, cut: Cut | None, toward: object) -> PatternTable:
+def _part(
+    one: Columns, training: TrainingSet, bag: ShownBag | None, cut: Cut | None, positive_label: object
+) -> PatternTable:
     """The patterns of one oracle's columns."""
     z, t = np.nonzero(one.used)
     used, row = np.unique(z, return_inverse=True)
@@ -144,7 +146,7 @@ def _part(one: Columns, training: TrainingSet, bag: ShownBag | None, cut: Cut | 
     here = None if bag is None else _nearest(one.kernel, drawn, bag.seen(one.samples).instances)[row]
     spans = None if bag is None or here is None else bag.spans(here, one.samples)
     return PatternTable(
-        toward=toward,
+        positive_label=positive_label,
         columns=one.places[t],
         atoms=z,
         weights=one.sign * one.weights[t] * one.coefficients[z, t],

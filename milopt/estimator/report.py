@@ -71,6 +71,8 @@ class Report:
                 f"{middle:g}), {_count(data['features'], 'feature')}{', sparse' if data['sparse'] else ''}",
             ),
         ]
+        if said["positive_label"] is not None:
+            lines.append(("positive", f"class {said['positive_label']}"))
         lines += [(_title(said, part), _program_line(part)) for part in said["programs"]]
         lines += [
             ("solver", f"{said['solver']}, scheme {said['scheme']}"),
@@ -97,13 +99,13 @@ def reported(cls: type, fitted: Fitted) -> Report:
     from milopt.estimator.names import name_of
 
     training, results = fitted.training, fitted.results
-    scores = fitted.scores(training.bags)
+    each = fitted.program_scores(training.bags)
+    scores = fitted.by_class(each)
     chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-    classes = training.classes[1:] if len(results) == 1 else training.classes
+    classes = training.classes if training.positive is None else training.classes[[training.positive]]
     programs: list[Json] = [
         {"class": _plain(label)} | _part(result) for label, result in zip(classes.tolist(), results, strict=True)
     ]
-    each = scores.reshape(len(training.bags), -1).T
     proved = [_proved(*one) for one in zip(results, each, training.signs(), strict=True)]
     for part, one in zip(programs, proved, strict=True):
         part["bounds"] = _told(one)
@@ -123,6 +125,7 @@ def reported(cls: type, fitted: Fitted) -> Report:
             "solver": _joined(result.solver for result in results),
             "scheme": _joined(result.scheme for result in results),
             "data": training.sizes(),
+            "positive_label": _plain(training.positive_label),
             "status": str(worst.termination),
             "point": str(min((result.point for result in results), key=tuple(PointStatus).index)),
             "message": " ".join(dict.fromkeys(said for result in results for said in _said(result))),

@@ -28,6 +28,7 @@ from milopt.estimator.encoding import Encoder, decoded
 from milopt.estimator.field_types import check_fields, fits, hints_of
 from milopt.estimator.fitted import Fitted, Model
 from milopt.estimator.names import registered_name
+from milopt.estimator.positive_label import positive_place
 from milopt.estimator.probes import check_probes, probe_scores
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.result import FittedFunction, Result
@@ -152,7 +153,9 @@ def _restored(
 
     given = {name: decoded(code, arrays) for name, code in content["parameters"].items()}
     resolved = {name: decoded(code, arrays) for name, code in content["declared with"].items()}
-    training = TrainingSet(of("bags"), of("classes"), of("place"), of("weight"), of("scaling"))
+    # Older files have no positive class: it was the second.
+    positive = positive_place(given.get("positive"), of("classes"))
+    training = TrainingSet(of("bags"), of("classes"), of("place"), of("weight"), of("scaling"), positive)
     _check_training(training)
     model = cls(**given)
     model.n_features_in_ = training.bags.dimension

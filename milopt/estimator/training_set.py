@@ -1,6 +1,7 @@
 """What a model is fitted on: scaled bags, the class of each, and what each counts for.
 
-For two classes there is one program, whose y is +1 on the second. For k > 2 there are k, one class against the rest.
+For two classes there is one program, whose y is +1 on the positive class. For k > 2 there are k programs, each of one
+class against the rest.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.labels import Signs, Weights, as_weights
 from milopt.errors import BagsError
 from milopt.estimator.class_weights import ClassWeight, class_weights
+from milopt.estimator.positive_label import positive_place
 from milopt.estimator.scaling import Scaling, fitted_scaling
 
 
@@ -32,10 +34,17 @@ class TrainingSet:
     """For each bag, the place of its label among the classes."""
     weight: Weights
     scaling: Scaling
+    positive: int | None
+    """The place of the positive class among two classes; None for more than two."""
+
+    @property
+    def positive_label(self) -> object:
+        """The label of the positive class, or None for more than two classes."""
+        return None if self.positive is None else self.classes.tolist()[self.positive]
 
     def signs(self) -> tuple[Signs, ...]:
         """The y of each program."""
-        positive = (1,) if self.classes.size == 2 else range(self.classes.size)
+        positive = range(self.classes.size) if self.positive is None else (self.positive,)
         return tuple(np.where(self.place == one, 1.0, -1.0) for one in positive)
 
     def sizes(self) -> dict[str, object]:
@@ -58,6 +67,7 @@ def training_set(
     sample_weight: npt.ArrayLike | None,
     class_weight: ClassWeight,
     scale: str,
+    positive: object,
 ) -> TrainingSet:
     """Everything checked, bags of weight 0 left out, the rest scaled."""
     classes, place = labels
@@ -76,4 +86,5 @@ def training_set(
             )
     weight = weight * class_weights(class_weight, classes, place, weight)[place]
     scaling = fitted_scaling(scale, bags)
-    return TrainingSet(scaling(bags), classes, read_only(place), read_only(weight), scaling)
+    where = positive_place(positive, classes)
+    return TrainingSet(scaling(bags), classes, read_only(place), read_only(weight), scaling, where)

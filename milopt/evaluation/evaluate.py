@@ -38,7 +38,8 @@ def evaluate(
     `data` is a data set, its name or file, or a pair (bags, labels); `models` are names ("mi-svm,miles",
     "path/file.py:Class") or classes. `protocol` is "10-fold", "10x10", "20x80/20", "train/test" or "5xtrain/test".
     In each training part, and nowhere else, hyper-parameters are chosen by inner 5-fold over the model's own `grid`, or
-    over the one given here; with an empty one nothing is chosen. `settings` are fixed, and the others still chosen. On
+    over the one given here; with an empty one nothing is chosen. `settings` are fixed, and the others still chosen;
+    `settings={"positive": label}` names the positive class for all models. On
     few bags one division chooses by chance: `inner_repeats` draws the inner folds so many times.
     Tasks run in this process, in `n_jobs` processes (-1: one a core), or on the Dask cluster at address `dask`; the
     numbers are the same. Finished ones are kept in the folder `store`, where one is given, and not done again.
@@ -57,7 +58,10 @@ def evaluate(
         digest=data_set.digest,
         protocol=str(plan.protocol),
         seed=seed,
-        table=[Row.of(m, plan.solver_text, str(plan.protocol), run.records(m), expected) for m in plan.models],
+        table=[
+            Row.of(model, plan.solver_text, str(plan.protocol), run.records(model), expected, positive)
+            for model, positive in zip(plan.models, plan.positive_labels, strict=True)
+        ],
         records=tuple(record for model in plan.models for record in run.records(model)),
         failures=run.failures,
         command=plan.command(data, store),

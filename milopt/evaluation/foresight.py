@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -11,8 +12,11 @@ from milopt.data.data_set import DataSet
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import MiloptError, MiloptWarning, ParameterError, UnsupportedError
 from milopt.estimator import BagClassifier
+from milopt.estimator.positive_label import is_chosen_by_order, positive_place, warn_of_order
 from milopt.evaluation.protocol import Labels, Split
+from milopt.evaluation.record import Label
 from milopt.evaluation.selection import made
+from milopt.model_registry import name_of
 from milopt.model_registry.settings import fields_of
 from milopt.solving import registry
 from milopt.solving.explain import case_of
@@ -45,6 +49,24 @@ def check_first(
     if len(set(map(str, found))) == 1:
         raise found[0]
     raise ParameterError(f"No candidate of the grid could be fitted; the first one: {found[0]}") from found[0]
+
+
+def positive_label_of(
+    model: type[BagClassifier], base: Settings, grid: Sequence[Settings], labels: Labels
+) -> Label | None:
+    """Return the positive class of a model's fits to bags with these labels; None for more than two classes.
+
+    Warn once for the whole evaluation, since its tasks do not warn, if alphabetical order chose that class.
+    """
+    classes = np.unique(labels)
+    candidates = [made(model, base, one) for one in grid]
+    places = {positive_place(one.positive, classes) for one in candidates}
+    if any(is_chosen_by_order(one.positive, classes) and not one.has_symmetric_classes for one in candidates):
+        warn_of_order(name_of(model), classes, stacklevel=4)
+    place = next(iter(places))
+    if place is None or len(places) > 1:
+        return None
+    return cast(Label, classes.tolist()[place])
 
 
 def two_classes(labels: Labels) -> Labels:

@@ -11,8 +11,9 @@ from milopt.data.data_set import DataSet
 from milopt.errors import ParameterError
 from milopt.estimator import BagClassifier
 from milopt.evaluation.data import all_labels, training_count
-from milopt.evaluation.foresight import check_first
+from milopt.evaluation.foresight import check_first, positive_label_of
 from milopt.evaluation.protocol import Protocol, Split, check_seed
+from milopt.evaluation.record import Label
 from milopt.evaluation.selection import members
 from milopt.evaluation.task import Task
 from milopt.model_registry import (
@@ -28,6 +29,7 @@ from milopt.model_registry import (
     spelled_settings,
 )
 from milopt.model_registry.settings import check_field
+from milopt.model_registry.values import parse_value
 from milopt.schemes.scheme import at_least_one
 from milopt.solving import registry
 from milopt.solving.model_file import refuse_amid_import
@@ -58,6 +60,8 @@ class Plan:
     tasks: tuple[Task, ...]
     model_of: tuple[str, ...]
     """The model of each task, as the person called it."""
+    positive_labels: tuple[Label | None, ...]
+    """The positive class of each model; None for more than two classes."""
 
     @property
     def solver_text(self) -> str:
@@ -76,7 +80,8 @@ class Plan:
         if self.inner_repeats != 1:
             words += ["--inner-repeats", str(self.inner_repeats)]
         for item in self.settings:
-            words += ["--set", item]
+            name, _, text = item.partition("=")
+            words += ["--positive", str(parse_value(text))] if name == "positive" else ["--set", item]
         for item in self.grid or ():
             words += ["--grid", item]
         if store is not None and os.fspath(store) != STORE:
@@ -118,6 +123,7 @@ def make_plan(
     _check_apart(fixed, chosen or {})
     splits = protocol.splits(all_labels(data), seed, training_count(data))
     tasks: list[Task] = []
+    positive_labels: list[Label | None] = []
     for name, given in named.items():
         hold(name, given)
         cls = held_model(name)
@@ -127,6 +133,7 @@ def make_plan(
         own = {field: values for field, values in cls.grid.items() if field not in fixed}
         candidates = _checked_grid(cls, own if chosen is None else chosen)
         grid_text = spelled_grid(candidates)
+        positive_labels.append(positive_label_of(cls, values, members(candidates), all_labels(data)))
         check_first(name, cls, {"solver": solver, **values}, members(candidates), data, splits)
         tasks += _tasks(
             data.digest, name, solver, settings_text, grid_text, protocol.division, seed, inner_repeats, splits
@@ -142,6 +149,7 @@ def make_plan(
         grid=None if chosen is None else spelled_grid(chosen),
         tasks=tuple(tasks),
         model_of=tuple(name for name in names for _ in splits),
+        positive_labels=tuple(positive_labels),
     )
 
 

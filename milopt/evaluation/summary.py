@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
-from milopt.evaluation.record import Failure, Plain, Record, as_plain
+from milopt.evaluation.record import Failure, Label, Plain, Record, as_plain
 from milopt.inspection.table import Table
 
 
@@ -36,10 +36,20 @@ class Row:
     fits: int
     uncertified: int
     """Fits that ended without their certificate."""
+    positive_label: Label | None = None
+    """The positive class; None for more than two classes, or if candidates of the grid differ in it."""
 
     @classmethod
-    def of(cls, model: str, solver: str, protocol: str, records: Sequence[Record], expected: int) -> Row:
-        """The row of a model's finished tasks."""
+    def of(
+        cls,
+        model: str,
+        solver: str,
+        protocol: str,
+        records: Sequence[Record],
+        expected: int,
+        positive_label: Label | None = None,
+    ) -> Row:
+        """Sum up a model's finished tasks."""
         over, values = _spread(records)
         fits = [fit for record in records for fit in record.fits]
         return cls(
@@ -57,6 +67,7 @@ class Row:
             expected=expected,
             fits=len(fits),
             uncertified=sum(not fit.certified for fit in fits),
+            positive_label=positive_label,
         )
 
 
@@ -98,11 +109,18 @@ class Evaluation:
         del plain["store"]
         return plain
 
+    def _positive(self) -> str:
+        """Name the positive class in words; of models that differ in it, by model."""
+        found = {row.model: row.positive_label for row in self.table if row.positive_label is not None}
+        if len(set(found.values())) > 1:
+            return "".join(f", positive class {label} for {model}" for model, label in found.items())
+        return f", positive class {next(iter(found.values()))}" if found else ""
+
     def __str__(self) -> str:
         numeric = ("accuracy", "balanced", "AUC", "tasks", "uncertified", "seconds")
         header = ("model", "solver", *numeric)
         rows = tuple(_cells(row) for row in self.table)
-        title = f"{self.data}, protocol {self.protocol}, seed {self.seed}"
+        title = f"{self.data}, protocol {self.protocol}, seed {self.seed}{self._positive()}"
         lines = [str(Table(title, header, rows, frozenset(numeric)))]
         spread = {row.error_over: row for row in self.table if row.error_over}
         for over in spread:

@@ -22,7 +22,7 @@ def test_labels_and_scores_are_the_models(run, saved: Path, small_csv: Path) -> 
     outcome = run("predict", saved, small_csv)
     rows = list(csv.DictReader(io.StringIO(outcome.out)))
     data, model = milopt.load_data(small_csv), milopt.load_model(saved)
-    assert list(rows[0]) == ["bag", "predicted", "score"]
+    assert list(rows[0]) == ["bag", "predicted", "score", "positive_label"]
     assert [row["bag"] for row in rows] == list(data.ids)
     assert [int(row["predicted"]) for row in rows] == model.predict(data.bags).tolist()
     assert [float(row["score"]) for row in rows] == pytest.approx(model.decision_function(data.bags).tolist())
@@ -30,7 +30,7 @@ def test_labels_and_scores_are_the_models(run, saved: Path, small_csv: Path) -> 
 
 def test_instances_have_scores_too(run, saved: Path, small_csv: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(run("predict", saved, small_csv, "--instances").out)))
-    assert list(rows[0]) == ["bag", "instance", "score"]
+    assert list(rows[0]) == ["bag", "instance", "score", "positive_label"]
     assert [(row["bag"], row["instance"]) for row in rows[:3]] == [("b0", "0"), ("b0", "1"), ("b1", "0")]
     assert len(rows) == 16
 

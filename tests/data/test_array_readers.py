@@ -214,6 +214,31 @@ def test_a_frame_that_is_no_table_of_bags(library, change, message) -> None:
         from_frame(library.DataFrame({**COLUMNS, **change}))
 
 
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [(["in", "act", "in"], "act"), ([0, 1, 0], 1), ([0, 1, 0], "1"), ([1, 0, 1], 0), ([False, True, False], True)],
+)
+def test_the_positive_label_of_a_frame_becomes_true(library, labels, positive) -> None:
+    data = from_frame(library.DataFrame({**COLUMNS, "label": labels}), positive=positive)
+    assert (data.labels.dtype, data.labels.tolist(), data.ids) == (bool, [False, True], ("b", "a"))
+
+
+def test_a_frame_of_several_classes_has_one_against_the_rest() -> None:
+    frame = pd.DataFrame({"bag": [1, 2, 3], "label": ["x", "y", "z"], "f0": [1.0, 2.0, 3.0]})
+    assert from_frame(frame, positive="y").labels.tolist() == [False, True, False]
+
+
+def test_a_positive_label_that_a_frame_does_not_have() -> None:
+    frame = pd.DataFrame({**COLUMNS, "label": ["in", "act", "in"]})
+    with pytest.raises(DataError, match='The frame: no bag has the label "activ"; the labels are act, in'):
+        from_frame(frame, positive="activ")
+    with pytest.raises(DataError, match='no bag has the label "two"; the labels are 0, 1'):
+        from_frame(pd.DataFrame(COLUMNS), positive="two")
+    with pytest.raises(DataError, match="positive='act' needs a column of labels"):
+        from_frame(frame.drop(columns="label"), label=None, positive="act")
+
+
 def test_what_pandas_knows_as_missing() -> None:
     frame = pd.DataFrame(COLUMNS).astype({"f0": "Int64", "bag": "category"})
     assert from_frame(frame).digest == from_frame(pd.DataFrame(COLUMNS)).digest

@@ -369,7 +369,7 @@ def test_a_table_of_lists_is_bags_of_one(data) -> None:
 
 
 def test_fields_are_the_models_own_before_those_of_every_model() -> None:
-    common = ["solver", "scheme", "form", "options", "scale", "class_weight", "random_state"]
+    common = ["solver", "scheme", "form", "options", "scale", "class_weight", "positive", "random_state"]
     assert list(MISVM._fields) == ["C", "kernel", *common]
     with pytest.raises(TypeError, match="MISVM has no parameter 'c'; it has C, kernel"):
         MISVM(c=1)

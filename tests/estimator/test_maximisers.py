@@ -94,7 +94,7 @@ def test_of_several_classes_the_predicted_or_the_asked_one_is_taken_apart(form: 
     bag = given.bags[5]
     scores = given.model.decision_function([bag])[0]
     table = given.model.maximisers(bag)
-    assert table.toward == table.label == int(scores.argmax())
+    assert table.positive_label == table.label == int(scores.argmax())
     for label in range(3):
         asked = given.model.maximisers(bag, label)
         assert asked.score == pytest.approx(scores[label], abs=1e-14)
@@ -110,7 +110,7 @@ def test_of_several_classes_the_predicted_or_the_asked_one_is_taken_apart(form: 
 
 def test_two_classes_have_one_score() -> None:
     given = case("bags")
-    assert given.model.maximisers(given.bags[0], 1).toward == 1
+    assert given.model.maximisers(given.bags[0], 1).positive_label == 1
     with pytest.raises(ParameterError, match="Two classes share one score"):
         given.model.maximisers(given.bags[0], 0)
 
