@@ -39,6 +39,8 @@ class Coefficient:
     products: tuple[Product, ...] = ()
 
     is_identity: bool = False
+    is_negated: bool = False
+    """Whether the term was subtracted, so that -M(p) is what the user wrote; only printed formulas depend on it."""
 
     @classmethod
     def identity(cls, size: int) -> Coefficient:
@@ -48,25 +50,27 @@ class Coefficient:
     def left(self, matrix: sp.csr_array) -> Coefficient:
         """matrix @ M(p)."""
         if self.is_identity:
-            return Coefficient(matrix)
+            return Coefficient(matrix, is_negated=self.is_negated)
         products = tuple(Product(csr(matrix @ p.left), p.scale, p.right) for p in self.products)
-        return Coefficient(csr(matrix @ self.matrix), products)
+        return Coefficient(csr(matrix @ self.matrix), products, is_negated=self.is_negated)
 
-    def scaled(self, factors: Vector) -> Coefficient:
-        """diag(factors) @ M(p)."""
+    def scaled(self, factors: Vector, negated: bool = False) -> Coefficient:
+        """diag(factors) @ M(p); `negated` if the factors are one negative number, as in a subtraction."""
         products = tuple(Product(scaled_rows(p.left, factors), p.scale, p.right) for p in self.products)
-        return Coefficient(scaled_rows(self.matrix, factors), products)
+        return Coefficient(scaled_rows(self.matrix, factors), products, is_negated=self.is_negated != negated)
 
     def plus(self, other: Coefficient) -> Coefficient:
         """M(p) + N(p)."""
-        return Coefficient(added(self.matrix, other.matrix), self.products + other.products)
+        is_negated = self.is_negated and other.is_negated
+        return Coefficient(added(self.matrix, other.matrix), self.products + other.products, is_negated=is_negated)
 
     def scaled_by(self, scale: Expression) -> Coefficient:
         """diag(e(p)) M: only a constant M may be scaled, so that M stays affine in the parameters."""
         if self.products:
             raise DeclarationError("A product of two parameters is not affine in them; declare their product as one.")
         rows, columns = self.matrix.shape
-        return Coefficient(sp.csr_array((rows, columns)), (Product(identity_matrix(rows), scale, self.matrix),))
+        products = (Product(identity_matrix(rows), scale, self.matrix),)
+        return Coefficient(sp.csr_array((rows, columns)), products, is_negated=self.is_negated)
 
     def value(self) -> sp.csr_array:
         """M at the parameters' current values."""

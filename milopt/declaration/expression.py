@@ -41,12 +41,23 @@ class Expression:
     terms: tuple[Term, ...]
     bags: Bags | None
     """Whose instances the entries are, for `bag_max` and its siblings; None when they are not instances."""
+    constant_is_negated: bool
+    """Whether the constant was subtracted, so that its negative is what the user wrote; only printed formulas depend
+    on it."""
 
-    def __init__(self, shape: Shape, constant: Vector, terms: Iterable[Term], bags: Bags | None = None) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        constant: Vector,
+        terms: Iterable[Term],
+        bags: Bags | None = None,
+        constant_is_negated: bool = False,
+    ) -> None:
         self.shape = shape
         self.constant = constant
         self.terms = tuple(terms)
         self.bags = bags
+        self.constant_is_negated = constant_is_negated
 
     @property
     def size(self) -> int:
@@ -219,7 +230,7 @@ def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
 def _linear(expression: Expression, matrix: sp.csr_array, shape: Shape, bags: Bags | None = None) -> Expression:
     """matrix @ expression."""
     terms = [(leaf, coefficient.left(matrix)) for leaf, coefficient in expression.terms]
-    return Expression(shape, times(matrix, expression.constant), terms, bags)
+    return Expression(shape, times(matrix, expression.constant), terms, bags, expression.constant_is_negated)
 
 
 def _broadcast(expression: Expression, size: int) -> Expression:
@@ -249,7 +260,8 @@ def _sum(a: Expression, b: Expression) -> Expression:
     for leaf, coefficient in b.terms:
         known = terms.get(id(leaf))
         terms[id(leaf)] = (leaf, known[1].plus(coefficient) if known else coefficient)
-    return Expression(shape, a.constant + b.constant, terms.values(), bags)
+    is_negated = (a.constant_is_negated or not a.constant.any()) and (b.constant_is_negated or not b.constant.any())
+    return Expression(shape, a.constant + b.constant, terms.values(), bags, is_negated)
 
 
 def _scale(expression: Expression, factor: Vector) -> Expression:
@@ -259,13 +271,15 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
             f"`*` is entry by entry; for the matrix of shape {factor.shape} write `matrix @ expression`."
         )
     if factor.ndim == 0:
-        terms = [(leaf, coefficient.scaled(np.full(expression.size, factor))) for leaf, coefficient in expression.terms]
-        return Expression(expression.shape, expression.constant * factor, terms, expression.bags)
+        factors, negated = np.full(expression.size, factor), bool(factor < 0)
+        terms = [(leaf, coefficient.scaled(factors, negated)) for leaf, coefficient in expression.terms]
+        is_negated = expression.constant_is_negated != negated
+        return Expression(expression.shape, expression.constant * factor, terms, expression.bags, is_negated)
     if expression.shape and expression.shape != factor.shape:
         raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")
     wide = _broadcast(expression, factor.size)
     scaled = [(leaf, coefficient.scaled(factor)) for leaf, coefficient in wide.terms]
-    return Expression((factor.size,), wide.constant * factor, scaled, expression.bags)
+    return Expression((factor.size,), wide.constant * factor, scaled, expression.bags, wide.constant_is_negated)
 
 
 def _product(a: Expression, b: Expression) -> Expression:

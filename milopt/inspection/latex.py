@@ -16,7 +16,7 @@ from milopt.compilation.quadratic import Vector
 from milopt.declaration.expression import Constraint
 from milopt.declaration.leaves import Variable
 from milopt.declaration.program import Program
-from milopt.inspection.latex_symbols import number, symbol, upright
+from milopt.inspection.latex_symbols import Symbols, number, symbol, upright
 from milopt.inspection.latex_terms import Block, Term, constant_of, joined, terms_of, variable_symbol, whole
 
 
@@ -46,16 +46,17 @@ def to_latex(program: Program) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
-def latex_lines(program: Program) -> tuple[Line, ...]:
-    """The lines, one by one."""
+def latex_lines(program: Program, symbols: Symbols | None = None) -> tuple[Line, ...]:
+    """Return the lines one by one; `symbols`, if given, then holds the array behind each symbol."""
+    symbols = Symbols() if symbols is None else symbols
     verb = r"\max" if program.maximizes else r"\min"
     unknowns = [symbol(name) for name in program.functions]
     unknowns += [variable_symbol(name) for name in program.variables if not name.endswith(".coefficients")]
     letter = _sign_letter(program)
-    own = Block("", letter)
+    own = Block("", letter, symbols)
     objective = whole(program.objective, "", own)
     lines = [Line(f"{verb}_{{{', '.join(unknowns)}}}" if unknowns else verb, objective, _signs(own))]
-    rows = [_constraint(Block(name, letter), constraint) for name, constraint in program.constraints.items()]
+    rows = [_constraint(Block(name, letter, symbols), constraint) for name, constraint in program.constraints.items()]
     rows += [line for variable in program.variables.values() for line in _bounds(variable)]
     lines += [Line(r"\mathrm{s.t.}" if k == 0 else "", r.body, r.where, r.name) for k, r in enumerate(rows)]
     lines += [_function(program, name) for name in program.functions]
@@ -69,8 +70,11 @@ def _constraint(block: Block, constraint: Constraint) -> Line:
     terms = terms_of(expression, index, block)
     constant = constant_of(expression, index, block)
     right = [_negated(constant)] if constant else []
-    left = [term for term in terms if term.value > 0 or term.factor]
-    moved = [_negated(term) for term in terms if not (term.value > 0 or term.factor)]
+    # Terms that share a factor stay together, on the side of the first one.
+    first = {term.factor: term.value for term in reversed(terms)}
+    value = [first[term.factor] if term.factor else term.value for term in terms]
+    left = [term for term, sign in zip(terms, value, strict=True) if sign > 0]
+    moved = [_negated(term) for term, sign in zip(terms, value, strict=True) if sign <= 0]
     relation = "=" if constraint.equality else r"\geq"
     if not left and moved:
         left, moved, right = moved, [], [constant] if constant else []
@@ -86,9 +90,7 @@ def _negated(term: Term) -> Term:
 
 def _signs(block: Block) -> str:
     """y in {-1, 1}^n, for each vector of signs."""
-    return r",\ ".join(
-        rf"{block.sign_name(place)} \in \{{-1, 1\}}^{{{signs.size}}}" for place, signs in enumerate(block.signs)
-    )
+    return r",\ ".join(rf"{name} \in \{{-1, 1\}}^{{{size}}}" for name, size in block.signs.items())
 
 
 def _sign_letter(program: Program) -> str:

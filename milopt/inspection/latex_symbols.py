@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
 
 GREEK = frozenset(
     (
@@ -61,3 +65,49 @@ def index_after(used: str) -> str:
     """The letter for an index inside a formula that uses `used` already."""
     letters = "ijklmn"
     return letters[letters.index(used) + 1] if used and used in letters[:-1] else letters[0]
+
+
+class Symbols:
+    """The vectors and matrices of one program that are printed as symbols: one symbol is one array, throughout.
+
+    The opposite of a known array is printed as minus its symbol. Other arrays of one name are numbered from the second
+    on, by primes or in the superscript.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[tuple[str, str], list[Any]] = {}
+
+    def named(self, letter: str, superscript: str, array: Any, is_negated: bool = False) -> tuple[str, float]:
+        """Return the symbol of an array without its index, and 1 or -1 so that their product is the array.
+
+        If `is_negated`, a new symbol stands for the opposite of the array, which is what the user wrote.
+        """
+        known = self._arrays.setdefault((letter, superscript), [])
+        for place, held in enumerate(known):
+            for sign in (1.0, -1.0):
+                if _is_same(held, sign * array):
+                    return spelled_symbol(letter, superscript, place), sign
+        sign = -1.0 if is_negated else 1.0
+        known.append(sign * array)
+        return spelled_symbol(letter, superscript, len(known) - 1), sign
+
+    def values(self) -> dict[str, Any]:
+        """Return every array by its symbol."""
+        return {
+            spelled_symbol(letter, superscript, place): held
+            for (letter, superscript), arrays in self._arrays.items()
+            for place, held in enumerate(arrays)
+        }
+
+
+def spelled_symbol(letter: str, superscript: str, place: int) -> str:
+    """Return the symbol of the array in this place among those of one name: y, y', ... or a^{x}, a^{x,2}, ..."""
+    if not superscript:
+        return letter + "'" * place
+    return f"{letter}^{{{superscript}{f',{place + 1}' if place else ''}}}"
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if one.shape != other.shape or sp.issparse(one) != sp.issparse(other):
+        return False
+    return abs(one - other).count_nonzero() == 0 if sp.issparse(one) else np.array_equal(one, other)

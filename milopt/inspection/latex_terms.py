@@ -1,12 +1,14 @@
 """Expressions as sums of LaTeX terms, in the entry `i` of a block.
 
 Coefficients that are one number stay numbers; signs +-1 become a vector y; numbers that differ become a vector named
-after its block and leaf, a general matrix likewise.
+after its block and leaf, a general matrix likewise. One symbol is one array in the whole program (`Symbols`), and its
+sign is the one that the user wrote: the row `1.7 - y x >= 0` of `y * x <= 1.7` has -y in front of x, not a new vector.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +29,7 @@ from milopt.declaration.leaves import (
     Variable,
 )
 from milopt.inspection.latex_coefficients import Chosen, EntryByEntry, Full, OverBags, Reading, Weighted, read
-from milopt.inspection.latex_symbols import index_after, number, symbol, upright
+from milopt.inspection.latex_symbols import Symbols, index_after, number, symbol, upright
 
 INSTANCE = "x"
 """The index of expressions over the instances of a bag."""
@@ -52,37 +54,39 @@ class Block:
     """Empty for the objective."""
     letter: str = "y"
     """What a vector of signs is called."""
-    signs: list[Vector] = field(default_factory=list)
+    symbols: Symbols = field(default_factory=Symbols)
+    """Of the whole program."""
+    signs: dict[str, int] = field(default_factory=dict)
+    """The vectors of signs that occur in this block: symbol and size."""
 
-    def sign_symbol(self, signs: Vector, index: str) -> tuple[str, float]:
-        """The symbol of a vector of signs, and -1 where it is the opposite of a known one."""
-        for place, known in enumerate(self.signs):
-            if known.shape == signs.shape and (np.array_equal(known, signs) or np.array_equal(known, -signs)):
-                return self.sign_name(place, index), float(known[0] * signs[0])
-        self.signs.append(signs)
-        return self.sign_name(len(self.signs) - 1, index), 1.0
+    def sign_symbol(self, signs: Vector, index: str, is_negated: bool) -> tuple[str, float]:
+        """Return the symbol of an entry of a vector of signs, and 1 or -1 so that their product is the entry."""
+        name, sign = self.symbols.named(self.letter, "", signs, is_negated)
+        self.signs[name] = signs.size
+        return f"{name}_{{{index}}}", sign
 
-    def sign_name(self, place: int, index: str = "") -> str:
-        """The symbol of the block's vectors of signs, primed after the first."""
-        return self.letter + "'" * place + (f"_{{{index}}}" if index else "")
+    def unnamed(self) -> Block:
+        """Return the same for symbols that are not named after the block."""
+        return Block("", self.letter, self.symbols, self.signs)
 
-    def inside(self) -> Block:
-        """For an expression inside an atom, whose rows are others."""
-        return Block(self.name, self.letter)
+    def superscript(self, leaf: str) -> str:
+        """Return what coefficients of a leaf are named after: slack in the objective, (margin,slack) in a block."""
+        return ",".join(part for part in (upright(self.name) if self.name else "", leaf) if part)
 
-    def coefficient(self, letter: str, leaf: str, index: str) -> str:
-        """c^{slack}_i in the objective, a^{margin,slack}_i in a block."""
-        name = ",".join(part for part in (upright(self.name) if self.name else "", leaf) if part)
-        return f"{letter}^{{{name}}}_{{{index}}}" if name else f"{letter}_{{{index}}}"
+    def coefficient(self, letter: str, leaf: str, index: str, array: Any, is_negated: bool) -> tuple[str, float]:
+        """Return the symbol of an entry of a coefficient array, and 1 or -1 so that their product is the entry."""
+        name, sign = self.symbols.named(letter, self.superscript(leaf), array, is_negated)
+        return f"{name}_{{{index}}}", sign
 
 
 def terms_of(expression: Expression, index: str, block: Block) -> list[Term]:
     """The terms of one entry of an expression, its constant left out; index "" for a scalar."""
     found: list[Term] = []
     for leaf, coefficient in expression.terms:
+        is_scalar, is_negated = not expression.shape, coefficient.is_negated
         if coefficient.matrix.count_nonzero():
-            found.append(_term(leaf, coefficient.matrix, index, block, not expression.shape))
-        found += [_product(leaf, product, index, block, not expression.shape) for product in coefficient.products]
+            found.append(_term(leaf, coefficient.matrix, index, block, is_scalar, is_negated))
+        found += [_product(leaf, product, index, block, is_scalar, is_negated) for product in coefficient.products]
     return found
 
 
@@ -90,11 +94,8 @@ def constant_of(expression: Expression, index: str, block: Block) -> Term | None
     """The constant entry; None when it is zero."""
     if not expression.constant.any():
         return None
-    if _is_signed(expression.constant):
-        # Labels as constants are what the rest is compared with: e - y.
-        name, flip = block.sign_symbol(-np.sign(expression.constant), index)
-        return Term(-flip * float(np.abs(expression.constant[0])), name, "")
-    value, factor = _entry(expression.constant, "g" if block.name else "c", "", index, block)
+    is_negated = expression.constant_is_negated
+    value, factor = _entry(expression.constant, "g" if block.name else "c", "", index, block, is_negated)
     return Term(value, factor, "")
 
 
@@ -128,14 +129,17 @@ def _signed(term: Term) -> str:
     return ("- " if term.value < 0 else "+ ") + " ".join(part for part in (shown, term.factor, term.body) if part)
 
 
-def _entry(values: Vector, letter: str, leaf: str, index: str, block: Block) -> tuple[float, str]:
+def _entry(
+    values: Vector, letter: str, leaf: str, index: str, block: Block, is_negated: bool = False
+) -> tuple[float, str]:
     """(number, symbol) for a vector of coefficients, entry by entry."""
     if (values == values[0]).all():
         return float(values[0]), ""
     if _is_signed(values):
-        name, flip = block.sign_symbol(np.sign(values), index)
-        return flip * float(np.abs(values[0])), name
-    return 1.0, block.coefficient(letter, leaf, index)
+        name, sign = block.sign_symbol(np.sign(values), index, is_negated)
+        return sign * float(np.abs(values[0])), name
+    name, sign = block.coefficient(letter, leaf, index, values, is_negated)
+    return sign, name
 
 
 def _is_signed(values: Vector) -> bool:
@@ -144,20 +148,20 @@ def _is_signed(values: Vector) -> bool:
     return bool(np.ptp(values) > 0 and np.ptp(size) <= 1e-12 * size.max())
 
 
-def _term(leaf: Leaf, matrix: sp.csr_array, index: str, block: Block, is_scalar: bool) -> Term:
+def _term(leaf: Leaf, matrix: sp.csr_array, index: str, block: Block, is_scalar: bool, is_negated: bool) -> Term:
     reading = read(matrix, not leaf.shape, is_scalar, leaf.bags)
     letter = "a" if block.name else "c"
     name = leaf_name(leaf)
     if isinstance(reading, Full):
         inner = index_after(index)
-        A = block.coefficient("A", name, f"{index}{inner}")
-        return Term(1.0, "", rf"\sum_{{{inner}}} {A} {entry_of(leaf, inner, block)}")
+        A, sign = block.coefficient("A", name, f"{index}{inner}", matrix, is_negated)
+        return Term(sign, "", rf"\sum_{{{inner}}} {A} {entry_of(leaf, inner, block)}")
     if isinstance(reading, Weighted):
         inner = index_after(index)
-        value, factor = _entry(reading.values, letter, name, inner, block)
+        value, factor = _entry(reading.values, letter, name, inner, block, is_negated)
         body = entry_of(leaf, inner, block)
         return Term(value, "", rf"\sum_{{{inner}}} {factor} {body}".replace("  ", " "))
-    value, factor = _entry(reading.values, letter, name, index, block)
+    value, factor = _entry(reading.values, letter, name, index, block, is_negated)
     return Term(value, factor, _body(leaf, reading, index, block))
 
 
@@ -171,7 +175,7 @@ def _body(leaf: Leaf, reading: Reading, index: str, block: Block) -> str:
     return entry_of(leaf, index, block)
 
 
-def _product(leaf: Leaf, product: Product, index: str, block: Block, is_scalar: bool) -> Term:
+def _product(leaf: Leaf, product: Product, index: str, block: Block, is_scalar: bool, is_negated: bool) -> Term:
     """L diag(e(p)) R leaf: entry by entry, or summed over entries, or as a matrix that depends on parameters."""
     left = read(product.left, False, is_scalar, None)
     right = read(product.right, not leaf.shape, False, leaf.bags)
@@ -180,7 +184,7 @@ def _product(leaf: Leaf, product: Product, index: str, block: Block, is_scalar: 
     if not readable or isinstance(left, Full) or isinstance(right, (Full, Weighted)):
         column = index_after(index)
         names = ",".join(sorted({leaf_name(p) for p, _ in product.scale.terms}))
-        A = block.coefficient("A", leaf_name(leaf), f"{index}{column}")
+        A = f"A^{{{block.superscript(leaf_name(leaf))}}}_{{{index}{column}}}"
         return Term(1.0, "", rf"\sum_{{{column}}} {A}({names}) {entry_of(leaf, column, block)}")
     scale = terms_of(product.scale, inner, block)
     constant = constant_of(product.scale, inner, block)
@@ -189,8 +193,8 @@ def _product(leaf: Leaf, product: Product, index: str, block: Block, is_scalar: 
     body = _body(leaf, right, inner, block)
     pieces = []
     value = 1.0
-    for values in (left.values, right.values):
-        one, name = _entry(values, "a" if block.name else "c", leaf_name(leaf), inner, block)
+    for values, minus in ((left.values, is_negated), (right.values, False)):
+        one, name = _entry(values, "a" if block.name else "c", leaf_name(leaf), inner, block, minus)
         value *= one
         pieces.append(name)
     if factor.startswith("-"):
@@ -223,7 +227,7 @@ def entry_of(leaf: Leaf, index: str, block: Block) -> str:
             point = f"B_{{{index}}}"
         return f"{symbol(leaf.function.name)}({point})"
     if isinstance(leaf, BagMax):
-        inner = whole(leaf.inner, INSTANCE, block.inside())
+        inner = whole(leaf.inner, INSTANCE, block)
         body = inner if len(leaf.inner.terms) == 1 and not leaf.inner.constant.any() else rf"\left({inner}\right)"
         return rf"\max_{{x \in B_{{{index}}}}} {body}"
     if isinstance(leaf, FunctionNormSquared):
@@ -241,7 +245,7 @@ def entry_of(leaf: Leaf, index: str, block: Block) -> str:
 def _of_inner(leaf: Norm | Norm1 | QuadForm, index: str, block: Block) -> str:
     """Norms and squares as sums over entries."""
     row = index_after(index) if leaf.inner.shape else ""
-    inner = whole(leaf.inner, row, block.inside())
+    inner = whole(leaf.inner, row, block)
     total = rf"\sum_{{{row}}} " if row else ""
     if isinstance(leaf, Norm1):
         return rf"{total}\left|{inner}\right|"
@@ -249,8 +253,10 @@ def _of_inner(leaf: Norm | Norm1 | QuadForm, index: str, block: Block) -> str:
         return rf"\sqrt{{{total}\left({inner}\right)^2}}" if row else rf"\left|{inner}\right|"
     if leaf.weight.ndim == 2:
         other = index_after(row)
-        pair = whole(leaf.inner, other, block.inside())
-        return rf"\sum_{{{row},{other}}} W_{{{row}{other}}} \left({inner}\right) \left({pair}\right)"
-    value, factor = _entry(leaf.weight, "w", "", row, Block("", block.letter))
+        pair = whole(leaf.inner, other, block)
+        W, sign = block.symbols.named("W", "", leaf.weight)
+        minus = "-" if sign < 0 else ""
+        return rf"\sum_{{{row},{other}}} {minus}{W}_{{{row}{other}}} \left({inner}\right) \left({pair}\right)"
+    value, factor = _entry(leaf.weight, "w", "", row, block.unnamed())
     shown = " ".join(part for part in ("" if value == 1 else number(value), factor) if part)
     return f"{total}{shown} ".lstrip() + rf"\left({inner}\right)^2" if shown else rf"{total}\left({inner}\right)^2"
