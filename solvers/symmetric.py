@@ -115,4 +115,6 @@ def _smallest(matrix: Matrix) -> float:
     """The smallest eigenvalue; by Lanczos where reducing the whole matrix would cost more than solving did."""
     if matrix.shape[0] <= 1000:
         return float(eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))[0])
-    return float(eigsh(matrix, k=1, which="SA", return_eigenvectors=False, tol=1e-8)[0])
+    # ARPACK's own start is random, and so would be the last digits.
+    start = np.random.default_rng(0).standard_normal(len(matrix))
+    return float(eigsh(matrix, k=1, which="SA", return_eigenvectors=False, tol=1e-8, v0=start)[0])

@@ -85,6 +85,31 @@ def test_a_kernel_that_is_none_leaves_no_coefficients_behind() -> None:
 # -- variables, parameters, names ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("bounds", "sentence"),
+    [
+        (
+            {"lower": np.inf},
+            "lower bound of 'z' is inf at entry 0, which leaves no number: give .* or -inf for no bound",
+        ),
+        (
+            {"upper": -np.inf},
+            "upper bound of 'z' is -inf at entry 0, which leaves no number: give .* or inf for no bou",
+        ),
+        ({"lower": [0.0, np.inf]}, "lower bound of 'z' is inf at entry 1"),
+        ({"lower": np.inf, "upper": np.inf}, "lower bound of 'z' is inf at entry 0"),
+        ({"lower": 2, "upper": 1}, "'z' has lower > upper at entry 0"),
+        ({"lower": NAN}, "lower bound of 'z' is NaN"),
+        ({"upper": [1.0, NAN]}, "upper bound of 'z' is NaN"),
+    ],
+)
+def test_bounds_that_leave_no_number_are_refused(program, bounds, sentence) -> None:
+    before = state(program)
+    with pytest.raises(DeclarationError, match=sentence):
+        program.variable("z", 2, **bounds)
+    assert state(program) == before
+
+
 @pytest.mark.parametrize("bound", ["a", [[1.0], [1.0, 2.0]], 1j, NAN, [1.0, 2.0], {}])
 @pytest.mark.parametrize("side", ["lower", "upper"])
 def test_a_bound_that_is_no_number(bound, side) -> None:
@@ -222,6 +247,8 @@ def test_an_atom_of_no_expression(program) -> None:
         ({"cost": "a"}, "The cost of 'y' must be real numbers"),
         ({"cost": NAN}, "NaN or infinite"),
         ({"lower": 2, "upper": 1}, "lower > upper"),
+        ({"lower": np.inf}, "The lower bound of 'y' is inf at entry 0"),
+        ({"upper": [1.0, -np.inf]}, "The upper bound of 'y' is -inf at entry 1"),
         ({"count": 2.5}, "must be a scalar"),
         ({"name": "x"}, "is taken"),
     ],

@@ -307,4 +307,10 @@ def _bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, what: str
         raise DeclarationError(f"The {what} has shape {numbers.shape}; the variable has shape {shape}.")
     if np.isnan(numbers).any():
         raise DeclarationError(f"The {what} is NaN.")
+    if (numbers == -missing).any():
+        entry = int(np.flatnonzero(np.atleast_1d(numbers) == -missing)[0])
+        raise DeclarationError(
+            f"The {what} is {-missing:g} at entry {entry}, which leaves no number: give a finite number, or "
+            f"{missing:g} for no bound."
+        )
     return np.array(np.broadcast_to(numbers, (size,)))

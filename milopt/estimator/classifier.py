@@ -66,8 +66,12 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     None takes the larger number, True, or with a warning the alphabetically last label.
     """
-    random_state: int | np.random.RandomState | None = None
-    """The seed that `declare` finds here as an integer, for models that draw something."""
+    random_state: int | np.random.RandomState | None = 0
+    """The seed of random choices, such as landmarks; `declare` finds it here as an integer.
+
+    The default is 0, in Python as on the command line, so that two fits to the same bags are equal. None draws a new
+    seed for every fit.
+    """
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {}
     """The candidates by field among which an honest evaluation chooses where nobody says otherwise."""

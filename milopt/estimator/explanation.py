@@ -123,7 +123,7 @@ def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> F
     rows = np.concatenate([np.delete(np.arange(count), j) for j in chosen])
     without = Bags(bag.instances[rows], np.arange(chosen.size + 1) * (count - 1))
     known = {
-        name: _Known(f.kernel, f.points, f.coefficients, without, f(bag.instances)[rows])
+        name: _Known(f.kernel, f.points, f.coefficients, without, bag, rows)
         for name, f in result.functions.items()
         if not isinstance(f.kernel, BagKernel)
     }
@@ -137,10 +137,15 @@ def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> F
 
 @dataclass(frozen=True, eq=False)
 class _Known(FittedFunction):
-    """A function whose values at some bags are known: an instance has one value, however many bags it is in."""
+    """A function that is evaluated once per instance of a bag, however many bags without one instance it is in.
 
-    bags: Bags
-    values: Floats
+    A function of other points, such as the memberships of bags, is evaluated as usual.
+    """
+
+    without: Bags
+    bag: Bags
+    rows: Indices
+    """The instance of the bag that each instance of `without` is."""
 
     def __call__(self, at: Points) -> Floats:
-        return self.values if at is self.bags.instances else super().__call__(at)
+        return super().__call__(self.bag.instances)[self.rows] if at is self.without.instances else super().__call__(at)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from milopt import RBF, Options, as_bags
 from milopt.errors import BagsError
-from milopt.models import MISVM, SetKernelSVM
+from milopt.models import MISVM, SetKernelSVM, SoftKSC
 from milopt.outcome.status import PointStatus
 from milopt.solving.solver_parts import solver_names
 
@@ -110,4 +110,17 @@ def test_a_report_tells_of_the_options_that_were_asked_for(data) -> None:
     )
     assert "options=Options(time_limit=60.0, extra={'max_iter': 90})" in text
     assert " in 1 step\n" in text
-    assert "random_state" not in text
+    assert "random_state=0" in text
+    assert "class_weight" not in text
+
+
+def test_a_model_whose_function_is_not_of_instances_is_explained() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(20) % 2
+    bags = [rng.normal(size=(4, 2)) + label for label in y]
+    model = SoftKSC(clusters=3).fit(bags, y)
+    found = model.explain(bags[0])
+    without = [np.delete(bags[0], j, axis=0) for j in range(4)]
+    score = model.decision_function(bags[:1])[0]
+    assert found.score == pytest.approx(score)
+    np.testing.assert_allclose(found.contributions, score - model.decision_function(without), atol=1e-9)
