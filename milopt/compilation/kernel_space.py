@@ -14,7 +14,7 @@ from milopt.declaration.bag_rows import BagRows, as_bag_rows, bag_rows, joined
 from milopt.declaration.gram import gathered, symmetrised
 from milopt.declaration.leaves import Points
 from milopt.declaration.recollection import gram_of
-from milopt.declaration.sparse import between, from_parts, taken, zeros
+from milopt.declaration.sparse import between, csr, from_parts, taken, zeros
 from milopt.errors import ConvexityError
 
 MOST = 0.75
@@ -125,7 +125,7 @@ class KernelSpace:
             return np.zeros((left.shape[0], right.shape[0]))
         self.touch(points)
         # Rows of kernel values are added up where they lie, rather than gathered first.
-        placed = from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size))
+        placed = csr(from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size)))
         total = np.zeros((left.shape[0], self.count))
         for rows, (start, stop) in zip(self._blocks, pairwise(self._starts.tolist()), strict=True):
             part = placed[:, start:stop]

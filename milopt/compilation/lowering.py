@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from milopt.compilation.cones import Cones, plain, wrong_side
@@ -12,8 +14,8 @@ from milopt.compilation.selection import Witnesses
 from milopt.compilation.standard_form import Cone
 from milopt.compilation.streamed import is_large, stream
 from milopt.declaration.expression import Constraint
-from milopt.declaration.leaves import BagMax, FunctionNormSquared, QuadForm
-from milopt.declaration.program import Program
+from milopt.declaration.leaves import Atom, BagMax, FunctionNormSquared, InnerAtom, QuadForm
+from milopt.declaration.program import Program, leaves
 from milopt.errors import ConvexityError
 
 
@@ -52,6 +54,19 @@ class Lowering:
     def auxiliary(self) -> list[Block]:
         """Rows that no one declared: epigraphs and cones behind auxiliary columns."""
         return [*self.maxima.auxiliary, *self.cones.auxiliary]
+
+    def refresh_auxiliary(self, touched: Collection[int]) -> list[str]:
+        """Lower the auxiliary rows of atoms that hold a touched leaf again; return the names of their blocks.
+
+        `touched` holds the ids of the leaves.
+        """
+
+        def has_changed(atom: Atom) -> bool:
+            if not isinstance(atom, (BagMax, InnerAtom)):
+                return False
+            return any(id(leaf) in touched for leaf in leaves(atom.inner))
+
+        return [*self.maxima.refresh(has_changed), *self.cones.refresh(has_changed)]
 
     def objective(self) -> Objective:
         """The objective as a minimisation."""

@@ -86,13 +86,17 @@ class LiveForm:
             return Change(What.LINEAR)
         return self._compile_again()
 
-    def refresh_blocks(self, names: Iterable[str]) -> Change | None:
-        """Constraint blocks were replaced, or a parameter or witness in them changed; None when there are none."""
-        changed = list(names)
+    def refresh_blocks(self, names: Iterable[str], auxiliary: Iterable[str] = ()) -> Change | None:
+        """Constraint blocks were replaced, or a parameter or witness in them changed; None when there are none.
+
+        `auxiliary` names the auxiliary blocks that were lowered again.
+        """
+        declared = list(names)
+        changed = [*declared, *auxiliary]
         if not changed:
             return None
         constraints = self.lowering.program.constraints
-        for name in changed:
+        for name in declared:
             self._blocks[name] = self.lowering.block(name, constraints[name])
         before, self.form = self.form, self._assembled()
         same = self.form.n == before.n and self.form.point_counts == before.point_counts

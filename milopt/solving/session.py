@@ -190,8 +190,12 @@ class Session:
             raise
 
     def _refresh(self, touched: Iterable[Leaf]) -> None:
-        """Lower again whatever these leaves occur in."""
+        """Lower again whatever these leaves occur in: the objective, declared blocks and auxiliary blocks."""
         wanted = {id(leaf) for leaf in touched}
+        for atom, witness in self.lowering.maxima.witnesses.items():
+            if isinstance(witness, Expression) and any(id(leaf) in wanted for leaf in leaves(witness)):
+                wanted.add(id(atom))
+        auxiliary = self.lowering.refresh_auxiliary(wanted)
         if any(id(leaf) in wanted for leaf in leaves(self.program.objective)):
             self._tell(self.live.refresh_objective())
         names = [
@@ -199,7 +203,7 @@ class Session:
             for name, constraint in self.program.constraints.items()
             if any(id(leaf) in wanted for leaf in leaves(constraint.expression))
         ]
-        self._tell(self.live.refresh_blocks(names))
+        self._tell(self.live.refresh_blocks(names, auxiliary))
 
     def _tell(self, change: Change | None) -> None:
         if self._engine is not None and change is not None:
