@@ -65,7 +65,10 @@ class LiveForm:
         if not self.rows.lazy:
             return self.compiled.form
         rows = LazyRows.sample(self.form)
-        return (self._dual(rows) if self.uses_dual else Coordinates(self.form, self.whitenings, rows)).form
+        if self.uses_dual:
+            return self._dual(rows).form
+        # Copies: the compiled form does not have the coordinates of the points in the sample.
+        return Coordinates(self.form, [whitening.copy() for whitening in self.whitenings], rows).form
 
     def _dual(self, rows: Index | None = None) -> Dual:
         return Dual(self.form, self.spaces, self.rows.active if rows is None else rows)
