@@ -193,8 +193,7 @@ class HighsModel:
             "primal_feasibility_tolerance": feasibility,
             # The quadratic solver breaks down where less is asked of the duals.
             "dual_feasibility_tolerance": feasibility if self.form.P.is_zero else 1e-7,
-            # It may also cycle: far more than any honest run took.
-            "qp_iteration_limit": 10_000 + 20 * (self.form.n + self.form.m),
+            **iteration_limits(self.form),
             "mip_feasibility_tolerance": 10 * feasibility,
             "mip_rel_gap": 0.1 * options.tolerance,
             "mip_abs_gap": 0.1 * options.tolerance,
@@ -294,6 +293,19 @@ class HighsModel:
     def _asked(self, event: Any) -> None:
         if self._stop:
             event.interrupt()
+
+
+def iteration_limits(form: StandardForm) -> dict[str, int]:
+    """Options that end each of HiGHS's methods, with far more iterations than any sound run took.
+
+    By default there is no limit: the active-set method for quadratic programs cycles now and then, and the
+    interior-point method HiPO may go on for ever on badly scaled ones.
+    """
+    size = form.n + form.m
+    limits = {"qp_iteration_limit": 10_000 + 20 * size, "ipm_iteration_limit": 1000}
+    if not form.integer.any():
+        limits["simplex_iteration_limit"] = 100_000 + 100 * size
+    return limits
 
 
 def check_options(options: Mapping[str, object], solver: str) -> None:

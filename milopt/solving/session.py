@@ -31,11 +31,15 @@ from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import infeasible_blocks, unbounded_blocks
 from milopt.solving.engine import Answer, Change, Engine, What
+from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_form import EVERYTHING, LiveForm
 from milopt.solving.options import Options
 from milopt.solving.proof import Candidate, Prover, candidate
 from milopt.solving.refusal import check, refusal
 from milopt.solving.solver import Feature, Solver
+
+DIAGNOSIS_SECONDS = 1.0
+"""For the confirmation that a program is infeasible or unbounded, if the time is almost up."""
 
 
 class Session:
@@ -308,10 +312,11 @@ class Session:
         return self._engine
 
     def _judged(self, answer: Answer, found: Candidate | None, clock: Clock) -> Outcome:
-        if found is not None:
-            prover = Prover(self.lowering, self.form, self.spaces, self.live.compiled, self.options)
-            return prover.proved(answer, found)
         termination, form = answer.termination, self.live.compiled.form
+        if found is not None:
+            late = clock.is_over() and is_heavy(form)
+            options = replace(self.options, polish=False) if late else self.options
+            return Prover(self.lowering, self.form, self.spaces, self.live.compiled, options).proved(answer, found)
         claims = (Termination.INFEASIBLE, Termination.UNBOUNDED)
         if termination not in (*claims, Termination.LIMIT):
             message = f"The solver said {answer.raw_status!r} and gave no finite point."
@@ -326,7 +331,7 @@ class Session:
         if termination is Termination.LIMIT:
             return Outcome.without_point(self.form, termination, answer.raw_status, f"{clock.why()} before any point.")
         find = infeasible_blocks if termination is Termination.INFEASIBLE else unbounded_blocks
-        found_out = find(form, self.solver, self.options)
+        found_out = find(form, self.solver, replace(self.options, time_limit=clock.extended(DIAGNOSIS_SECONDS).left()))
         ended = termination if found_out.confirmed else Termination.STALLED
         return Outcome.without_point(self.form, ended, answer.raw_status, found_out.message)
 
