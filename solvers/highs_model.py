@@ -6,7 +6,7 @@ Rows go in as  -g <= F x <= -g  (zero cone) or  -g <= F x  (non-negative), so `r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,7 @@ class HighsModel:
         self._linear_program = form.P.is_zero and not form.integer.any()
         self._warm = False
         self._turned: dict[str, object] = {}
+        self._incumbent: Run | None = None
         self._set_options()
         n = form.n
         no_entries = np.zeros(n, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
@@ -204,6 +205,8 @@ class HighsModel:
             self.set_option(name, value)
         for event in (highs.cbIpmInterrupt, highs.cbMipInterrupt):
             event.subscribe(self._asked)
+        if self.form.integer.any():
+            highs.cbMipImprovingSolution.subscribe(self._improved)
         self._asks = False
         if options.verbose:
             highs.cbLogging.subscribe(lambda event: self.log.append(event.message))
@@ -233,14 +236,19 @@ class HighsModel:
             self._run_warm(time_limit)
         else:
             self._limit(time_limit)
+            self._incumbent = None
             if run_interruptible(self._run, self._request_stop) is Ended.ABANDONED:
+                kept = self._incumbent
                 self._build(self.form)
-                return Run("kInterrupt")
+                return kept or Run("kInterrupt")
         info, solution = highs.getInfo(), highs.getSolution()
         self._warm = self._linear_program and info.basis_validity == 1
         counts = info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count
+        status = highs.getModelStatus().name
+        if not solution.value_valid and self._incumbent is not None:
+            return replace(self._incumbent, status=status, bound=info.mip_dual_bound)
         return Run(
-            status=highs.getModelStatus().name,
+            status=status,
             x=np.array(solution.col_value) if solution.value_valid else None,
             z=np.array(solution.row_dual) if solution.dual_valid else None,
             bound=info.mip_dual_bound,
@@ -286,6 +294,13 @@ class HighsModel:
             event = self._highs.cbSimplexInterrupt
             (event.subscribe if wanted else event.unsubscribe)(self._asked)
             self._asks = wanted
+
+    def _improved(self, event: Any) -> None:
+        """Keep the best point of a search: one that is left behind at Ctrl-C hands over nothing."""
+        found = event.data_out
+        point = np.array(found.mip_solution, dtype=np.float64)
+        if point.size == self.form.n:
+            self._incumbent = Run("kInterrupt", x=point, bound=float(found.mip_dual_bound))
 
     def _request_stop(self) -> None:
         self._stop = self.interrupted = True
