@@ -42,7 +42,11 @@ from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve_each
+from milopt.solving.deadline import deadline
 from milopt.solving.options import Options
+
+LEAST_SECONDS = 1e-3
+"""For the solver, if the declaration took all of the time limit."""
 
 
 class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, ABC):
@@ -126,8 +130,12 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         with recollection():
             probe, training = self._training(bags, y, sample_weight)
             began = perf_counter()
-            programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
+            limit = None if options is None else options.time_limit
+            with deadline(limit):
+                programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
             declaring = perf_counter() - began
+            if options is not None and limit is not None:
+                options = replace(options, time_limit=max(limit - declaring, LEAST_SECONDS))
             results: list[Result] = []
             for result in solve_each(programs, self.solver, self.scheme, options):
                 _look(result)

@@ -4,7 +4,7 @@
 programs HiGHS, Clarabel, ECOS; for others, and for masters of up to 1000 prices, native (where it knows the pattern),
 Clarabel, HiGHS, ECOS.
 A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, or leaves a point
-without its certificate; every attempt is in `result.attempts`.
+without its certificate; every attempt is in `result.attempts`. The time limit is for all attempts together.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
 from milopt.solving import registry
+from milopt.solving.clock import Clock
+from milopt.solving.deadline import deadline
 from milopt.solving.explain import Case
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -64,10 +66,16 @@ def solve(
     attempts: list[Attempt] = []
     result: Result | None = None
     failure: MiloptError | None = None
+    clock = Clock(chosen.time_limit)
     for one in tries:
+        if result is not None and clock.is_over():
+            break
         began = perf_counter()
         try:
-            found = plan.run(program, named_solver(one, program, chosen.form), chosen)
+            # `auto` may compute kernel values, which may take long.
+            with deadline(clock.left()):
+                able = named_solver(one, program, chosen.form)
+            found = plan.run(program, able, replace(chosen, time_limit=clock.left()))
         except (UnsupportedError, ConvexityError, MissingSolverError) as error:
             failure = error
             name = one if isinstance(one, str) else one.name
@@ -100,7 +108,10 @@ def solve_each(
     if len(plain) > 1 and len(plain) == len(programs) and isinstance(solver, (str, Solver)):
         plans = [named_scheme(scheme, program) for program in plain]
         asked = options or Options()
-        chosen = [named_solver(solver, program, asked.form) for program in plain]
+        clock = Clock(asked.time_limit)
+        with deadline(clock.left()):
+            chosen = [named_solver(solver, program, asked.form) for program in plain]
+        asked = replace(asked, time_limit=clock.left())
         if all(type(plan) is Direct for plan in plans) and len({one.name for one in chosen}) == 1:
             began = perf_counter()
             for result in Direct().run_each(plain, chosen[0], asked):

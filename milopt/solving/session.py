@@ -25,10 +25,11 @@ from milopt.compilation.selection import Witness, Witnesses
 from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.leaves import BagMax, Parameter
 from milopt.declaration.program import Program, leaves
-from milopt.errors import ConvexityError, MiloptError
+from milopt.errors import ConvexityError, MiloptError, TimeLimitError
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.clock import Clock
+from milopt.solving.deadline import deadline
 from milopt.solving.diagnosis import infeasible_blocks, unbounded_blocks
 from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.engine_process import is_heavy
@@ -218,6 +219,13 @@ class Session:
     def solve(self, clock: Clock | None = None) -> Outcome:
         """Solve the current program within the time that is left, and prove the answer."""
         clock = clock or Clock(self.options.time_limit)
+        try:
+            with deadline(clock.left()):
+                return self._solve(clock)
+        except TimeLimitError as error:
+            return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))
+
+    def _solve(self, clock: Clock) -> Outcome:
         began, spent, iterations, log = perf_counter(), 0.0, 0, ""
         self._check_curvature()
         while True:

@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from milopt import Options
+import milopt
+from milopt import Options, Program
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
 from milopt.errors import ParameterError
 from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import Termination
 from milopt.solving import engine_process, engine_wire, registry
-from milopt.solving.engine import Answer
+from milopt.solving.engine import Answer, Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
+from milopt.solving.solver import Feature, Solver
 
 OUTER_SECONDS = 60.0
 """Far more than any of these takes on a busy machine, and far less than for ever."""
@@ -199,3 +201,33 @@ def test_iteration_limits_end_what_has_no_time_limit(solver: str, which: str) ->
     done = subprocess.run(command, capture_output=True, text=True, timeout=OUTER_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() in ("limit", "stalled", "optimal")
+
+
+def test_a_time_limit_is_for_all_solvers_of_a_fallback_together() -> None:
+    limits: list[float | None] = []
+
+    class Slow(Solver):
+        name = "slow"
+        features = frozenset({Feature.LINEAR})
+        package = "milopt"
+
+        def engine(self, form: StandardForm, options: Options) -> Engine:
+            return SlowEngine(form, options)
+
+    class SlowEngine(Engine):
+        def solve(self, time_limit: float | None) -> Answer:
+            limits.append(time_limit)
+            sleep(0.02)
+            return Answer(Termination.STALLED, "slow", np.ones(self.form.n), np.zeros(self.form.m))
+
+    program = Program("slow")
+    x = program.variable("x", 1, lower=0, upper=2)
+    program.minimize(x.sum())
+    result = milopt.solve(program, (Slow(), Slow()), time_limit=OUTER_SECONDS)
+    assert len(result.attempts) == 2
+    first, second = limits
+    assert first is not None
+    assert second is not None
+    assert second <= first - 0.02
+    limits.clear()
+    assert len(milopt.solve(program, (Slow(), Slow()), time_limit=0.01).attempts) == 1
