@@ -29,6 +29,7 @@ from milopt.declaration.recollection import recollection
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import BagsError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.estimator.class_weights import ClassWeight
+from milopt.estimator.constant_scores import with_constant_scores_told
 from milopt.estimator.explanation import Explanation, explained
 from milopt.estimator.fields import Fields, annotation_of
 from milopt.estimator.fitted import Fitted, FittedAttributes
@@ -140,7 +141,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
             for result in solve_each(programs, self.solver, self.scheme, options):
                 _look(result)
                 probe.review(result)
-                results.append(result)
+                results.append(with_constant_scores_told(result, training.bags, training.place))
         # Only now: a fit that fails leaves the last one as it was.
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})

@@ -21,7 +21,8 @@ from milopt.schemes.completion import Completed, complete
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, at_least_one
 from milopt.schemes.start import Start, starting_witness
-from milopt.schemes.steps import Totals, differences, kept_status, named, selections
+from milopt.schemes.steps import Totals, differences, kept_status, named
+from milopt.schemes.witness_choice import WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
@@ -61,7 +62,7 @@ class Representatives(Scheme):
         start = program.start if self.start is None else self.start
         witnesses = {atom: starting_witness(atom, start) for atom in atoms}
         with Session(program, solver, options, witnesses=witnesses, both_sides=True) as session:
-            totals = Totals()
+            totals, choice = Totals(), WitnessChoice(program, atoms, options.tolerance)
             try:
                 for _ in range(self.max_steps):
                     outcome = session.solve(clock)
@@ -77,7 +78,7 @@ class Representatives(Scheme):
                     values = PointValues(session.lowering, outcome)
                     completed = complete(program, values, options, clock)
                     objective = completed.objective if completed is not None else values.objective()
-                    new = selections(values, atoms)
+                    new = choice.at(session, outcome).witnesses
                     changed = differences(new, old)
                     history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
                     if best is None or sign * objective < best[0]:
