@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from milopt.compilation.cones import Cones, plain, wrong_side
 from milopt.compilation.evaluation_form import Block, EvaluationForm, Objective, Space, Square
@@ -16,6 +18,7 @@ from milopt.compilation.streamed import is_large, stream
 from milopt.declaration.expression import Constraint
 from milopt.declaration.leaves import Atom, BagMax, FunctionNormSquared, InnerAtom, QuadForm
 from milopt.declaration.program import Program, leaves
+from milopt.declaration.sparse import picked
 from milopt.errors import ConvexityError
 
 
@@ -117,6 +120,14 @@ class Lowering:
         rows, convex, kept = self.maxima.in_constraint(rows, [(a, c) for a, c in atoms if isinstance(a, BagMax)])
         if not scalars:
             return self.maxima.block(name, rows, convex, kept)
+        if kept.size < rows.count:
+            # Rows with an open witness are left out; the atoms of the others stay.
+            rows, convex = rows.take(kept), [(atom, sp.csr_array(c[kept])) for atom, c in convex]
+            pick = picked(kept, constraint.expression.size)
+            scalars = [(atom, coefficient.left(pick)) for atom, coefficient in scalars]
+            if not kept.size:
+                return plain(name, Cone.NONNEGATIVE, rows)
         for atom, coefficient in convex:
             rows = self.maxima.through_columns(rows, atom, coefficient)
-        return self.cones.in_constraint(name, rows, scalars)
+        block = self.cones.in_constraint(name, rows, scalars)
+        return replace(block, declared=kept[block.declared])

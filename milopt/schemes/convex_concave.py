@@ -2,11 +2,14 @@
 
 The objective never rises (see `descent`). It ends at a fixed point (`stationary`: the last step is certified and the
 witnesses repeat), when the decrease is below tolerance, or at a limit; the best point is kept.
+
+If the first step is infeasible, `feasibility` searches for other witnesses. The result is `infeasible` only with a
+proof and `stalled`, without a point, if no feasible point was found.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from milopt.compilation.analysis import witnessed
 from milopt.compilation.selection import mean_selection, one_hot
@@ -15,8 +18,10 @@ from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.result import Result
-from milopt.schemes.descent import descend
+from milopt.outcome.status import Termination
+from milopt.schemes.descent import Descended, descend
 from milopt.schemes.direct import Direct
+from milopt.schemes.feasibility import NOT_FOUND, find_feasible
 from milopt.schemes.scheme import Scheme, at_least_one
 from milopt.schemes.start import Start, starting_witness
 from milopt.schemes.steps import Totals, kept_status, named
@@ -54,7 +59,7 @@ class ConvexConcave(Scheme):
             totals, choice = Totals(), WitnessChoice(program, atoms, options.tolerance)
             if any(isinstance(witness, Expression) for witness in witnesses.values()):
                 _enter_bags(session, atoms, clock, totals, choice)
-            found = descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
+            found = self._descended(session, atoms, clock, totals, choice)
             return assemble(
                 session.lowering,
                 session.spaces,
@@ -68,6 +73,26 @@ class ConvexConcave(Scheme):
                 history=found.history,
                 witnesses=named(found.chosen),
             )
+
+    def _descended(
+        self, session: Session, atoms: list[BagMax], clock: Clock, totals: Totals, choice: WitnessChoice
+    ) -> Descended:
+        """Descend from the start; if its step is infeasible, from witnesses with which a step is feasible.
+
+        The verdict is `infeasible` only if a relaxation of the program proves it, otherwise `stalled`.
+        """
+        found = descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
+        if found.last.point is not None or found.ended not in (Termination.INFEASIBLE, Termination.STALLED):
+            return found
+        search = find_feasible(session, atoms, clock, totals)
+        if search.witnesses is not None:
+            session.set_witnesses(one_hot(search.witnesses))
+            return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
+        if search.infeasible:
+            return replace(found, ended=Termination.INFEASIBLE, message=search.infeasible)
+        if clock.is_over():
+            return replace(found, ended=Termination.LIMIT, message=f"{clock.why()} before a feasible point was found.")
+        return replace(found, ended=Termination.STALLED, message=NOT_FOUND)
 
 
 def _enter_bags(session: Session, atoms: list[BagMax], clock: Clock, totals: Totals, choice: WitnessChoice) -> None:

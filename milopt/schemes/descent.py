@@ -81,7 +81,10 @@ def descend(
                 ended, message = outcome.termination, outcome.message
                 if ended in (Termination.OPTIMAL, Termination.STATIONARY):
                     ended = Termination.STALLED
-                if last is None or ended in (Termination.UNBOUNDED, Termination.INFEASIBLE):
+                if last is not None and ended is Termination.INFEASIBLE:
+                    # The last point satisfies this step up to rounding, so that the solver is at its limits.
+                    ended = Termination.STALLED
+                if last is None or ended is Termination.UNBOUNDED:
                     last = outcome
                 else:
                     why = clock.why() if clock.is_over() else f"A step is not certified ({outcome.raw_status})"

@@ -103,7 +103,8 @@ class LiveForm:
             self._blocks[name] = self.lowering.block(name, constraints[name])
         before, self.form = self.form, self._assembled()
         same = self.form.n == before.n and self.form.point_counts == before.point_counts
-        if not same or not np.array_equal(self.form.group, before.group):
+        cones = [[(block.cone, block.count) for block in form.blocks if block.count] for form in (before, self.form)]
+        if not same or cones[0] != cones[1] or not np.array_equal(self.form.group, before.group):
             return self.start_again()
         if not self._is_flat:
             return self._compile_again(more=0)
