@@ -150,6 +150,13 @@ class KernelSpace:
         return float(np.sqrt(max(0.0, float(coefficients @ self.values(coefficients)))))
 
 
+    def size(self, coefficients: Vector) -> float:
+        """Return sum_p |a_p| ||K(x_p, .)||: the size of the terms of a function, which may cancel."""
+        used = np.flatnonzero(coefficients)
+        lengths = np.sqrt(np.maximum(self.function.kernel.diagonal(self.points[used]), 0.0))
+        return float(np.abs(coefficients[used]) @ lengths)
+
+
 @dataclass(frozen=True)
 class Reduced:
     """E K E' of some rows of a matrix of combinations."""

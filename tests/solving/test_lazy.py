@@ -7,7 +7,6 @@ import pytest
 
 import milopt
 from milopt import Linear, Program, as_bags, bag_max
-from milopt.outcome.status import PointStatus
 
 
 def _chebyshev_fit(seed: int, spread: float) -> Program:
@@ -32,12 +31,6 @@ def _chebyshev_fit(seed: int, spread: float) -> Program:
 @pytest.mark.parametrize("spread", [1.0, 1e-2, 1e-5])
 @pytest.mark.parametrize("seed", range(3))
 def test_lazy_rows_over_an_unregularised_function_of_finite_rank(seed: int, spread: float, solver: str) -> None:
-    whole = milopt.solve(_chebyshev_fit(seed, spread), "clarabel", lazy=False)
-    lazy = milopt.solve(_chebyshev_fit(seed, spread), solver, lazy=True)
+    whole = milopt.solve(_chebyshev_fit(seed, spread), "clarabel", lazy=False).require_certified()
+    lazy = milopt.solve(_chebyshev_fit(seed, spread), solver, lazy=True).require_certified()
     assert lazy.objective == pytest.approx(whole.objective, rel=1e-6)
-    for result in (whole, lazy):
-        # The dual residual is left out: it is that of rounding errors for a function that nothing regularises.
-        assert result.point is not PointStatus.NONE
-        assert result.certificate is not None
-        assert result.certificate.primal <= 1e-6
-        assert result.certificate.gap <= 1e-6
