@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -14,28 +13,16 @@ from pathlib import Path
 import pytest
 
 import milopt
+from tests.packaging.source_tree import ROOT, copy_checkout, modules
 
-ROOT = Path(__file__).resolve().parents[2]
 VERSION = milopt.__version__
-
-
-def modules() -> set[str]:
-    """Every Python file of the package in the checkout, through the links."""
-    return {
-        (Path(folder) / name).relative_to(ROOT).as_posix()
-        for folder, _, names in os.walk(ROOT / "milopt", followlinks=True)
-        for name in names
-        if name.endswith(".py")
-    }
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the source archive of a copy of the checkout, and the wheel built from that archive."""
     copy = tmp_path_factory.mktemp("checkout") / "milopt"
-    # Not in the checkout itself: an old build/ or egg-info there would leak into the wheel, and ours would stay.
-    leave = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist")
-    shutil.copytree(ROOT, copy, symlinks=True, ignore=leave)
+    copy_checkout(copy)
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(copy)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -55,7 +42,7 @@ def test_the_wheel_has_every_module_and_only_milopt(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         links = [info.filename for info in archive.infolist() if stat.S_ISLNK(info.external_attr >> 16)]
-    assert {name for name in names if name.endswith(".py")} == modules()
+    assert {name for name in names if name.endswith(".py")} == set(modules())
     assert {"milopt/models/__init__.py", "milopt/solvers/__init__.py", "milopt/py.typed"} <= names
     beside = {path.relative_to(ROOT).as_posix() for pattern in BESIDE for path in ROOT.glob(pattern)}
     assert len(beside) >= 12
@@ -69,7 +56,7 @@ def test_the_source_archive_has_real_files(built: Path) -> None:
         members = archive.getmembers()
     assert all(member.isfile() or member.isdir() for member in members)
     names = {member.name.partition("/")[2] for member in members}
-    assert modules() | {"milopt/py.typed", "pyproject.toml", "README.md", "LICENSE"} <= names
+    assert {*modules().values(), "milopt/py.typed", "pyproject.toml", "README.md", "LICENSE"} <= names
 
 
 def test_the_installed_wheel_imports_its_models_and_solvers(wheel: Path, tmp_path: Path) -> None:
