@@ -11,12 +11,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from milopt import data as data
+    from milopt import display as display
+    from milopt import errors as errors
     from milopt import models as models
     from milopt.bag_kernels.box_counting import BoxCounting as BoxCounting
     from milopt.bag_kernels.random_boxes import RandomBoxes as RandomBoxes
     from milopt.bag_kernels.set_kernels import Minimax as Minimax
     from milopt.bag_kernels.set_kernels import SetKernel as SetKernel
     from milopt.bag_kernels.stored import load_gram as load_gram
+    from milopt.comparison.compare import compare as compare
     from milopt.data.loading import load_data as load_data
     from milopt.data.series import from_series as from_series
     from milopt.declaration.alignment import DTW as DTW
@@ -108,7 +111,7 @@ _HOME = {
     "Exact": "milopt.schemes.exact",
     "MiloptError": "milopt.errors",
 }
-_SUBMODULES = ("data", "models")
+_SUBMODULES = ("data", "display", "errors", "models")
 
 __all__ = [*_HOME, *_SUBMODULES]
 

@@ -179,7 +179,10 @@ class BranchAndBound:
             self.best, self.best_value, self.best_index = outcome, value, dict(index)
 
     def _most_violated(self, index: Selections, values: PointValues) -> tuple[BagMax, int] | None:
-        """The open bag whose left-out row fails most with the true maximum, or whose ceiling is furthest."""
+        """Return the open bag whose constraint row is violated most at the true maxima; None if no such row is violated.
+
+        Only constraints are looked at. A maximum in the objective has no row, and `_first_open` chooses its bag.
+        """
         worst, found = 0.0, None
         program = self.session.program
         for constraint in program.constraints.values():

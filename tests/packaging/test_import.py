@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import milopt
 
+ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"cvxpy", "pyomo", "sklearn", "numba", "highspy", "clarabel", "ecos", "matplotlib"}
 
 
@@ -44,6 +48,35 @@ def test_every_exported_name_is_what_its_home_says_even_when_all_homes_are_loade
         "    assert not isinstance(getattr(milopt, name), types.ModuleType), name\n"
         "assert isinstance(milopt.models, types.ModuleType)\n"
     )
+
+
+@pytest.mark.parametrize("package", [milopt, milopt.models], ids=["milopt", "milopt.models"])
+def test_type_checkers_are_told_of_every_lazy_name_and_its_home(package) -> None:
+    """A name that is missing in the block for type checkers is an error in every typed program that uses it."""
+    tree = ast.parse(Path(package.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    told = {
+        alias.asname: statement.module
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    homes = {name: home if "." in home else f"{package.__name__}.{home}" for name, home in package._HOME.items()}
+    assert told == homes | dict.fromkeys(getattr(package, "_SUBMODULES", ()), "milopt")
+
+
+@pytest.mark.parametrize("name", milopt._SUBMODULES)
+def test_a_submodule_is_there_after_import_milopt_alone(name: str) -> None:
+    assert run(f"import milopt; print(milopt.{name}.__name__)") == f"milopt.{name}\n"
+
+
+def test_every_name_of_milopt_in_the_texts_for_users_exists() -> None:
+    texts = [ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md")]
+    names = {name for text in texts for name in re.findall(r"\bmilopt((?:\.[a-zA-Z_]\w*)+)", text.read_text())}
+    # `milopt.solvers` is a group of entry points there.
+    names = {name.lstrip(".") for name in names} - {"solvers"}
+    assert {"compare", "display", "display.MarginsDisplay", "evaluate"} <= names
+    run("import milopt\n" + "".join(f"milopt.{name}\n" for name in sorted(names)))
 
 
 def test_a_name_milopt_does_not_have_is_an_attribute_error() -> None:
