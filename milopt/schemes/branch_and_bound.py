@@ -179,7 +179,7 @@ class BranchAndBound:
             self.best, self.best_value, self.best_index = outcome, value, dict(index)
 
     def _most_violated(self, index: Selections, values: PointValues) -> tuple[BagMax, int] | None:
-        """Return the open bag whose constraint row is violated most at the true maxima; None if no such row is violated.
+        """Return the open bag whose constraint row is violated most at the true maxima; None if none is.
 
         Only constraints are looked at. A maximum in the objective has no row, and `_first_open` chooses its bag.
         """
