@@ -17,6 +17,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 
 from milopt.errors import MiloptWarning
+from milopt.jit_time import TIMER
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -114,4 +115,17 @@ class Notice(event.Listener):  # type: ignore[misc]  # numba comes without types
         """Nothing to say."""
 
 
+class TimedCompilation(event.Listener):  # type: ignore[misc]  # numba comes without types
+    """Tell `jit_time` when a compilation begins and when it ends; a load from disk is no compilation."""
+
+    def on_start(self, event: event.Event) -> None:
+        """Start the timer."""
+        TIMER.start()
+
+    def on_end(self, event: event.Event) -> None:
+        """Stop the timer, whether the compilation failed or not."""
+        TIMER.stop()
+
+
 event.register("numba:compile", Notice())
+event.register("numba:compile", TimedCompilation())

@@ -1,4 +1,4 @@
-"""Compiled functions: a notice before the first compilation, and a cache on disk that may fail."""
+"""Compiled functions: a notice before the first one, a cache that may fail, and a time that is not the solver's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numba
+import numpy as np
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
+from milopt import BagClassifier, Program, bag_mean, jit_time, sum_squares
 from milopt.compiled import DiskCache, Notice, njit
 from milopt.errors import MiloptWarning
 
@@ -68,3 +70,70 @@ def test_a_full_disk_at_the_cache_is_one_warning_and_no_failure(cache: Path, mon
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert hits() == 0
+
+
+def test_a_compilation_within_another_is_counted_once(monkeypatch) -> None:
+    timer = jit_time.CompilationTimer()
+    readings = iter([10.0, 14.0, 20.0, 21.0])
+    monkeypatch.setattr(jit_time, "perf_counter", lambda: next(readings))
+    for move in (timer.start, timer.start, timer.stop, timer.stop, timer.start, timer.stop):
+        move()
+    assert timer.seconds == 4.0 + 1.0
+
+
+def test_what_numba_compiles_is_counted() -> None:
+    before = jit_time.jit_seconds()
+    with pytest.raises(numba.TypingError):
+        numba.njit(lambda x: x + "text")(1.0)
+    failed = jit_time.jit_seconds()
+    assert failed > before
+    function = numba.njit(lambda x: x + 1.0)
+    function(1.0)
+    compiled = jit_time.jit_seconds()
+    assert compiled > failed
+    function(2.0)
+    assert jit_time.jit_seconds() == compiled
+
+
+class CompilingKernel:
+    """Compile a function whenever values are asked for."""
+
+    compiles = True
+
+    def __call__(self, A, B):
+        if self.compiles:
+            numba.njit(lambda x: x + 1.0)(1.0)
+        return A @ B.T
+
+
+class Compiling(BagClassifier):
+    """Compile while the program is declared and while it is solved, but not while the solution is looked at."""
+
+    def declare(self, bags, y, weight):
+        numba.njit(lambda x: x + 1.0)(1.0)
+        program = Program("compiling")
+        f = program.function("f", CompilingKernel())
+        program.minimize(f.norm_squared() + sum_squares(bag_mean(f(bags)) - y))
+        program.score(lambda new: bag_mean(f(new)))
+        return program
+
+    def review(self, result):
+        CompilingKernel.compiles = False
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_report_states_compilation_apart_from_declaring_building_and_solving(classes, monkeypatch) -> None:
+    monkeypatch.setattr(CompilingKernel, "compiles", True)
+    rng, before = np.random.default_rng(0), jit_time.jit_seconds()
+    model = Compiling(scale="none").fit([rng.normal(size=(2, 3)) for _ in range(9)], np.arange(9) % classes)
+    compiled = jit_time.jit_seconds() - before
+    report = model.report().as_dict()
+    seconds = report["seconds"]
+    assert seconds["jit"] == pytest.approx(compiled)
+    assert all(result.seconds.jit >= 0.0 for result in model.results_)
+    assert sum(result.seconds.jit for result in model.results_) > 0.0
+    parts = [seconds[name] for name in ("declare", "compile", "solve", "jit")]
+    assert sum(parts) <= seconds["total"] * (1 + 1e-9)
+    assert "jit" in str(model.report())
+    for result in model.results_:
+        assert result.seconds.build + result.seconds.solve + result.seconds.jit <= result.seconds.total * (1 + 1e-9)

@@ -149,7 +149,6 @@ class KernelSpace:
         """||sum_p a_p K(x_p, .)|| in the kernel's space."""
         return float(np.sqrt(max(0.0, float(coefficients @ self.values(coefficients)))))
 
-
     def size(self, coefficients: Vector) -> float:
         """Return sum_p |a_p| ||K(x_p, .)||: the size of the terms of a function, which may cancel."""
         used = np.flatnonzero(coefficients)

@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from time import perf_counter
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -39,6 +38,7 @@ from milopt.estimator.report import Report, reported, versions
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
 from milopt.estimator.shown_bag import ShownBag, single
 from milopt.estimator.training_set import TrainingSet, training_set
+from milopt.jit_time import jit_seconds, working_seconds
 from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus
 from milopt.schemes.scheme import Scheme
@@ -130,13 +130,13 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         options = _in_form(self.form, self.options)
         with recollection():
             probe, training = self._training(bags, y, sample_weight)
-            began = perf_counter()
+            began, compiled = working_seconds(), jit_seconds()
             limit = None if options is None else options.time_limit
             with deadline(limit):
                 programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
-            declaring = perf_counter() - began
+            declaring, compiling = working_seconds() - began, jit_seconds() - compiled
             if options is not None and limit is not None:
-                options = replace(options, time_limit=max(limit - declaring, LEAST_SECONDS))
+                options = replace(options, time_limit=max(limit - declaring - compiling, LEAST_SECONDS))
             results: list[Result] = []
             for result in solve_each(programs, self.solver, self.scheme, options):
                 _look(result)
@@ -149,7 +149,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         given = self._bare()
         if isinstance(given.random_state, np.random.RandomState):
             given.random_state = probe.random_state  # what was drawn from it, for it has moved on
-        self._fitted = Fitted(given, probe._bare(), training, declaring, versions(results), tuple(results))
+        self._fitted = Fitted(given, probe._bare(), training, declaring, versions(results), tuple(results), compiling)
         return self
 
     @property

@@ -44,6 +44,8 @@ class Fitted:
     declare_seconds: float
     versions: dict[str, str]
     solved: tuple[Result, ...]
+    declare_jit_seconds: float = 0.0
+    """Just-in-time compilation while the programs were declared; not in `declare_seconds`."""
     whole: bool = True
     """Whether the results have their programs, and not only the names of these."""
 

@@ -111,11 +111,13 @@ def reported(cls: type, fitted: Fitted) -> Report:
         part["bounds"] = _told(one)
     least = max(proved, key=lambda one: one.B_best if isinstance(one, Bounds) else math.inf)
     worst = min(results, key=lambda result: _FROM_BAD.index(result.termination))
+    compiling = fitted.declare_jit_seconds + sum(result.seconds.jit for result in results)
     spent = {
         "declare": fitted.declare_seconds,
         "compile": sum(result.seconds.build for result in results),
         "solve": sum(result.seconds.solve for result in results),
-        "total": fitted.declare_seconds + sum(result.seconds.total for result in results),
+        "jit": compiling,
+        "total": fitted.declare_seconds + fitted.declare_jit_seconds + sum(one.seconds.total for one in results),
     }
     return Report(
         {
@@ -195,7 +197,7 @@ def _part(result: Result) -> Json:
         "certificate": _certificate(result.certificate),
         "polished": result.polished is not None,
         "iterations": result.iterations,
-        "seconds": {name: getattr(result.seconds, name) for name in ("build", "solve", "total")},
+        "seconds": {name: getattr(result.seconds, name) for name in ("build", "solve", "jit", "total")},
         "history": [_step(step) for step in result.history],
         "attempts": [
             {"solver": one.solver, "status": str(one.termination), "message": one.message, "seconds": one.seconds}

@@ -71,6 +71,7 @@ def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) 
         "weight": encoder.encoded(training.weight, "the weights"),
         "scaling": encoder.encoded(training.scaling, "the scaling"),
         "declare seconds": fitted.declare_seconds,
+        "declare jit seconds": fitted.declare_jit_seconds,
         "versions": fitted.versions,
         "probes": encoder.encoded(probe_scores(fitted), "the scores of the training bags"),
         "answers": [_answer(encoder, answer) for answer in fitted.solved],
@@ -162,9 +163,10 @@ def _restored(
     if content["features"] != model.n_features_in_:
         raise ValueError("its bags have another number of features")
     declarer, seconds, versions = cls(**resolved), content["declare seconds"], content["versions"]
-    if not fits(seconds, float) or not fits(versions, dict[str, str]):
+    compiling = content.get("declare jit seconds", 0.0)  # older files do not have it
+    if not fits(seconds, float) or not fits(compiling, float) or not fits(versions, dict[str, str]):
         raise ValueError("its seconds or versions are of another type")
-    fitted = Fitted(cls(**given), declarer, training, float(seconds), dict(versions), ())
+    fitted = Fitted(cls(**given), declarer, training, float(seconds), dict(versions), (), float(compiling))
     _check_grids(fitted)
     pairs = zip(content["answers"], fitted.programs(), strict=True)
     fitted.solved = tuple(_result(code, program, arrays) for code, program in pairs)

@@ -63,6 +63,9 @@ class Seconds:
     solve: float = 0.0
     """Inside the solver."""
     total: float = 0.0
+    """From the call to the result, `jit` included."""
+    jit: float = 0.0
+    """Just-in-time compilation of native algorithms, which is needed once per machine; not in `build` and `solve`."""
 
 
 @dataclass(frozen=True)

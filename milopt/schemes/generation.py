@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from milopt.compilation.quadratic import Vector
 from milopt.declaration.expression import Constraint
 from milopt.declaration.leaves import Variable
 from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.jit_time import working_seconds
 from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
@@ -146,9 +146,9 @@ class Generation:
         reached = -np.inf
         self.failure, self.residual = "", 0.0
         for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
-            began = perf_counter()
+            began = working_seconds()
             answer = pricing.price({p: prices[v] for p, v in oracle.prices.items()}, starts, self.clock)
-            self.totals.solve += perf_counter() - began
+            self.totals.solve += working_seconds() - began
             bounds.append(answer.bound)
             self.failure, self.residual = self.failure or answer.failure, max(self.residual, _residual(answer))
             for priced in answer.columns:

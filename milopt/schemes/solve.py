@@ -17,6 +17,7 @@ from milopt.compilation.analysis import witnessed
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, UnsupportedError
+from milopt.jit_time import jit_seconds
 from milopt.outcome.result import Attempt, Result
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
@@ -58,7 +59,8 @@ def solve(
     if isinstance(program, SemiInfinite):
         from milopt.schemes.generate import generate
 
-        return generate(program, solver, scheme, chosen)
+        compiled = jit_seconds()
+        return _with_jit(generate(program, solver, scheme, chosen), compiled)
     plan = named_scheme(scheme, program)
     tries = [solver] if isinstance(solver, (str, Solver)) else list(solver) if isinstance(solver, (tuple, list)) else []
     if not tries or not all(isinstance(one, (str, Solver)) for one in tries):
@@ -70,12 +72,12 @@ def solve(
     for one in tries:
         if result is not None and clock.is_over():
             break
-        began = perf_counter()
+        began, compiled = perf_counter(), jit_seconds()
         try:
             # `auto` may compute kernel values, which may take long.
             with deadline(clock.left()):
                 able = named_solver(one, program, chosen.form)
-            found = plan.run(program, able, replace(chosen, time_limit=clock.left()))
+            found = _with_jit(plan.run(program, able, replace(chosen, time_limit=clock.left())), compiled)
         except (UnsupportedError, ConvexityError, MissingSolverError) as error:
             failure = error
             name = one if isinstance(one, str) else one.name
@@ -113,13 +115,19 @@ def solve_each(
             chosen = [named_solver(solver, program, asked.form) for program in plain]
         asked = replace(asked, time_limit=clock.left())
         if all(type(plan) is Direct for plan in plans) and len({one.name for one in chosen}) == 1:
-            began = perf_counter()
+            began, compiled = perf_counter(), jit_seconds()
             for result in Direct().run_each(plain, chosen[0], asked):
-                yield replace(result, attempts=(_attempt(result, perf_counter() - began),))
-                began = perf_counter()
+                found = _with_jit(result, compiled)
+                yield replace(found, attempts=(_attempt(found, perf_counter() - began),))
+                began, compiled = perf_counter(), jit_seconds()
             return
     for program in programs:
         yield solve(program, solver, scheme, options)
+
+
+def _with_jit(found: Result, before: float) -> Result:
+    """Add the seconds of compilation since `before`, a reading of `jit_seconds`, to a result."""
+    return replace(found, seconds=replace(found.seconds, jit=jit_seconds() - before))
 
 
 def _attempt(found: Result, seconds: float) -> Attempt:

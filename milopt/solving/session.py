@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +25,7 @@ from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.leaves import BagMax, Parameter
 from milopt.declaration.program import Program, leaves
 from milopt.errors import ConvexityError, MiloptError, TimeLimitError
+from milopt.jit_time import working_seconds
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.clock import Clock
@@ -55,7 +55,7 @@ class Session:
         witnesses: Witnesses | None = None,
         both_sides: bool = False,
     ) -> None:
-        began = perf_counter()
+        began = working_seconds()
         self.program = program
         self.solver = solver
         self.options = options or Options()
@@ -63,7 +63,7 @@ class Session:
         self.live = LiveForm(self.lowering, self.options, solver)
         self._engine: Engine | None = None
         self._judged_form: EvaluationForm | None = None
-        self._build_seconds = perf_counter() - began
+        self._build_seconds = working_seconds() - began
 
     @property
     def form(self) -> EvaluationForm:
@@ -226,13 +226,13 @@ class Session:
             return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))
 
     def _solve(self, clock: Clock) -> Outcome:
-        began, spent, iterations, log = perf_counter(), 0.0, 0, ""
+        began, spent, iterations, log = working_seconds(), 0.0, 0, ""
         self._check_curvature()
         while True:
             engine = self._ready()
-            start = perf_counter()
+            start = working_seconds()
             answer = engine.solve(clock.left())
-            spent += perf_counter() - start
+            spent += working_seconds() - start
             iterations, log = iterations + answer.iterations, log + answer.log
             clock.interrupted |= answer.interrupted
             answer = self._in_program(answer)
@@ -250,7 +250,7 @@ class Session:
         if cut and outcome.point is not None:
             why = clock.why() if clock.is_over() else f"The solver gave up ({outcome.raw_status})"
             outcome = replace(outcome, termination=Termination.LIMIT, message=f"{why}; the last point is kept.")
-        build, self._build_seconds = self._build_seconds + perf_counter() - began - spent, 0.0
+        build, self._build_seconds = self._build_seconds + working_seconds() - began - spent, 0.0
         return replace(
             outcome,
             iterations=outcome.iterations + iterations,
