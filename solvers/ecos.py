@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred
-from milopt.compilation.recession import falls, feasibility_form, recession_form
+from milopt.compilation.recession import Recession
 from milopt.compilation.standard_form import Cone, StandardForm
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
@@ -97,10 +97,8 @@ class EcosEngine(Engine):
         answer = self._solve_quadratic(form, deadline)
         if answer.termination is not Termination.STALLED or self._interrupted or _is_over(deadline):
             return answer
-        direction = self._solve_linear(recession_form(form))
-        if direction.termination is not Termination.OPTIMAL or direction.x is None or not falls(form, direction.x):
-            return answer
-        if self._solve_linear(feasibility_form(form)).termination is not Termination.OPTIMAL:
+        recession = Recession(form)
+        if recession.ray(self._solve_linear(recession.form).x) is None:
             return answer
         return replace(answer, termination=Termination.UNBOUNDED, x=None, z=None)
 

@@ -40,7 +40,7 @@ STATUS_MAP = {
     "minStepLength": Termination.STALLED,
     "feasible": Termination.STALLED,
 }
-"""`UNBOUNDED` is what remains to be settled by a search for any feasible point."""
+"""`UNBOUNDED` is a claim: the program may be infeasible. The session checks it."""
 
 _LP = frozenset({Feature.LINEAR})
 _QP = _LP | {Feature.QUADRATIC}

@@ -3,8 +3,9 @@
 `auto` is the first solver of a fixed list that is installed and takes the program, recorded in the result: for linear
 programs HiGHS, Clarabel, ECOS; for others, and for masters of up to 1000 prices, native (where it knows the pattern),
 Clarabel, HiGHS, ECOS.
-A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, or leaves a point
-without its certificate; every attempt is in `result.attempts`. The time limit is for all attempts together.
+A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, raises an
+unexpected exception, or leaves a point without its certificate; every attempt is in `result.attempts`. The time limit
+is for all attempts together.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from time import perf_counter
 from milopt.compilation.analysis import witnessed
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
-from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, UnsupportedError
+from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, SolverError, UnsupportedError
 from milopt.outcome.result import Attempt, Result
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
@@ -31,6 +32,8 @@ from milopt.solving.solver import Solver
 
 LINEAR_FIRST = ("highs", "clarabel", "ecos")
 QUADRATIC_FIRST = ("native", "clarabel", "highs", "ecos")
+SETTLED = (Termination.INFEASIBLE, Termination.UNBOUNDED)
+"""Ends without a point that milopt has proved: another solver would find nothing else."""
 
 
 def solve(
@@ -76,7 +79,7 @@ def solve(
             with deadline(clock.left()):
                 able = named_solver(one, program, chosen.form)
             found = plan.run(program, able, replace(chosen, time_limit=clock.left()))
-        except (UnsupportedError, ConvexityError, MissingSolverError) as error:
+        except (UnsupportedError, ConvexityError, MissingSolverError, SolverError) as error:
             failure = error
             name = one if isinstance(one, str) else one.name
             attempts.append(
@@ -85,8 +88,7 @@ def solve(
             continue
         attempts.append(_attempt(found, perf_counter() - began))
         result = _better(result, found)
-        settled = (Termination.INFEASIBLE, Termination.UNBOUNDED)
-        if found.point is PointStatus.CERTIFIED or found.termination in settled:
+        if found.point is PointStatus.CERTIFIED or found.termination in SETTLED:
             break
     if result is None:
         assert failure is not None
@@ -168,12 +170,20 @@ def named_solver(solver: str | Solver, program: Program, form: str = "auto") -> 
 
 
 def _better(old: Result | None, new: Result) -> Result:
-    """Certified before feasible before none; the smaller certificate between equals."""
+    """Proved before certified before feasible before none before failed; the smaller certificate between equals."""
     if old is None:
         return new
-    rank = {PointStatus.NONE: 0, PointStatus.FEASIBLE: 1, PointStatus.CERTIFIED: 2}
-    if rank[new.point] != rank[old.point]:
-        return new if rank[new.point] > rank[old.point] else old
+    if _rank(new) != _rank(old):
+        return new if _rank(new) > _rank(old) else old
     if new.certificate is None or old.certificate is None:
         return old
     return new if new.certificate.worst < old.certificate.worst else old
+
+
+def _rank(result: Result) -> int:
+    """How much is known of a program by a result."""
+    if result.termination in SETTLED:
+        return 4
+    if result.point is PointStatus.NONE:
+        return 0 if result.termination is Termination.ERROR else 1
+    return 3 if result.point is PointStatus.CERTIFIED else 2
