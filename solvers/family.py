@@ -16,6 +16,9 @@ from milopt.solving.names import unknown
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
 
+MIP_GAP = 0.1
+"""Gap at which a mixed-integer search stops, as a share of the tolerance that the certificate applies to the gap."""
+
 
 class Behind(Protocol):
     """One solver behind a modelling language."""

@@ -20,7 +20,8 @@ from tests.conformance.solvers_under_test import solver_names
 HONEST_ENDS = (Termination.STALLED, Termination.LIMIT, Termination.ERROR)
 EXACT = ("highs", "native")
 """Simplex methods, which must find the status of every small linear program."""
-INTEGER_SOLVERS = [name for name in solver_names() if name in ("highs", "cvxpy:HIGHS", "cvxpy:SCIPY", "pyomo:highs")]
+MIXED_INTEGER = ("highs", "cvxpy:HIGHS", "cvxpy:SCIPY", "pyomo:highs", "pyomo:appsi_highs")
+INTEGER_SOLVERS = [name for name in solver_names() if name in MIXED_INTEGER]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +95,21 @@ def test_integer_program_is_infeasible_though_its_relaxation_is_not(name: str) -
     result = milopt.solve(program, name)
     assert result.termination is Termination.INFEASIBLE, str(result)
     assert "'odd'" in result.message
+
+
+@pytest.mark.parametrize("name", INTEGER_SOLVERS)
+def test_mixed_integer_search_goes_on_to_the_gap_of_the_certificate(name: str) -> None:
+    """At its own default gap of 1e-4 HiGHS stops early on this program."""
+    rng = np.random.default_rng(2)
+    program = Program("knapsack")
+    x = program.variable("x", 30, lower=0, upper=1, integer=True)
+    value, weight = rng.uniform(10, 20, 30), rng.uniform(1, 10, (5, 30))
+    program.maximize(value @ x)
+    program.subject_to(weight @ x <= 0.4 * weight.sum(axis=1), name="weight")
+    result = milopt.solve(program, name)
+    assert result.termination is Termination.OPTIMAL, str(result)
+    assert result.certificate is not None
+    assert result.certificate.gap <= 1e-6
 
 
 def test_no_claim_is_accepted_for_a_strictly_convex_program_in_bad_units() -> None:
