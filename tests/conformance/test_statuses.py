@@ -169,6 +169,16 @@ def test_proof_decides_between_two_claims(kind: str, claim: Termination) -> None
     assert milopt.solve(unbounded, Claimant(claim)).termination is Termination.INFEASIBLE
 
 
+@pytest.mark.parametrize("end", [Termination.STALLED, Termination.ERROR], ids=str)
+def test_solver_that_gives_up_without_a_point_is_told_what_the_program_is(end: Termination) -> None:
+    """As ECOS does with "close to primal infeasible", and scipy with unbounded integer programs."""
+    program = _unbounded("lp")
+    assert milopt.solve(program, Claimant(end)).termination is Termination.UNBOUNDED
+    program.subject_to(program.variables["x"][2] <= -1, name="contradiction")
+    assert milopt.solve(program, Claimant(end)).termination is Termination.INFEASIBLE
+    assert milopt.solve(_bounded("lp"), Claimant(end)).termination is end
+
+
 def test_certified_point_outweighs_the_claim_that_comes_with_it() -> None:
     program = Program("point")
     x = program.variable("x", 2, lower=1)

@@ -7,11 +7,13 @@ import time
 import numpy as np
 import pytest
 
+import milopt
 from milopt.compilation.standard_form import Cone
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solvers.clarabel import Clarabel
 from milopt.solvers.ecos import ECOS
+from milopt.solvers.ecos_process import Reply
 from milopt.solving.engine import Change, What
 from milopt.solving.options import Options
 
@@ -130,3 +132,19 @@ def test_the_log_is_kept_when_asked_for_and_nothing_is_printed(program, capfd):
 def test_a_wrong_extra_setting_is_named(extra, program):
     with pytest.raises(ParameterError, match=next(iter(extra))):
         solve(program("one row"), extra=extra)
+
+
+@pytest.mark.parametrize(("flag", "words"), [(11, "Close to primal infeasible"), (12, "Close to dual infeasible")])
+def test_nearly_infeasible_is_examined_and_no_error(flag: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = np.zeros(0)
+    monkeypatch.setattr(
+        "milopt.solvers.ecos.solve_here", lambda program, settings: Reply(flag, words, nothing, nothing, nothing, 9)
+    )
+    program = milopt.Program("near")
+    x = program.variable("x", 2, lower=0)
+    program.minimize(x.sum())
+    assert milopt.solve(program, "ecos").termination is Termination.STALLED
+    program.subject_to(x.sum() <= -1, name="below")
+    result = milopt.solve(program, "ecos")
+    assert result.termination is Termination.INFEASIBLE
+    assert result.raw_status == words
