@@ -54,6 +54,11 @@ class Relaxation:
         )
         self.form = self._elastic()
 
+    @property
+    def rigid_form(self) -> StandardForm:
+        """The constraints of the program in the same units, without relaxation and with nothing to minimise."""
+        return self._scaled
+
     def is_infeasible(self, z: Vector | None) -> bool:
         """Whether the multipliers `z` of the elastic form prove that the program has no feasible point."""
         form = self._scaled
@@ -69,9 +74,9 @@ class Relaxation:
         return margin > CANCELLATION * float(np.abs(terms).sum()) and margin > REACH * rest
 
     def is_feasible(self, x: Vector | None) -> bool:
-        """Whether a point of the elastic form satisfies the rows of the program without relaxation."""
+        """Whether a point of the elastic or of the rigid form satisfies the rows of the program without relaxation."""
         form = self._scaled
-        if x is None or x.size != self.form.n or not np.isfinite(x).all():
+        if x is None or x.size not in (form.n, self.form.n) or not np.isfinite(x).all():
             return False
         y = np.clip(x[: form.n], form.lower, form.upper)
         y = np.where(form.integer, np.round(y), y)

@@ -110,12 +110,20 @@ def _infeasibility(form: StandardForm, finders: _Finders) -> str | None:
             break
     if not found or not form.integer.any():
         return "" if found else None
+    return _integer_infeasibility(form, finders)
+
+
+def _integer_infeasibility(form: StandardForm, finders: _Finders) -> str | None:
+    """The same for integers. A bound cannot be checked, so a search for a point must have failed as well."""
     relaxation = Relaxation(form)
-    for answer in finders.answers(relaxation.form):
-        if answer.bound is not None and answer.bound > INTEGER_MARGIN:
-            return _blame(relaxation, answer.x)
+    for answer in finders.answers(relaxation.rigid_form):
         if relaxation.is_feasible(answer.x):
             return ""
+    for answer in finders.answers(relaxation.form):
+        if relaxation.is_feasible(answer.x):
+            return ""
+        if answer.bound is not None and answer.bound > INTEGER_MARGIN:
+            return _blame(relaxation, answer.x)
     return None
 
 

@@ -97,6 +97,20 @@ def test_integer_program_is_infeasible_though_its_relaxation_is_not(name: str) -
     assert "'odd'" in result.message
 
 
+def test_wrong_bound_of_a_mixed_integer_search_does_not_prove_infeasibility() -> None:
+    """HiGHS 1.15 has called 0.4 the optimum of the elastic relaxation of this program, which is 0."""
+    program = Program("point")
+    infinite = np.inf
+    x = program.variable(
+        "x", 6, lower=np.array([-3.0] + [-infinite] * 5), upper=np.array([-0.4, 2, 3] + [infinite] * 3)
+    )
+    y = program.variable("y", 3, integer=True)
+    program.minimize(np.array([1.0, 0, 3, -2, 0, 0]) @ x)
+    program.subject_to(1.14416587 * x[2] <= 3.28833174, name="third")
+    program.subject_to(x[np.array([0, 2, 3])] == y, name="whole")
+    assert milopt.solve(program, "highs").termination is Termination.UNBOUNDED
+
+
 @pytest.mark.parametrize("name", INTEGER_SOLVERS)
 def test_mixed_integer_search_goes_on_to_the_gap_of_the_certificate(name: str) -> None:
     """At its own default gap of 1e-4 HiGHS stops early on this program."""
