@@ -44,7 +44,7 @@ from milopt.solving.solver_failure import solver_errors
 
 CLAIMS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
 """Ends of a solver that milopt must prove."""
-FAR_FROM_OPTIMAL = 1e-2
+FAR_FROM_OPTIMAL = 1e-4
 """Largest residual of a point from which on a solver that stalls may have met an infeasible or unbounded program."""
 
 DIAGNOSIS_SECONDS = 1.0
