@@ -31,10 +31,12 @@ from milopt.solving.solver import Solver
 from milopt.solving.solver_failure import solver_errors
 
 FINDERS = ("highs", "clarabel", "native", "ecos")
-"""Solvers that look for the vectors, before the solver whose claim is checked."""
+"""Solvers that look for the vectors, in this order; the solver whose claim is checked does if none of them can."""
 FINDER_TOLERANCE = 1e-8
 INTEGER_MARGIN = 1e-6
 """Smallest proved relaxation, in scaled units, from which on an integer program counts as infeasible."""
+NO_FALL = 1e-9
+"""Fall of the scaled objective over all directions up to which there is no direction of descent."""
 MOVING = 1e-6
 """Share of the largest entry of a direction from which on a block is named."""
 
@@ -76,22 +78,21 @@ class _Finders:
 
     def __init__(self, solver: Solver, options: Options, clock: Clock) -> None:
         known = {one.name: one for one in registry.plain_solvers()}
-        self._solvers = [known[name] for name in FINDERS if name in known]
-        if solver.name not in FINDERS:
-            self._solvers.append(solver)
+        self._finders = [known[name] for name in FINDERS if name in known]
+        self._solver = solver
         self._options, self._clock = options, clock
 
     def answers(self, form: StandardForm) -> Iterator[Answer]:
         """One answer after the other, until the caller is content or the time is up."""
-        for solver in self._solvers:
+        able = [finder for finder in self._finders if refusal(finder, form) is None]
+        if not able and refusal(self._solver, form) is None:
+            able = [self._solver]
+        for solver in able:
             if self._clock.is_over():
                 return
-            if refusal(solver, form) is not None:
-                continue
             try:
-                with solver_errors(solver.name):
-                    with closing(solver.engine(form, self._options)) as engine:
-                        answer = engine.solve(self._clock.left())
+                with solver_errors(solver.name), closing(solver.engine(form, self._options)) as engine:
+                    answer = engine.solve(self._clock.left())
             except SolverError:
                 continue  # A solver that fails has found no vector; the next one may.
             self._clock.interrupted |= answer.interrupted
@@ -139,6 +140,9 @@ def _ray(form: StandardForm, finders: _Finders) -> Vector | None:
         ray = recession.ray(answer.x)
         if ray is not None:
             return ray
+        lowest = -np.inf if answer.x is None else recession.form.value(answer.x)
+        if answer.termination is Termination.OPTIMAL and lowest > -NO_FALL:
+            return None
     return None
 
 

@@ -378,7 +378,8 @@ class Session:
     def _diagnosed(self, outcome: Outcome, clock: Clock) -> Outcome:
         """The outcome, or that the program is infeasible or unbounded if milopt proves it."""
         form = self.live.coordinates().form if self.live.uses_dual else self.live.compiled.form
-        within = clock if clock.interrupted else clock.extended(DIAGNOSIS_SECONDS)
+        extended = outcome.termination in CLAIMS and not clock.interrupted
+        within = clock.extended(DIAGNOSIS_SECONDS) if extended else clock
         diagnosis = diagnose(form, self.solver, self.options, within, has_all_rows=not self.live.rows.lazy)
         clock.interrupted |= within.interrupted
         if diagnosis.proved is not None:

@@ -13,7 +13,7 @@ from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solvers.clarabel import Clarabel
 from milopt.solvers.ecos import ECOS
-from milopt.solvers.ecos_process import Reply
+from milopt.solvers.ecos_call import Reply
 from milopt.solving.engine import Change, What
 from milopt.solving.options import Options
 
@@ -138,7 +138,7 @@ def test_a_wrong_extra_setting_is_named(extra, program):
 def test_nearly_infeasible_is_examined_and_no_error(flag: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = np.zeros(0)
     monkeypatch.setattr(
-        "milopt.solvers.ecos.solve_here", lambda program, settings: Reply(flag, words, nothing, nothing, nothing, 9)
+        "milopt.solvers.ecos.call_ecos", lambda program, settings: Reply(flag, words, nothing, nothing, nothing, 9)
     )
     program = milopt.Program("near")
     x = program.variable("x", 2, lower=0)
