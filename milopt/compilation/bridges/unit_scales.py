@@ -4,9 +4,10 @@ With  x = D u  and the objective divided by s,
 
     min 1/2 u'(DPD/s)u + (Dq/s)'u   s.t.   F D u + g in K,   lower/d <= u <= upper/d.
 
-The diagonal D is such that the rows and columns of E F D are of size 1 for some diagonal E (Ruiz); a column in no row
-keeps its unit. The scale s is the largest of |d_j q_j| and |d_j^2 P_jj|. All of them are powers of two, so that nothing
-is rounded. The multipliers of the rows are  z = s z_u.  The constant of the objective is left out.
+The diagonal D brings the columns of E F D and of e P^(1/2) D to size 1 together, where the diagonal E and the number e
+bring the rows of the one and the whole of the other to size 1 (Ruiz). A column in neither keeps its unit. The scale s
+is the largest of |d_j q_j| and d_j^2 |P_jj|. All of them are powers of two, so that nothing is rounded. The multipliers
+of the rows are  z = s z_u.  The constant of the objective is left out.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Scales:
 
 def scales(form: StandardForm) -> Scales:
     """Find the scales of a form."""
-    d = _column_units(form.F)
+    d = _column_units(form)
     linear, curved = np.abs(form.q) * d, np.abs(form.P.diagonal) * d**2
     largest = max(float(linear.max(initial=0.0)), float(curved.max(initial=0.0)))
     return Scales(d, float(_power_of_two(np.array(largest))) if 0.0 < largest < np.inf else 1.0)
@@ -73,13 +74,16 @@ def _scaled(rows: sp.csr_array, d: Vector) -> sp.csr_array:
     return sp.csr_array((rows.data * d[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
 
 
-def _column_units(F: sp.csr_array) -> Vector:
-    entries = abs(F).tocoo()
+def _column_units(form: StandardForm) -> Vector:
+    entries = abs(form.F).tocoo()
     row, column = entries.coords
-    e, d = np.ones(F.shape[0]), np.ones(F.shape[1])
+    root = np.sqrt(np.abs(form.P.diagonal))
+    e, d = np.ones(form.m), np.ones(form.n)
     for _ in range(PASSES):
+        curved = root * d
+        curved /= curved.max(initial=0.0) or 1.0
         size = entries.data * e[row] * d[column]
-        rows, columns = np.zeros(e.size), np.zeros(d.size)
+        rows, columns = np.zeros(form.m), curved
         np.maximum.at(rows, row, size)
         np.maximum.at(columns, column, size)
         e /= np.sqrt(np.where(rows > 0.0, rows, 1.0))
