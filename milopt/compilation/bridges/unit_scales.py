@@ -6,8 +6,9 @@ With  x = D u  and the objective divided by s,
 
 The diagonal D brings the columns of E F D and of e P^(1/2) D to size 1 together, where the diagonal E and the number e
 bring the rows of the one and the whole of the other to size 1 (Ruiz). A column in neither keeps its unit. The scale s
-is the largest of |d_j q_j| and d_j^2 |P_jj|. All of them are powers of two, so that nothing is rounded. The multipliers
-of the rows are  z = s z_u.  The constant of the objective is left out.
+is the largest of |d_j q_j| and d_j^2 |P_jj|. All of them are powers of two, so that nothing is rounded. A program is
+left as it is if its units differ by less than a factor of 1024 and s is between 1/1024 and 1024. The multipliers of
+the rows are  z = s z_u.  The constant of the objective is left out.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from milopt.solving.engine import Answer
 
 PASSES = 4
 """Passes of the equilibration of rows and columns."""
+APART = 2.0**10
+"""Sizes that differ by less are left as they are."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,10 @@ def scales(form: StandardForm) -> Scales:
     d = _column_units(form)
     linear, curved = np.abs(form.q) * d, np.abs(form.P.diagonal) * d**2
     largest = max(float(linear.max(initial=0.0)), float(curved.max(initial=0.0)))
-    return Scales(d, float(_power_of_two(np.array(largest))) if 0.0 < largest < np.inf else 1.0)
+    s = float(_power_of_two(np.array(largest))) if 0.0 < largest < np.inf else 1.0
+    if d.max(initial=1.0) < APART * d.min(initial=1.0) and 1.0 / APART < s < APART:
+        return Scales(np.ones(form.n), 1.0)
+    return Scales(d, s)
 
 
 def apply(form: StandardForm, scales: Scales) -> StandardForm:
