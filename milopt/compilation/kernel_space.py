@@ -151,10 +151,10 @@ class KernelSpace:
         the root of a'Ka, in which errors of eps sqrt(K(x,x) K(y,y)) of the kernel values leave about
         eps sum_p a_p^2 K(x_p, x_p): a norm that cannot be told from 0 is not 0.
         """
-        support = np.flatnonzero(coefficients)
-        features = self.function.kernel.features(self.points[support])
+        features = self.function.kernel.features(self.points)
         if features is not None:
-            return float(np.linalg.norm(features.T @ coefficients[support]))
+            return float(np.linalg.norm(features.T @ coefficients))
+        support = np.flatnonzero(coefficients)
         squared = float(coefficients @ self.values(coefficients))
         rounding = np.finfo(np.float64).eps * float(coefficients[support] ** 2 @ self._diagonal(support))
         return float(np.sqrt(max(squared, rounding)))
