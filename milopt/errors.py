@@ -60,6 +60,12 @@ class UncertifiedError(MiloptError):
     exit_code = 3
 
 
+class TimeLimitError(MiloptError, TimeoutError):
+    """The time limit passed before there was a program to solve."""
+
+    exit_code = 3
+
+
 class MiloptWarning(UserWarning):
     """Something a person should know, and that does not stop the work."""
 

@@ -1,7 +1,8 @@
 """Clarabel (Goulart, Chen; Apache-2.0): an interior-point method for linear, quadratic and second-order cone programs.
 
 It takes  min 1/2 x'Px + q'x  s.t.  A x + s = b,  s in K,  so  A = -F  and  b = g;  its z is milopt's. It never starts
-warm; new q and g are written into the factorised model where its presolve dropped no rows.
+warm; new q and g are written into the factorised model where its presolve dropped no rows. It looks at its time limit
+once per iteration, so large programs with a time limit are solved in a process of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from milopt.outcome.status import Termination
 from milopt.solving.capture import captured
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Change, Engine, What
+from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.interrupt import Ended, run_interruptible
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
@@ -61,6 +63,7 @@ class ClarabelEngine(Engine):
         self._settings = _settings(options)
         self._solver: Any = None
         self._stop = threading.Event()
+        self._process = EngineProcess(Clarabel.name, options)
 
     def update(self, form: StandardForm, change: Change) -> None:
         """Write q or g in place where Clarabel allows it; otherwise the next solve builds afresh."""
@@ -78,6 +81,8 @@ class ClarabelEngine(Engine):
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
+        if time_limit is not None and is_heavy(form) and self._process.can_run():
+            return self._process.solve(form, time_limit)
         self._settings.time_limit = np.inf if time_limit is None else time_limit
         self._stop.clear()
         found: list[Any] = []
@@ -103,6 +108,10 @@ class ClarabelEngine(Engine):
         if not (np.isfinite(x).all() and np.isfinite(z).all()):
             return answer
         return bounds_to_rows.invert(form, replace(answer, x=x, z=z))
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        self._process.close()
 
     def _ready(self) -> Any:
         """The living solver with the current settings, built if there is none."""

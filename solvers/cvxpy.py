@@ -76,7 +76,7 @@ class CvxpyEngine(VariantEngine):
     """One cvxpy problem a form; every change builds it again."""
 
     def __init__(self, solver: CVXPY, form: StandardForm, options: Options) -> None:
-        super().__init__(form, options)
+        super().__init__(solver.name, solver.backend.time is not None, form, options)
         self._solver = solver
 
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
@@ -85,7 +85,7 @@ class CvxpyEngine(VariantEngine):
 
         model = to_cvxpy(form)
         given = self._solver.backend.given(self.options)
-        settings = self._solver.backend.settings(self.options, time_limit)
+        settings = self._solver.backend.settings(form, self.options, time_limit)
         start = monotonic()
         log = ""
         failure = ""

@@ -6,10 +6,12 @@ they are asked for, so they are asked for more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from milopt.compilation.standard_form import StandardForm
 from milopt.errors import ParameterError
+from milopt.solvers.highs_model import iteration_limits
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature
@@ -37,11 +39,15 @@ class Backend:
     inside: str | None = None
     """The one keyword under which cvxpy wants all its settings, as a dictionary."""
     mixed_integer_quadratic: bool = False
+    limits: Callable[[StandardForm], Mapping[str, object]] | None = None
+    """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
 
-    def settings(self, options: Options, time_limit: float | None) -> dict[str, object]:
+    def settings(self, form: StandardForm, options: Options, time_limit: float | None) -> dict[str, object]:
         """The keywords for `problem.solve`; a person's `extra` comes last and wins."""
         settings: dict[str, object] = {key: factor * options.tolerance for key, factor in self.tolerances.items()}
         settings.update(self.fixed)
+        if self.limits is not None:
+            settings.update(self.limits(form))
         if self.time and time_limit is not None:
             settings[self.time] = time_limit
         if self.threads:
@@ -77,7 +83,9 @@ BACKENDS: dict[str, Backend] = {
     "SCS": Backend(SOCP, "scs", "MIT", _EPS, {"max_iters": 200_000}, time="time_limit_secs"),
     "OSQP": Backend(QP, "osqp", "Apache-2.0", _EPS, {"max_iter": 200_000, "polishing": True}, time="time_limit"),
     "ECOS": Backend(SOCP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}),
-    "HIGHS": Backend(QP | MILP, "highspy", "MIT", _HIGHS, time="time_limit", threads="threads"),
+    "HIGHS": Backend(
+        QP | MILP, "highspy", "MIT", _HIGHS, time="time_limit", threads="threads", limits=iteration_limits
+    ),
     "SCIPY": Backend(MILP, "scipy", "BSD-3-Clause", time="time_limit", inside="scipy_options"),
     "PIQP": Backend(QP, "piqp", "BSD-2-Clause", _EPS),
     "PROXQP": Backend(QP, "proxsuite", "BSD-2-Clause", {"eps_abs": 1e-3}),

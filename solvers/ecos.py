@@ -3,9 +3,9 @@
 It takes  min c'x  s.t.  A x = b,  h - G x in K,  so the zero-cone rows are  A = -F, b = g  and the others
 G = -F, h = g;  its y and z are milopt's z. Its tolerances are absolute, so columns and objective are first brought to
 unit size (`unit_scales`). Quadratic objectives go through the quadratic-to-cone bridge, and then, if need be, up to
-three times recentred. It never starts warm and knows no time limit: with one, it runs in a process of its own, which is
-ended when the time is up, without a point. The limit counts from when that process is ready, about half a second after
-the call. Its own handler of Ctrl-C loses one that comes while it factorises: so Ctrl-C waits until the call has ended.
+three times recentred. It never starts warm and has no time limit: with one, it runs in a process of its own
+(`milopt.solving.engine_process`), which is ended when the time is up, without a point. Its own handler of Ctrl-C loses
+one that comes while it factorises: so Ctrl-C waits until the call has ended.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from milopt.compilation.recession import falls, feasibility_form, recession_form
 from milopt.compilation.standard_form import Cone, StandardForm
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
-from milopt.solvers.ecos_process import ConeProgram, Reply, solve_here, solve_within
+from milopt.solvers.ecos_call import ConeProgram, Reply, call_ecos
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine_process import EngineProcess
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
 
@@ -76,34 +77,42 @@ class EcosEngine(Engine):
         super().__init__(form, options)
         self._settings = _settings(options)
         self._interrupted = False
+        self._process = EngineProcess(ECOS.name, options)
 
     def solve(self, time_limit: float | None) -> Answer:
         """Solve from a cold start; where a quadratic program stalls, see whether it is unbounded."""
+        if time_limit is not None and self._process.can_run():
+            return self._process.solve(self.form, time_limit)
         self._interrupted = False
         deadline = None if time_limit is None else time.perf_counter() + time_limit
         scales = unit_scales.scales(self.form)
         answer = self._solve(unit_scales.apply(self.form, scales), scales.gradient, deadline)
         return replace(unit_scales.invert(answer, scales), interrupted=self._interrupted)
 
+    def close(self) -> None:
+        """End the process, if there is one."""
+        self._process.close()
+
     def _solve(self, form: StandardForm, unit: Vector, deadline: float | None) -> Answer:
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
         if form.P.is_zero:
-            return self._solve_linear(form, deadline)
+            return self._solve_linear(form)
         answer = self._solve_quadratic(form, unit, deadline)
-        if answer.termination is not Termination.STALLED or self._interrupted:
+        if answer.termination is not Termination.STALLED or self._interrupted or _is_over(deadline):
             return answer
-        direction = self._solve_linear(recession_form(form), deadline)
+        direction = self._solve_linear(recession_form(form))
         if direction.termination is not Termination.OPTIMAL or direction.x is None or not falls(form, direction.x):
             return answer
-        if self._solve_linear(feasibility_form(form), deadline).termination is not Termination.OPTIMAL:
+        if self._solve_linear(feasibility_form(form)).termination is not Termination.OPTIMAL:
             return answer
         return replace(answer, termination=Termination.UNBOUNDED, x=None, z=None)
 
     def _solve_quadratic(self, form: StandardForm, unit: Vector, deadline: float | None) -> Answer:
         """Solve by the cone, and again from closer by until the gradient Px is accurate, scaled and in its own unit."""
+        began = time.perf_counter()
         conic = quadratic_to_cone.apply(form)
-        found = self._solve_linear(conic, deadline)
+        found = self._solve_linear(conic)
         best = quadratic_to_cone.invert(form, found)
         error = quadratic_to_cone.mismatch(form, conic, found)
         target = (
@@ -115,10 +124,12 @@ class EcosEngine(Engine):
             accurate = bool(np.all(error <= target))
             if best.x is None or accurate or best.termination is Termination.LIMIT or self._interrupted:
                 break
-            lens = LENS**look
+            if _is_over(deadline, time.perf_counter() - began):
+                break  # another look takes about as long, and would be cut off
+            began, lens = time.perf_counter(), LENS**look
             near = recentred.apply(form, best.x, lens)
             conic = quadratic_to_cone.apply(near)
-            found = self._solve_linear(conic, deadline)
+            found = self._solve_linear(conic)
             closer = lens * quadratic_to_cone.mismatch(near, conic, found)
             if found.x is None or (closer / target).max() >= (error / target).max():
                 break
@@ -136,18 +147,11 @@ class EcosEngine(Engine):
             )
         return best
 
-    def _solve_linear(self, form: StandardForm, deadline: float | None) -> Answer:
+    def _solve_linear(self, form: StandardForm) -> Answer:
         """One call of ECOS for a form with a linear objective."""
         free = bounds_to_rows.apply(form)
         equal, inner = _split(free)
-        program = _cone_program(free, equal, inner)
-        if deadline is None:
-            reply: Reply | None = solve_here(program, self._settings)
-        else:
-            reply = solve_within(program, self._settings, max(deadline - time.perf_counter(), 0.0))
-        if reply is None:
-            return Answer(Termination.LIMIT, "its process was ended at the time limit")
-
+        reply = call_ecos(_cone_program(free, equal, inner), self._settings)
         termination = STATUS_MAP.get(reply.flag, Termination.ERROR)
         self._interrupted |= reply.flag == INTERRUPTED
         answer = Answer(termination, reply.text, iterations=reply.iterations, log=reply.log)
@@ -176,6 +180,11 @@ def _cone_program(form: StandardForm, equal: Index, inner: Index) -> ConeProgram
     )
 
 
+def _is_over(deadline: float | None, seconds: float = 0.0) -> bool:
+    """Whether less than so many seconds are left."""
+    return deadline is not None and deadline - time.perf_counter() < seconds
+
+
 def _finite(reply: Reply) -> bool:
     return bool(np.isfinite(reply.x).all() and np.isfinite(reply.y).all() and np.isfinite(reply.z).all())
 
@@ -194,7 +203,7 @@ def _settings(options: Options) -> dict[str, object]:
     smallest = ConeProgram(np.ones(1), one, np.zeros(1), one[:0], np.zeros(0), 1, np.zeros(0, dtype=np.int64))
     for name, value in options.extra.items():
         try:
-            solve_here(smallest, {"verbose": False, name: value})
+            call_ecos(smallest, {"verbose": False, name: value})
         except (TypeError, ValueError) as problem:
             raise ParameterError(f"ECOS does not take {value!r} for its setting {name!r}: {problem}.") from None
     return settings | dict(options.extra)

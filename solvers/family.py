@@ -6,6 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from time import perf_counter
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from milopt.compilation.recession import feasibility_form
@@ -14,8 +15,13 @@ from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.names import unknown
+from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
+
+LEAST_SECONDS = 0.1
+"""For a second solve when the time is almost up."""
 
 
 class Behind(Protocol):
@@ -69,18 +75,33 @@ class Variants(Solver, Generic[B]):
 class VariantEngine(Engine):
     """One model a form; every change builds it again."""
 
+    def __init__(self, solver: str, keeps_time: bool, form: StandardForm, options: Options) -> None:
+        super().__init__(form, options)
+        self._keeps_time = keeps_time
+        """Whether the solver behind it looks at a time limit once per iteration at least."""
+        self._process = EngineProcess(solver, options)
+
     def solve(self, time_limit: float | None) -> Answer:
         """Build and solve; "infeasible or unbounded", or a mere ray, is settled by a search for any feasible point."""
         if self.form.n == 0:
             return answer_without_columns(self.form, self.options.tolerance)
+        may_be_late = not self._keeps_time or is_heavy(self.form)
+        if time_limit is not None and may_be_late and self._process.can_run():
+            return self._process.solve(self.form, time_limit)
+        began = perf_counter()
         answer = self.solve_form(self.form, time_limit)
         if answer.termination is not Termination.UNBOUNDED:
             return answer
-        point = self.solve_form(feasibility_form(self.form), time_limit).termination
+        left = None if time_limit is None else max(time_limit - (perf_counter() - began), LEAST_SECONDS)
+        point = self.solve_form(feasibility_form(self.form), left).termination
         if point is Termination.OPTIMAL:
             return answer
         settled = Termination.INFEASIBLE if point is Termination.INFEASIBLE else Termination.STALLED
         return replace(answer, termination=settled)
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        self._process.close()
 
     @abstractmethod
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:

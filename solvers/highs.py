@@ -1,7 +1,8 @@
 """HiGHS (Hall, Galabova, Feldmeier; MIT): linear, convex quadratic and mixed-integer linear programs.
 
 Linear programs stay alive in one model and start each solve from the last simplex basis; its quadratic solver always
-starts cold (see `highs_quadratic`).
+starts cold (see `highs_quadratic`). Its quadratic methods may work for minutes without a look at the clock: large
+quadratic programs with a time limit are solved in a process of their own.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import numpy as np
 from milopt.compilation.recession import feasibility_form
 from milopt.compilation.standard_form import StandardForm
 from milopt.outcome.status import Termination
-from milopt.solvers.highs_model import HighsModel
+from milopt.solvers.highs_model import HighsModel, check_options
 from milopt.solvers.highs_quadratic import UNCONFIRMED, left, solve_quadratic
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Answer, Change, Engine
+from milopt.solving.engine import Answer, Change, Engine, What
+from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
 
@@ -77,12 +79,22 @@ class HighsEngine(Engine):
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
-        self._model = HighsModel(form, options)
+        check_options(options.extra, "HiGHS")
+        self._built: HighsModel | None = None
+        self._process = EngineProcess(HiGHS.name, options)
+
+    @property
+    def _model(self) -> HighsModel:
+        """HiGHS's model, built when it is first needed."""
+        if self._built is None:
+            self._built = HighsModel(self.form, self.options)
+        return self._built
 
     def update(self, form: StandardForm, change: Change) -> None:
-        """Make the same change in HiGHS's model."""
+        """Make the same change in HiGHS's model, if there is one."""
         self.form = form
-        if not self._model.apply(form, change):
+        in_place = change.what is not What.EVERYTHING if self._built is None else self._built.apply(form, change)
+        if not in_place:
             self.rebuilds += 1
 
     def solve(self, time_limit: float | None) -> Answer:
@@ -90,6 +102,8 @@ class HighsEngine(Engine):
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
+        if time_limit is not None and not form.P.is_zero and is_heavy(form) and self._process.can_run():
+            return self._process.solve(form, time_limit)
         deadline = None if time_limit is None else time.perf_counter() + time_limit
         self._model.log.clear()
         self._model.interrupted = False
@@ -109,6 +123,10 @@ class HighsEngine(Engine):
             log="".join(self._model.log),
             interrupted=self._model.interrupted,
         )
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        self._process.close()
 
     def _tell_apart(self, time_limit: float | None) -> str:
         """Infeasible or unbounded: unbounded if a point exists at all."""

@@ -6,7 +6,7 @@ Rows go in as  -g <= F x <= -g  (zero cone) or  -g <= F x  (non-negative), so `r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,7 @@ class HighsModel:
         self._linear_program = form.P.is_zero and not form.integer.any()
         self._warm = False
         self._turned: dict[str, object] = {}
+        self._incumbent: Run | None = None
         self._set_options()
         n = form.n
         no_entries = np.zeros(n, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
@@ -193,8 +194,7 @@ class HighsModel:
             "primal_feasibility_tolerance": feasibility,
             # The quadratic solver breaks down where less is asked of the duals.
             "dual_feasibility_tolerance": feasibility if self.form.P.is_zero else 1e-7,
-            # It may also cycle: far more than any honest run took.
-            "qp_iteration_limit": 10_000 + 20 * (self.form.n + self.form.m),
+            **iteration_limits(self.form),
             "mip_feasibility_tolerance": 10 * feasibility,
             "mip_rel_gap": 0.1 * options.tolerance,
             "mip_abs_gap": 0.1 * options.tolerance,
@@ -205,6 +205,8 @@ class HighsModel:
             self.set_option(name, value)
         for event in (highs.cbIpmInterrupt, highs.cbMipInterrupt):
             event.subscribe(self._asked)
+        if self.form.integer.any():
+            highs.cbMipImprovingSolution.subscribe(self._improved)
         self._asks = False
         if options.verbose:
             highs.cbLogging.subscribe(lambda event: self.log.append(event.message))
@@ -234,14 +236,19 @@ class HighsModel:
             self._run_warm(time_limit)
         else:
             self._limit(time_limit)
+            self._incumbent = None
             if run_interruptible(self._run, self._request_stop) is Ended.ABANDONED:
+                kept = self._incumbent
                 self._build(self.form)
-                return Run("kInterrupt")
+                return kept or Run("kInterrupt")
         info, solution = highs.getInfo(), highs.getSolution()
         self._warm = self._linear_program and info.basis_validity == 1
         counts = info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count
+        status = highs.getModelStatus().name
+        if not solution.value_valid and self._incumbent is not None:
+            return replace(self._incumbent, status=status, bound=info.mip_dual_bound)
         return Run(
-            status=highs.getModelStatus().name,
+            status=status,
             x=np.array(solution.col_value) if solution.value_valid else None,
             z=np.array(solution.row_dual) if solution.dual_valid else None,
             bound=info.mip_dual_bound,
@@ -288,12 +295,32 @@ class HighsModel:
             (event.subscribe if wanted else event.unsubscribe)(self._asked)
             self._asks = wanted
 
+    def _improved(self, event: Any) -> None:
+        """Keep the best point of a search: one that is left behind at Ctrl-C hands over nothing."""
+        found = event.data_out
+        point = np.array(found.mip_solution, dtype=np.float64)
+        if point.size == self.form.n:
+            self._incumbent = Run("kInterrupt", x=point, bound=float(found.mip_dual_bound))
+
     def _request_stop(self) -> None:
         self._stop = self.interrupted = True
 
     def _asked(self, event: Any) -> None:
         if self._stop:
             event.interrupt()
+
+
+def iteration_limits(form: StandardForm) -> dict[str, int]:
+    """Options that end each of HiGHS's methods, with far more iterations than any sound run took.
+
+    By default there is no limit: the active-set method for quadratic programs cycles now and then, and the
+    interior-point method HiPO may go on for ever on badly scaled ones.
+    """
+    size = form.n + form.m
+    limits = {"qp_iteration_limit": 10_000 + 20 * size, "ipm_iteration_limit": 1000}
+    if not form.integer.any():
+        limits["simplex_iteration_limit"] = 100_000 + 100 * size
+    return limits
 
 
 def check_options(options: Mapping[str, object], solver: str) -> None:

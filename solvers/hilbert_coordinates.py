@@ -14,6 +14,7 @@ import numpy as np
 
 from milopt.compilation.evaluation_form import Space
 from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.pivoted_cholesky import pivoted_cholesky
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Function
@@ -118,7 +119,6 @@ class GrowingCoordinates(Coordinates):
     def know(self, instances: Index) -> None:
         """A coordinate for each of these that is not in the span yet."""
         from scipy.linalg import solve_triangular
-        from scipy.linalg.lapack import dpstrf
 
         new = np.unique(instances[~self.known[instances]])
         if not new.size:
@@ -126,9 +126,8 @@ class GrowingCoordinates(Coordinates):
         r = self.rank
         rest = np.asarray(self._kernel(self._points, self._points[new]))
         rest -= self.table[:, :r] @ self.table[new, :r].T
-        triangle, pivots, rank, _ = dpstrf(rest[new], lower=1, tol=DEPENDENT * max(self._scale, 1e-300))
-        order = pivots[: new.size] - 1
-        lower = np.tril(triangle)[:, :rank]
+        lower, order = pivoted_cholesky(rest[new], DEPENDENT * max(self._scale, 1e-300))
+        rank = lower.shape[1]
         fresh = solve_triangular(lower[:rank], rest[:, order[:rank]].T, lower=True).T if rank else rest[:, :0]
         fresh[self.known] = 0.0
         fresh[new[order]] = lower

@@ -7,7 +7,8 @@ Options in `extra` are checked by HiGHS where it is HiGHS that gets them; other 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from shutil import which
 from typing import Any
@@ -19,7 +20,7 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.inspection.pyomo_model import column_components, row_components, to_pyomo
 from milopt.outcome.status import Termination
 from milopt.solvers.family import VariantEngine, Variants, blame
-from milopt.solvers.highs_model import check_options
+from milopt.solvers.highs_model import check_options, iteration_limits
 from milopt.solving.capture import captured
 from milopt.solving.engine import Answer, Engine
 from milopt.solving.installed import installed_version
@@ -58,6 +59,8 @@ class Backend:
     tolerances: tuple[str, ...] = ()
     """Its tolerance settings, all given a hundredth of milopt's tolerance."""
     duals: bool = True
+    limits: Callable[[StandardForm], Mapping[str, int]] | None = None
+    """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
 
     def found(self) -> str | None:
         """The package's version or the executable's path; None when it is not there."""
@@ -69,8 +72,12 @@ class Backend:
 _HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
 BACKENDS: dict[str, Backend] = {
-    "highs": Backend(_QP | _MILP, "MIT", "highspy", None, "pip install highspy", _HIGHS_TOLERANCES),
-    "appsi_highs": Backend(_MILP, "MIT", "highspy", None, "pip install highspy", _HIGHS_TOLERANCES),
+    "highs": Backend(
+        _QP | _MILP, "MIT", "highspy", None, "pip install highspy", _HIGHS_TOLERANCES, limits=iteration_limits
+    ),
+    "appsi_highs": Backend(
+        _MILP, "MIT", "highspy", None, "pip install highspy", _HIGHS_TOLERANCES, limits=iteration_limits
+    ),
     "ipopt": Backend(_QP, "EPL-2.0", None, "ipopt", "conda install -c conda-forge ipopt", ("tol",)),
     "glpk": Backend(_MILP, "GPL-3.0", None, "glpsol", "apt install glpk-utils"),
     "cbc": Backend(_MILP, "EPL-2.0", None, "cbc", "apt install coinor-cbc"),
@@ -121,7 +128,7 @@ class PyomoEngine(VariantEngine):
     """One Pyomo model a form; every change builds it again."""
 
     def __init__(self, solver: Pyomo, form: StandardForm, options: Options) -> None:
-        super().__init__(form, options)
+        super().__init__(solver.name, True, form, options)
         self._solver = solver
         if solver.backend.package == "highspy":
             # Pyomo does not look at what HiGHS answers.
@@ -139,6 +146,8 @@ class PyomoEngine(VariantEngine):
         solver = SolverFactory(self._solver.variant)
         for key in backend.tolerances:
             solver.options[key] = 1e-2 * self.options.tolerance
+        for key, count in (backend.limits(form) if backend.limits is not None else {}).items():
+            solver.options[key] = count
         for key, value in self.options.extra.items():
             solver.options[key] = value
         results, log = self._run(solver, model, time_limit)
@@ -146,7 +155,8 @@ class PyomoEngine(VariantEngine):
         termination = STATUS_MAP.get(status, Termination.ERROR)
         x = z = None
         if termination in (Termination.OPTIMAL, Termination.LIMIT, Termination.STALLED) and len(results.solution):
-            model.solutions.load_from(results)
+            with _quiet():
+                model.solutions.load_from(results)
             x = _point(form, model)
             z = _multipliers(form, model) if wants_duals else None
         return Answer(termination, status, x, z, bound=_bound(form, results), log=log)
@@ -157,19 +167,26 @@ class PyomoEngine(VariantEngine):
         def call() -> Any:
             return solver.solve(model, load_solutions=False, tee=self.options.verbose, **limit)
 
-        # Pyomo warns about every status but "optimal"; the answer says it already.
-        logger = logging.getLogger("pyomo.core")
-        level = logger.level
-        logger.setLevel(logging.ERROR)
         try:
-            return captured(call) if self.options.verbose else (call(), "")
+            with _quiet():
+                return captured(call) if self.options.verbose else (call(), "")
         except (TypeError, ValueError) as error:
             blamed = blame(self._solver.name, self.options.extra, error)
             if blamed is None:
                 raise
             raise blamed from error
-        finally:
-            logger.setLevel(level)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Suppress Pyomo's warnings about every status but "optimal": the answer says it already."""
+    logger = logging.getLogger("pyomo.core")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _point(form: StandardForm, model: Any) -> Vector | None:

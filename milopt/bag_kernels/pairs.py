@@ -1,11 +1,12 @@
 """Counts of many pairs of bags: exact where that is cheap, estimated otherwise, on several threads.
 
 Each pair has its own stream of random numbers, so that its count depends neither on the other pairs nor on the threads.
-Ctrl-C ends the counting, whatever it takes.
+Ctrl-C and the time limit of the call end the counting; no counts are kept then.
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,8 @@ from milopt.bag_kernels.estimators import (
 )
 from milopt.bag_kernels.stream import pair_seeds
 from milopt.declaration.arrays import Floats, Indices
+from milopt.errors import TimeLimitError
+from milopt.solving.deadline import seconds_left
 from milopt.solving.interrupt import Ended, run_interruptible
 
 VOLUMES_A_DRAW = 6
@@ -52,7 +55,10 @@ class Counting:
 
 
 def counted_pairs(bags: CodedBags, pairs: Indices, s: Codes, how: Counting, jobs: int | None) -> Floats:
-    """(log count, draws, log |U|) of each pair; exact counts have no draws, and NaN for log |U|."""
+    """(log count, draws, log |U|) of each pair; exact counts have no draws, and NaN for log |U|.
+
+    Raises `TimeLimitError` if the time is up first (see `milopt.solving.deadline`).
+    """
     from joblib import Parallel, delayed, effective_n_jobs
 
     threads = effective_n_jobs(jobs)
@@ -67,8 +73,28 @@ def counted_pairs(bags: CodedBags, pairs: Indices, s: Codes, how: Counting, jobs
         parts = [order[k :: PIECES * threads] for k in range(PIECES * threads)]
         Parallel(n_jobs=threads, backend="threading")(delayed(work.count)(part) for part in parts if part.size)
 
-    if run_interruptible(count, work.stop) is not Ended.FINISHED:
+    seconds, late = seconds_left(), threading.Event()
+
+    def end() -> None:
+        late.set()
+        work.stop()
+
+    timer = None if seconds is None else threading.Timer(seconds, end)
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        ended = run_interruptible(count, work.stop)
+    finally:
+        if timer is not None:
+            timer.cancel()
+    if ended is not Ended.FINISHED:
         raise KeyboardInterrupt
+    if late.is_set():
+        raise TimeLimitError(
+            f"The time limit passed while the boxes of {len(pairs)} pairs of bags were counted: give more time, "
+            'or take rule="fast" or a larger epsilon.'
+        )
     return work.found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.curvature import symmetric_root
-from milopt.compilation.evaluation_form import Block
+from milopt.compilation.evaluation_form import Block, Index
 from milopt.compilation.linear import Linear
 from milopt.compilation.rows import Rows, stack, unit_rows
 from milopt.compilation.standard_form import Cone
@@ -25,8 +26,21 @@ class Cones:
 
     def __init__(self, linear: Linear) -> None:
         self.linear = linear
-        self.auxiliary: list[Block] = []
-        self._columns: dict[Atom, int] = {}
+        self._epigraphs: dict[Atom, Epigraph] = {}
+
+    @property
+    def auxiliary(self) -> list[Block]:
+        """The rows that bind the columns of atoms."""
+        return [block for epigraph in self._epigraphs.values() for block in epigraph.blocks]
+
+    def refresh(self, has_changed: Callable[[Atom], bool]) -> list[str]:
+        """Lower the rows behind columns again for each changed atom; return the names of these blocks."""
+        names: list[str] = []
+        for atom, epigraph in self._epigraphs.items():
+            if has_changed(atom):
+                epigraph.blocks = self._epigraph_blocks(atom, epigraph)
+                names += [block.name for block in epigraph.blocks]
+        return names
 
     def in_constraint(self, name: str, rows: Rows, scalars: Scalars) -> Block:
         """rows + atoms >= 0, in which every atom must be subtracted; alone in a scalar row it is its own cone."""
@@ -52,24 +66,33 @@ class Cones:
         return rows.widened(self.linear.width).plus(unit.left(coefficient))
 
     def _column(self, atom: Atom) -> int:
-        if atom not in self._columns:
-            name = f"{atom.word}_{len(self._columns)}"
+        if atom not in self._epigraphs:
+            name = f"{atom.word}_{len(self._epigraphs)}"
             column = self.linear.add_columns(name, 1, scalar=True)
-            self._columns[atom] = int(column[0])
-            bound = unit_rows(column, self.linear.width, self.linear.point_counts)
+            parts = np.zeros(0, dtype=np.intp)
             if isinstance(atom, Norm1):
-                self.auxiliary.extend(self._absolute(name, atom, bound))
-            else:
-                self.auxiliary.append(self._cone(f"{name}.cone", "", atom, bound))
-        return self._columns[atom]
+                signs = ("plus", "minus")
+                added = [self.linear.add_columns(f"{name}.{sign}", atom.inner.size, lower=0.0) for sign in signs]
+                parts = np.concatenate(added)
+            epigraph = self._epigraphs[atom] = Epigraph(name, column, parts, [])
+            epigraph.blocks = self._epigraph_blocks(atom, epigraph)
+        return int(self._epigraphs[atom].column[0])
 
-    def _absolute(self, name: str, atom: Norm1, bound: Rows) -> list[Block]:
-        """e = p - m with p, m >= 0, bound >= sum (p + m): fewer rows for the simplex method than |e| <= s has."""
+    def _epigraph_blocks(self, atom: Atom, epigraph: Epigraph) -> list[Block]:
+        """The rows of  column >= atom  at the current values of the parameters."""
+        bound = unit_rows(epigraph.column, self.linear.width, self.linear.point_counts)
+        if isinstance(atom, Norm1):
+            return self._absolute(epigraph.name, atom, bound, epigraph.parts)
+        return [self._cone(f"{epigraph.name}.cone", "", atom, bound)]
+
+    def _absolute(self, name: str, atom: Norm1, bound: Rows, parts: Index) -> list[Block]:
+        """e = p - m with p, m >= 0, bound >= sum (p + m): fewer rows for the simplex method than |e| <= s has.
+
+        `parts` are the columns of p, then those of m.
+        """
         count = atom.inner.size
-        plus = self.linear.add_columns(f"{name}.plus", count, lower=0.0)
-        minus = self.linear.add_columns(f"{name}.minus", count, lower=0.0)
         width, points = self.linear.width, self.linear.point_counts
-        both = unit_rows(np.concatenate([plus, minus]), width, points)
+        both = unit_rows(parts, width, points)
         apart = sp.hstack([-sp.eye_array(count), sp.eye_array(count)], format="csr")
         split = self.linear.inner(atom).widened(width).plus(both.left(apart))
         total = both.left(row_vector(-np.ones(2 * count)))
@@ -100,6 +123,18 @@ class Cones:
         rows = stack([part.widened(self.linear.width) for part in parts])
         none = np.full(rows.count, -1, dtype=np.intp)
         return Block(name, Cone.SECOND_ORDER, rows, origin, np.zeros(rows.count, dtype=np.intp), none, none, space)
+
+
+@dataclass
+class Epigraph:
+    """The auxiliary column of a scalar atom, and the rows that bind it."""
+
+    name: str
+    column: Index
+    """One column, which is at least the atom."""
+    parts: Index
+    """The positive, then the negative parts of the entries of a 1-norm; empty for every other atom."""
+    blocks: list[Block]
 
 
 def plain(name: str, cone: Cone, rows: Rows, origin: str | None = None) -> Block:

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import Index, Space
+from milopt.compilation.pivoted_cholesky import pivoted_cholesky
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.declaration.bag_rows import BagRows, as_bag_rows, bag_rows, joined
 from milopt.declaration.gram import gathered, symmetrised
 from milopt.declaration.leaves import Points
 from milopt.declaration.recollection import gram_of
-from milopt.declaration.sparse import between, from_parts, taken, zeros
+from milopt.declaration.sparse import between, csr, from_parts, taken, zeros
 from milopt.errors import ConvexityError
 
 MOST = 0.75
@@ -125,7 +126,7 @@ class KernelSpace:
             return np.zeros((left.shape[0], right.shape[0]))
         self.touch(points)
         # Rows of kernel values are added up where they lie, rather than gathered first.
-        placed = from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size))
+        placed = csr(from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size)))
         total = np.zeros((left.shape[0], self.count))
         for rows, (start, stop) in zip(self._blocks, pairwise(self._starts.tolist()), strict=True):
             part = placed[:, start:stop]
@@ -168,6 +169,12 @@ class KernelSpace:
             result[mine] = np.abs(block[place[mine] - start, points[mine]])
         return result
 
+    def size(self, coefficients: Vector) -> float:
+        """Return sum_p |a_p| ||K(x_p, .)||: the size of the terms of a function, which may cancel."""
+        used = np.flatnonzero(coefficients)
+        lengths = np.sqrt(np.maximum(self.function.kernel.diagonal(self.points[used]), 0.0))
+        return float(np.abs(coefficients[used]) @ lengths)
+
 
 @dataclass(frozen=True)
 class Reduced:
@@ -186,11 +193,18 @@ class Square:
     gram: Matrix
 
 
+MAX_WEIGHT = 10.0
+"""Largest norm of the weights by which kept points may combine to a new one: rounding errors grow 100 times."""
+
+
 class Whitening:
     """Coordinates of the points touched so far: K = L L' with L lower triangular over the kept points.
 
-    New points add rows and columns and leave the old ones alone. A point within 1e-13 (of the largest K(x,x), squared
-    distances) of the span of the kept ones gets no coordinate of its own.
+    A point within 1e-13 (of the largest K(x,x), squared distances) of the span of the kept ones gets no coordinate of
+    its own. New points add rows and columns and leave the old ones alone, unless the kept points are almost dependent
+    and span the new ones by large weights only. Rounding errors, multiplied by the squares of the weights, would then
+    count as coordinates, and a function that nothing regularises grows along them. So all points are factorised
+    again, with pivots from all of them.
     """
 
     def __init__(self, space: KernelSpace) -> None:
@@ -201,31 +215,45 @@ class Whitening:
         self.kept = np.zeros(0, dtype=np.intp)
         """The points that carry a coordinate, in the order of the coordinates."""
 
+    def copy(self) -> Whitening:
+        """The same coordinates over the same kernel values; points that are added to one stay out of the other."""
+        other = Whitening(self.space)
+        other.place, other.factor, other.points, other.kept = self.place.copy(), self.factor, self.points, self.kept
+        return other
+
     @property
     def rank(self) -> int:
         """How many coordinates there are."""
         return int(self.kept.size)
 
     def extend(self, index: Index) -> None:
-        """Give coordinates to points that have none yet."""
+        """Give coordinates to points that have none yet; all points get other ones if the old are unfit for the new."""
         from scipy.linalg import solve_triangular
-        from scipy.linalg.lapack import dpstrf
 
         new = np.unique(index[self.place[index] < 0])
         if not new.size:
             return
+        if not self.rank:
+            self._add(new, np.zeros((new.size, 0)))
+            return
+        kept_rows = self.rows(self.kept)
+        old = solve_triangular(kept_rows, self.space.gram(new, self.kept).T, lower=True)
+        weights = solve_triangular(kept_rows, old, lower=True, trans="T")
+        if np.linalg.norm(weights, axis=0).max() <= MAX_WEIGHT:
+            self._add(new, old.T)
+            return
+        new = np.sort(np.concatenate([self.points, new]))
+        self.factor, self.points, self.kept = np.zeros((0, 0)), new[:0], new[:0]
+        self._add(new, np.zeros((new.size, 0)))
+
+    def _add(self, new: Index, old: Matrix) -> None:
+        """Add points, given their parts `old` along the coordinates that exist."""
         square = self.space.gram(new, new)
         scale = max(float(np.max(np.diagonal(square))), float(np.max(np.abs(self.factor), initial=0.0)) ** 2)
-        if self.rank:
-            cross = self.space.gram(new, self.kept)
-            kept_rows = self.factor[self.place[self.kept]]
-            old = solve_triangular(kept_rows, cross.T, lower=True).T
-        else:
-            old = np.zeros((new.size, 0))
-        triangle, pivots, rank, _ = dpstrf(square - old @ old.T, lower=1, tol=1e-13 * max(scale, 1e-300))
-        order = pivots[: new.size] - 1
+        lower, order = pivoted_cholesky(square - old @ old.T, 1e-13 * max(scale, 1e-300))
+        rank = lower.shape[1]
         fresh = np.zeros((new.size, rank))
-        fresh[order] = np.tril(triangle)[:, :rank]
+        fresh[order] = lower
         dropped = order[rank:]
         if dropped.size and not self.space.is_known_semidefinite:
             part = np.ix_(dropped, dropped)

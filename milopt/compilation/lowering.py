@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 import numpy as np
+import scipy.sparse as sp
 
 from milopt.compilation.cones import Cones, plain, wrong_side
 from milopt.compilation.evaluation_form import Block, EvaluationForm, Objective, Space, Square
@@ -12,8 +16,9 @@ from milopt.compilation.selection import Witnesses
 from milopt.compilation.standard_form import Cone
 from milopt.compilation.streamed import is_large, stream
 from milopt.declaration.expression import Constraint
-from milopt.declaration.leaves import BagMax, FunctionNormSquared, QuadForm
-from milopt.declaration.program import Program
+from milopt.declaration.leaves import Atom, BagMax, FunctionNormSquared, InnerAtom, QuadForm
+from milopt.declaration.program import Program, leaves
+from milopt.declaration.sparse import picked
 from milopt.errors import ConvexityError
 
 
@@ -52,6 +57,19 @@ class Lowering:
     def auxiliary(self) -> list[Block]:
         """Rows that no one declared: epigraphs and cones behind auxiliary columns."""
         return [*self.maxima.auxiliary, *self.cones.auxiliary]
+
+    def refresh_auxiliary(self, touched: Collection[int]) -> list[str]:
+        """Lower the auxiliary rows of atoms that hold a touched leaf again; return the names of their blocks.
+
+        `touched` holds the ids of the leaves.
+        """
+
+        def has_changed(atom: Atom) -> bool:
+            if not isinstance(atom, (BagMax, InnerAtom)):
+                return False
+            return any(id(leaf) in touched for leaf in leaves(atom.inner))
+
+        return [*self.maxima.refresh(has_changed), *self.cones.refresh(has_changed)]
 
     def objective(self) -> Objective:
         """The objective as a minimisation."""
@@ -102,6 +120,14 @@ class Lowering:
         rows, convex, kept = self.maxima.in_constraint(rows, [(a, c) for a, c in atoms if isinstance(a, BagMax)])
         if not scalars:
             return self.maxima.block(name, rows, convex, kept)
+        if kept.size < rows.count:
+            # Rows with an open witness are left out; the atoms of the others stay.
+            rows, convex = rows.take(kept), [(atom, sp.csr_array(c[kept])) for atom, c in convex]
+            pick = picked(kept, constraint.expression.size)
+            scalars = [(atom, coefficient.left(pick)) for atom, coefficient in scalars]
+            if not kept.size:
+                return plain(name, Cone.NONNEGATIVE, rows)
         for atom, coefficient in convex:
             rows = self.maxima.through_columns(rows, atom, coefficient)
-        return self.cones.in_constraint(name, rows, scalars)
+        block = self.cones.in_constraint(name, rows, scalars)
+        return replace(block, declared=kept[block.declared])

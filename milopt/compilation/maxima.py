@@ -6,6 +6,7 @@ epigraph column t >= every instance's value otherwise. On the other side each en
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from milopt.compilation.standard_form import Cone
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import BagMax
-from milopt.declaration.sparse import from_parts, picked, product, same_pattern, zeros
+from milopt.declaration.sparse import csr, from_parts, picked, product, same_pattern, zeros
 
 Entries = list[tuple[BagMax, sp.csr_array]]
 """Maxima on their convex side with their coefficients, explicit zeros kept."""
@@ -37,11 +38,23 @@ class Maxima:
         self.ceilings: dict[BagMax, Vector] = {}
         """Upper bounds of maxima, which stand in the objective for entries whose witness is open."""
         self.auxiliary: list[Block] = []
+        self._epigraphs: list[tuple[BagMax, Index]] = []
+        """Of each auxiliary block, the maximum and those of its bags that have their columns in the block."""
         self._columns: dict[BagMax, Index] = {}
         self._halves: dict[tuple[int, int], tuple[Coefficient, sp.csr_array, sp.csr_array]] = {}
         """What `sides` found for coefficients without parameters, by identity, and the coefficient, lest it go."""
         self._expansions: dict[str, Expansion] = {}
         """The last one of each block: new witnesses leave what is on the convex side as it is."""
+
+    def refresh(self, has_changed: Callable[[BagMax], bool]) -> list[str]:
+        """Lower the rows behind epigraph columns again for each changed maximum; return the names of these blocks."""
+        names: list[str] = []
+        for place, (atom, bags) in enumerate(self._epigraphs):
+            if has_changed(atom):
+                name = self.auxiliary[place].name
+                self.auxiliary[place] = self._epigraph(name, atom, bags)
+                names.append(name)
+        return names
 
     def in_objective(self, rows: Rows, atom: BagMax, coefficient: Coefficient) -> Rows:
         """A maximum in a minimised objective."""
@@ -82,7 +95,8 @@ class Maxima:
             return rows
         columns = self._epigraph_columns(atom, np.unique(coefficient.indices).astype(np.intp))
         shape = (coefficient.shape[0], self.linear.width)
-        pick = from_parts(coefficient.data, columns[coefficient.indices], coefficient.indptr, shape)
+        # Columns are numbered in the order in which bags got them, so the entries of a row may have to be sorted.
+        pick = csr(from_parts(coefficient.data, columns[coefficient.indices], coefficient.indptr, shape))
         wide = rows.widened(self.linear.width)
         return Rows(sp.csr_array(wide.A + pick), wide.E, wide.g)
 
@@ -136,14 +150,18 @@ class Maxima:
         if new.size:
             name = f"max{len(self.auxiliary)}"
             known[new] = self.linear.add_columns(name, new.size)
-            place, instance = instances_of(atom, new)
-            minus = picked(np.arange(instance.size), instance.size, -1.0)
-            below = self.linear.inner(atom).take(instance).left(minus)
-            above = unit_rows(known[new][place], self.linear.width, self.linear.point_counts)
-            rows = above.plus(below.widened(self.linear.width))
-            block = Block(f"{name}.epigraph", Cone.NONNEGATIVE, rows, "", new[place], instance, place)
-            self.auxiliary.append(block)
+            self.auxiliary.append(self._epigraph(f"{name}.epigraph", atom, new))
+            self._epigraphs.append((atom, new))
         return known
+
+    def _epigraph(self, name: str, atom: BagMax, bags: Index) -> Block:
+        """The rows  column of a bag >= value of each of its instances, at the current values of the parameters."""
+        place, instance = instances_of(atom, bags)
+        minus = picked(np.arange(instance.size), instance.size, -1.0)
+        below = self.linear.inner(atom).take(instance).left(minus)
+        above = unit_rows(self._columns[atom][bags][place], self.linear.width, self.linear.point_counts)
+        rows = above.plus(below.widened(self.linear.width))
+        return Block(name, Cone.NONNEGATIVE, rows, "", bags[place], instance, place)
 
     def _expanded(self, name: str, rows: Rows, convex: Entries) -> Block:
         """Rows with one maximum become one row an instance; rows with more go through epigraph columns."""

@@ -1,6 +1,10 @@
 """Sparse matrices without the ceremony: what scipy does in tens of microseconds, done on the three arrays at once.
 
 An expression is made of many small operations; these keep each of them cheap.
+
+Matrices share arrays: `placed` has the `data` of its argument with other `indices`. That is safe only because every
+matrix here is in canonical form (each row sorted by column, no column twice), in which scipy never sorts or merges
+entries in place. All functions keep the canonical form of their arguments; `csr` establishes it.
 """
 
 from __future__ import annotations
@@ -48,10 +52,15 @@ def _compressed(kind: Any, data: Vector, indices: Index, indptr: Index, shape: t
 
 
 def csr(matrix: Any) -> sp.csr_array:
-    """The matrix itself if it is a csr array, else as one."""
-    if type(matrix) is sp.csr_array:
-        return matrix
-    result: sp.csr_array = sp.csr_array(matrix)
+    """The matrix as a csr array in canonical form: each row sorted by column, no column twice.
+
+    It is the matrix itself if it is that already. Otherwise it is a sorted copy: scipy sorts in place, and `data` may
+    be shared with matrices that have other `indices`.
+    """
+    result: sp.csr_array = matrix if type(matrix) is sp.csr_array else sp.csr_array(matrix)
+    if not result.has_canonical_format:
+        result = result.copy()
+        result.sum_duplicates()
     return result
 
 

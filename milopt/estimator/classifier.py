@@ -29,6 +29,7 @@ from milopt.declaration.recollection import recollection
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import BagsError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.estimator.class_weights import ClassWeight
+from milopt.estimator.constant_scores import with_constant_scores_told
 from milopt.estimator.explanation import Explanation, explained
 from milopt.estimator.fields import Fields, annotation_of
 from milopt.estimator.fitted import Fitted, FittedAttributes
@@ -42,7 +43,11 @@ from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve_each
+from milopt.solving.deadline import deadline
 from milopt.solving.options import Options
+
+LEAST_SECONDS = 1e-3
+"""For the solver, if the declaration took all of the time limit."""
 
 
 class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, ABC):
@@ -126,13 +131,17 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         with recollection():
             probe, training = self._training(bags, y, sample_weight)
             began = perf_counter()
-            programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
+            limit = None if options is None else options.time_limit
+            with deadline(limit):
+                programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
             declaring = perf_counter() - began
+            if options is not None and limit is not None:
+                options = replace(options, time_limit=max(limit - declaring, LEAST_SECONDS))
             results: list[Result] = []
             for result in solve_each(programs, self.solver, self.scheme, options):
                 _look(result)
                 probe.review(result)
-                results.append(result)
+                results.append(with_constant_scores_told(result, training.bags, training.place))
         # Only now: a fit that fails leaves the last one as it was.
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})

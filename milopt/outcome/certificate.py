@@ -16,7 +16,7 @@ A residual is compared with the numbers that cancel in it, so that no choice of 
     own, h x_j^2 / 2               1 + |objective|
     function f, c ||f||^2 / 2      1 + |p|
     in the objective
-    another function               max(||p||, ||E'z||), in the kernel's norm
+    another function               sum_p (|p| + |E|'|z|)_p sqrt(K(x_p, x_p)), over its points
     multiplier (t, w) of a         max(|t|, ||w||) + 0.001 max |z|, or, if the head of the row is a constant R (a ball),
     second-order cone              (1 + |objective|) / R
 
@@ -237,7 +237,8 @@ class _Gradient:
                 dual = max(dual, tails[-1] / (1.0 + self._offsets[k]))
                 effect += tails[-1] ** 2 / (2.0 * ridge)
             elif tails[-1] > 0:
-                dual = max(dual, tails[-1] / max(space.norm(pull), space.norm(held)))
+                sizes = np.abs(pull) + transposed(absolute(form.rows.E[k])) @ np.abs(z)
+                dual = max(dual, tails[-1] / space.size(sizes))
                 effect += tails[-1] * self._norms[k]
         outside, more = _outside_dual(form, z, tails, worth)
         gap = float(self._columns @ point.x) + float(form.rows.g @ z)

@@ -42,6 +42,9 @@ class Search:
 @dataclass(order=True)
 class _Node:
     bound: float
+    open: int
+    """How many bags have no witness yet: of equal bounds the deeper node comes first, or an unbounded program would
+    visit every node before its first leaf."""
     order: int
     index: Selections = field(compare=False)
 
@@ -72,13 +75,13 @@ class BranchAndBound:
         """Until the bound meets the best point, or a limit."""
         root = {atom: np.full(len(atom.over), -1, dtype=np.intp) for atom in self.atoms}
         order = count()
-        heap = [_Node(-np.inf, next(order), root)]
+        heap = [_Node(-np.inf, 0, next(order), root)]
         history: list[Step] = []
         nodes, bound, ended, why = 0, -np.inf, Termination.OPTIMAL, "The search ended"
         try:
             if start is not None and not clock.is_over():
                 self._restrict(start, clock)
-            while heap:
+            while heap and not self._unbounded:
                 node = heapq.heappop(heap)
                 bound = max(bound, node.bound)
                 if self._closed(node.bound):
@@ -90,7 +93,8 @@ class BranchAndBound:
                     break
                 nodes += 1
                 for child in self._expand(node, clock):
-                    heapq.heappush(heap, _Node(child[0], next(order), child[1]))
+                    left = sum(int((index < 0).sum()) for index in child[1].values())
+                    heapq.heappush(heap, _Node(child[0], left, next(order), child[1]))
                 history.append(Step(self._sign * self.best_value, self._sign * bound, None, clock.elapsed()))
         except KeyboardInterrupt:
             clock.interrupted = True
@@ -116,8 +120,7 @@ class BranchAndBound:
             return []
         is_leaf = self._first_open(node.index) is None
         if is_leaf and outcome.termination is Termination.UNBOUNDED:
-            self._unbounded = True
-            self._lost = -np.inf
+            self._prove_unbounded()
             return []
         bound = max(node.bound, self._bound_of(outcome))
         if is_leaf and outcome.status is not PointStatus.CERTIFIED:
@@ -137,7 +140,7 @@ class BranchAndBound:
             self._restrict(full, clock)
         if branch is None:
             branch = self._first_open(node.index)
-        if branch is None or self._closed(bound):
+        if branch is None or self._unbounded or self._closed(bound):
             return []
         atom, bag = branch
         children = []
@@ -147,6 +150,10 @@ class BranchAndBound:
             index[atom][bag] = instance
             children.append((bound, index))
         return children
+
+    def _prove_unbounded(self) -> None:
+        """A selection of witnesses restricts the program: if the restriction is unbounded, the program is."""
+        self._unbounded, self._lost = True, -np.inf
 
     def _bound_of(self, outcome: Outcome) -> float:
         """A certified node's dual value bounds every completion; an uncertified one bounds nothing."""
@@ -163,6 +170,8 @@ class BranchAndBound:
         self.session.set_witnesses(one_hot(index))
         outcome = self.session.solve(clock)
         self.totals.add(outcome)
+        if outcome.termination is Termination.UNBOUNDED:
+            self._prove_unbounded()
         if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
             return
         value = self._sign * PointValues(self.session.lowering, outcome).objective()

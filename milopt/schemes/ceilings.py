@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.analysis import OBJECTIVE, sides
 from milopt.compilation.quadratic import Vector
-from milopt.declaration.expression import Constraint, Expression
+from milopt.declaration.expression import Constraint, Expression, as_expression
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
-from milopt.errors import MiloptError
 from milopt.outcome.status import Termination
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -49,7 +49,7 @@ def ranges_of(program: Program, atoms: list[BagMax], solver: Solver, options: Op
 
 
 def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, clock: Clock, sign: float) -> Vector:
-    """sign * sup(sign * inner_p) for every instance p; infinite once one solve says unbounded, or the time is up."""
+    """sign * sup(sign * inner_p) for every instance p; all are infinite once one solve proves no bound."""
     count = atom.inner.size
     result = np.full(count, sign * np.inf)
     convex = convex_part(program)
@@ -61,9 +61,7 @@ def _extremes(program: Program, atom: BagMax, solver: Solver, options: Options, 
             session.set_objective(atom.inner[p] * sign, maximize=True)
             outcome = session.solve(clock)
             if outcome.certificate is None or outcome.termination is not Termination.OPTIMAL:
-                if outcome.termination in (Termination.UNBOUNDED, Termination.LIMIT):
-                    return np.full(count, sign * np.inf)
-                raise MiloptError(f"The range of {atom.describe()} could not be found: {outcome.termination}.")
+                return np.full(count, sign * np.inf)
             result[p] = -sign * outcome.certificate.bound
     return result
 
@@ -74,15 +72,21 @@ def convex_part(program: Program) -> Program:
     convex.variables, convex.functions = dict(program.variables), dict(program.functions)
     convex.parameters = dict(program.parameters)
     for name, constraint in program.constraints.items():
-        rows = np.ones(constraint.expression.size, dtype=bool)
-        for leaf, coefficient in constraint.expression.terms:
-            if isinstance(leaf, BagMax):
-                signs = coefficient.signs
-                positive = sp.csr_array((signs.data > 0, signs.indices, signs.indptr), shape=signs.shape)
-                rows &= np.asarray(positive @ np.ones(positive.shape[1])) == 0
+        rows = ~witness_rows(constraint)
         expression: Expression = constraint.expression
         if not rows.all():
-            expression = expression[np.flatnonzero(rows)]
+            expression = expression[np.flatnonzero(rows)] if rows.any() else as_expression(np.zeros(0))
         if expression.size:
             convex.constraints[name] = Constraint(expression, constraint.equality)
     return convex
+
+
+def witness_rows(constraint: Constraint) -> npt.NDArray[np.bool_]:
+    """Per row of a constraint, whether a maximum in it needs a witness."""
+    rows = np.zeros(constraint.expression.size, dtype=bool)
+    for leaf, coefficient in constraint.expression.terms:
+        if isinstance(leaf, BagMax):
+            signs = coefficient.signs
+            positive = sp.csr_array((signs.data > 0, signs.indices, signs.indptr), shape=signs.shape)
+            rows |= np.asarray(positive @ np.ones(positive.shape[1])) > 0
+    return rows

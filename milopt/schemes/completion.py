@@ -36,7 +36,7 @@ class Completed:
 
 
 def complete(program: Program, values: PointValues, options: Options, clock: Clock) -> Completed | None:
-    """None when the rest cannot be solved."""
+    """Return None if the rest cannot be solved, or if a row without any open variable does not hold."""
     from milopt.schemes.solve import Attempts
 
     inside = {leaf for atom in program.bag_maxima() for leaf in leaves(atom.inner) if isinstance(leaf, Variable)}
@@ -49,6 +49,11 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
         expression = known.substituted(constraint.expression)
         if expression.terms:
             rest.subject_to(Constraint(expression, constraint.equality), name)
+        else:
+            room = options.tolerance * (1.0 + np.abs(constraint.expression.constant))
+            lacking = np.abs(expression.constant) if constraint.equality else -expression.constant
+            if (lacking > room).any():
+                return None
     alone = separable_optimum(rest, options.tolerance)
     if alone is not None:
         return Completed(*alone)

@@ -2,11 +2,14 @@
 
 The objective never rises (see `descent`). It ends at a fixed point (`stationary`: the last step is certified and the
 witnesses repeat), when the decrease is below tolerance, or at a limit; the best point is kept.
+
+If the first step is infeasible, `feasibility` searches for other witnesses. The result is `infeasible` only with a
+proof and `stalled`, without a point, if no feasible point was found.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from milopt.compilation.analysis import witnessed
 from milopt.compilation.selection import mean_selection, one_hot
@@ -14,17 +17,21 @@ from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
-from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result
-from milopt.schemes.descent import descend
+from milopt.outcome.status import Termination
+from milopt.schemes.descent import Descended, descend
 from milopt.schemes.direct import Direct
+from milopt.schemes.feasibility import NOT_FOUND, find_feasible
 from milopt.schemes.scheme import Scheme, at_least_one
 from milopt.schemes.start import Start, starting_witness
-from milopt.schemes.steps import Totals, kept_status, named, selections
+from milopt.schemes.steps import Totals, kept_status, named
+from milopt.schemes.witness_choice import WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+
+VANISHED = "The function is constant on every bag, also from the witnesses of a ridge regression."
 
 
 @dataclass(frozen=True)
@@ -49,10 +56,10 @@ class ConvexConcave(Scheme):
         start = program.start if self.start is None else self.start
         witnesses = {atom: starting_witness(atom, start) for atom in atoms}
         with Session(program, solver, options, witnesses=witnesses) as session:
-            totals = Totals()
+            totals, choice = Totals(), WitnessChoice(program, atoms, options.tolerance)
             if any(isinstance(witness, Expression) for witness in witnesses.values()):
-                _enter_bags(session, atoms, clock, totals)
-            found = descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals)
+                _enter_bags(session, atoms, clock, totals, choice)
+            found = self._descended(session, atoms, clock, totals, choice)
             return assemble(
                 session.lowering,
                 session.spaces,
@@ -61,14 +68,34 @@ class ConvexConcave(Scheme):
                 scheme=self.name,
                 termination=found.ended,
                 point=kept_status(found.last, found.ended),
-                message=found.totals.noted(found.message),
+                message=found.totals.noted(f"{found.message} {VANISHED}".strip() if found.vanished else found.message),
                 seconds=clock.elapsed(),
                 history=found.history,
                 witnesses=named(found.chosen),
             )
 
+    def _descended(
+        self, session: Session, atoms: list[BagMax], clock: Clock, totals: Totals, choice: WitnessChoice
+    ) -> Descended:
+        """Descend from the start; if its step is infeasible, from witnesses with which a step is feasible.
 
-def _enter_bags(session: Session, atoms: list[BagMax], clock: Clock, totals: Totals) -> None:
+        The verdict is `infeasible` only if a relaxation of the program proves it, otherwise `stalled`.
+        """
+        found = descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
+        if found.last.point is not None or found.ended not in (Termination.INFEASIBLE, Termination.STALLED):
+            return found
+        search = find_feasible(session, atoms, clock, totals)
+        if search.witnesses is not None:
+            session.set_witnesses(one_hot(search.witnesses))
+            return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
+        if search.infeasible:
+            return replace(found, ended=Termination.INFEASIBLE, message=search.infeasible)
+        if clock.is_over():
+            return replace(found, ended=Termination.LIMIT, message=f"{clock.why()} before a feasible point was found.")
+        return replace(found, ended=Termination.STALLED, message=NOT_FOUND)
+
+
+def _enter_bags(session: Session, atoms: list[BagMax], clock: Clock, totals: Totals, choice: WitnessChoice) -> None:
     """From points that are no instances to the witnesses that their function has.
 
     At such a point a function may be larger than anywhere in the bag: what is solved there is no restriction of the
@@ -79,4 +106,4 @@ def _enter_bags(session: Session, atoms: list[BagMax], clock: Clock, totals: Tot
     if outcome.point is None:
         session.set_witnesses({atom: mean_selection(atom) for atom in atoms})
     else:
-        session.set_witnesses(one_hot(selections(PointValues(session.lowering, outcome), atoms)))
+        session.set_witnesses(one_hot(choice.at(session, outcome).witnesses))

@@ -1,6 +1,9 @@
 """The steps of the convex-concave procedure on a live session: witnesses at the point, solve, repeat.
 
-Each step solves a convex restriction that the last point satisfies, so the objective never rises.
+Each step solves a convex restriction that the last point satisfies, so the objective never rises. Ties between
+witnesses are decided by `witness_choice`; if its decision makes a step worse, the step is repeated with the argmax by
+the values. A point at which the function vanishes is accepted only after a step from the witnesses of a ridge
+regression.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
-from milopt.schemes.steps import Totals, differences, selections
+from milopt.schemes.steps import Totals, differences
+from milopt.schemes.witness_choice import Choice, WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.session import Session
 
@@ -34,6 +38,8 @@ class Descended:
     ended: Termination
     message: str
     totals: Totals
+    vanished: bool = False
+    """Whether the function is constant on every bag to within its certified error."""
 
 
 def descend(
@@ -43,12 +49,20 @@ def descend(
     max_steps: int,
     relative_decrease: float,
     totals: Totals | None = None,
+    choice: WitnessChoice | None = None,
 ) -> Descended:
-    """Step from the session's witnesses to a fixed point, to a decrease below tolerance, or to a limit."""
+    """Step from the session's witnesses to a fixed point, to a decrease below tolerance, or to a limit.
+
+    Without a `choice`, the first of the instances that tie is the witness.
+    """
     program = session.program
     sign = -1.0 if program.maximizes else 1.0
     history: list[Step] = []
     old: Selections | None = None
+    chosen: Choice | None = None
+    """The witnesses at the last certified step."""
+    returned = False
+    """Whether a vanishing function was left once for the witnesses of the ridge regression."""
     last: Outcome | None = None
     ended, message = Termination.LIMIT, f"Stopped after {max_steps} steps."
     totals = totals or Totals()
@@ -56,11 +70,21 @@ def descend(
         for _ in range(max_steps):
             outcome = session.solve(clock)
             totals.add(outcome)
+            if chosen is not None and not chosen.is_plain and not clock.is_over():
+                limit = np.inf if chosen.vanished else sign * history[-1].objective
+                if _is_worse(session, outcome, limit, relative_decrease):
+                    old = chosen.plain
+                    session.set_witnesses(one_hot(old))
+                    outcome = session.solve(clock)
+                    totals.add(outcome)
             if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
                 ended, message = outcome.termination, outcome.message
                 if ended in (Termination.OPTIMAL, Termination.STATIONARY):
                     ended = Termination.STALLED
-                if last is None or ended in (Termination.UNBOUNDED, Termination.INFEASIBLE):
+                if last is not None and ended is Termination.INFEASIBLE:
+                    # The last point satisfies this step up to rounding, so that the solver is at its limits.
+                    ended = Termination.STALLED
+                if last is None or ended is Termination.UNBOUNDED:
                     last = outcome
                 else:
                     why = clock.why() if clock.is_over() else f"A step is not certified ({outcome.raw_status})"
@@ -68,13 +92,16 @@ def descend(
                 break
             last = outcome
             values = PointValues(session.lowering, outcome)
-            new = selections(values, atoms)
+            chosen = choice.at(session, outcome) if choice is not None else Choice.by_values(values, atoms)
+            new = chosen.witnesses
             changed = differences(new, old)
             objective = values.objective()
             previous = history[-1].objective if history else np.inf * sign
             history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
             fall = sign * (previous - objective)
-            if changed == 0 or fall <= relative_decrease * (1.0 + abs(objective)):
+            leaves = chosen.vanished and changed > 0 and not returned
+            returned |= chosen.vanished
+            if not leaves and (changed == 0 or fall <= relative_decrease * (1.0 + abs(objective))):
                 ended, message = Termination.STATIONARY, ""
                 break
             if clock.is_over():
@@ -88,9 +115,19 @@ def descend(
         clock.interrupted = True
         ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
     assert last is not None
-    chosen: Selections = {}
-    objective = float("nan")
-    if last.point is not None:
-        values = PointValues(session.lowering, last)
-        chosen, objective = selections(values, atoms), values.objective()
-    return Descended(last, chosen, objective, tuple(history), ended, message, totals)
+    if last.point is None:
+        return Descended(last, {}, float("nan"), tuple(history), ended, message, totals)
+    values = PointValues(session.lowering, last)
+    if chosen is None:
+        chosen = Choice.by_values(values, atoms)
+    objective = values.objective()
+    return Descended(last, chosen.witnesses, objective, tuple(history), ended, message, totals, chosen.vanished)
+
+
+def _is_worse(session: Session, outcome: Outcome, limit: float, relative_decrease: float) -> bool:
+    """Whether a step failed, or its objective (as a minimisation) rose above a limit."""
+    if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
+        return True
+    objective = PointValues(session.lowering, outcome).objective()
+    objective = -objective if session.program.maximizes else objective
+    return bool(objective - limit > relative_decrease * (1.0 + abs(objective)))

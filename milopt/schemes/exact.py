@@ -18,7 +18,7 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound, Search
-from milopt.schemes.ceilings import Ranges, ceilings, ranges_of
+from milopt.schemes.ceilings import Ranges, ceilings, convex_part, ranges_of
 from milopt.schemes.completion import LEAST_SECONDS
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
@@ -51,9 +51,15 @@ class Exact(Scheme):
             f.dictionary is None for f in program.functions.values()
         )
         if linear and Feature.INTEGER in solver.features:
+            relaxed = Direct().run(convex_part(program), solver, options, clock)
+            if relaxed.termination is Termination.INFEASIBLE:
+                message = f"The rows without a witness are infeasible. {relaxed.message}".strip()
+                return replace(relaxed, program=program, scheme=self.name, message=message)
             ranges = ranges_of(program, atoms, solver, options, clock)
             if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
-                return self._by_milp(program, atoms, ranges, solver, options, clock)
+                found = self._by_milp(program, atoms, ranges, solver, options, clock)
+                if found is not None:
+                    return found
         return self._by_branching(program, atoms, solver, options, clock)
 
     def _by_milp(
@@ -64,15 +70,19 @@ class Exact(Scheme):
         solver: Solver,
         options: Options,
         clock: Clock,
-    ) -> Result:
+    ) -> Result | None:
+        """Solve the MILP; None if it ends without a point and without a proof of infeasibility."""
         milp, choices = witness_milp(program, atoms, ranges)
         found = Direct().run(milp, solver, options, clock)
         if not found.values:
-            return replace(found, program=program, scheme=self.name)
+            settled = found.termination in (Termination.INFEASIBLE, Termination.LIMIT)
+            return replace(found, program=program, scheme=self.name) if settled else None
         index = {atom: atom.over.argmax(found.values[name]) for atom, name in choices.items()}
         with Session(program, solver, options, witnesses=one_hot(index)) as session:
             # Also of the best integer point at a limit: the step makes it one of the program.
             outcome = session.solve(clock.extended(LEAST_SECONDS))
+            if outcome.point is None:
+                return None
             bound = found.bound if found.bound is None or not program.maximizes else -found.bound
             step = Step(found.objective, found.bound, found.certificate, clock.elapsed())
             search = Search(outcome, index, bound if bound is not None else -np.inf, (step,), found.termination)
@@ -84,6 +94,9 @@ class Exact(Scheme):
         self, program: Program, atoms: list[BagMax], solver: Solver, options: Options, clock: Clock
     ) -> Result:
         first = ConvexConcave().run(program, solver, options, clock)
+        if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
+            # The procedure claims either only with a proof: a relaxation, or a restriction.
+            return replace(first, scheme=self.name)
         try:
             tops = {} if clock.is_over() else ceilings(program, atoms, solver, options, clock)
             with Session(program, solver, options) as session:
@@ -103,9 +116,11 @@ class Exact(Scheme):
     def _result(self, session: Session, search: Search, solver: Solver, options: Options, clock: Clock) -> Result:
         outcome = search.best
         if outcome is None or outcome.point is None:
-            late = search.ended is Termination.LIMIT
-            message = f"{search.why} before any point." if late else "No selection of witnesses is feasible."
-            ended = Termination.LIMIT if late else Termination.INFEASIBLE
+            ended, message = search.ended, f"{search.why}."
+            if ended is Termination.LIMIT:
+                message = f"{search.why} before any point."
+            elif ended is Termination.OPTIMAL:
+                ended, message = Termination.INFEASIBLE, "No selection of witnesses is feasible."
             nothing = Outcome.without_point(session.form, ended, "", message)
             return assemble(
                 session.lowering,

@@ -2,6 +2,9 @@
 
 The two half-steps share no objective, so it may cycle: selections are remembered, and a repeat of an earlier one ends
 it with status `cycle`. The iterate with the best objective of the declared program, slacks completed, is kept.
+
+A subproblem restricts one side and relaxes the other, so that its status is not that of the program. If no iterate is
+feasible for the declared program, the convex-concave procedure decides instead, and the message says so.
 """
 
 from __future__ import annotations
@@ -18,10 +21,12 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.completion import Completed, complete
+from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, at_least_one
 from milopt.schemes.start import Start, starting_witness
-from milopt.schemes.steps import Totals, differences, kept_status, named, selections
+from milopt.schemes.steps import Totals, differences, kept_status, named
+from milopt.schemes.witness_choice import WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
@@ -60,14 +65,18 @@ class Representatives(Scheme):
         ended, message = Termination.LIMIT, f"Stopped after {self.max_steps} steps; the best iterate is kept."
         start = program.start if self.start is None else self.start
         witnesses = {atom: starting_witness(atom, start) for atom in atoms}
+        failed = False
         with Session(program, solver, options, witnesses=witnesses, both_sides=True) as session:
-            totals = Totals()
+            totals, choice = Totals(), WitnessChoice(program, atoms, options.tolerance)
             try:
                 for _ in range(self.max_steps):
                     outcome = session.solve(clock)
                     totals.add(outcome)
                     if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
                         ended, message = outcome.termination, outcome.message
+                        if ended in (Termination.INFEASIBLE, Termination.UNBOUNDED):
+                            failed, ended = best is None, Termination.STALLED
+                            message = f"A step is {outcome.termination}; the best iterate is kept."
                         if best is None:
                             best = (np.inf, outcome, None)
                             if outcome.point is not None:
@@ -76,13 +85,13 @@ class Representatives(Scheme):
                         break
                     values = PointValues(session.lowering, outcome)
                     completed = complete(program, values, options, clock)
-                    objective = completed.objective if completed is not None else values.objective()
-                    new = selections(values, atoms)
+                    objective = completed.objective if completed is not None else sign * np.inf
+                    new = choice.at(session, outcome).witnesses
                     changed = differences(new, old)
                     history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
                     if best is None or sign * objective < best[0]:
                         best, used = (sign * objective, outcome, completed), old or {}
-                    if changed == 0:
+                    if changed == 0 and completed is not None:
                         ended, message = Termination.STATIONARY, ""
                         best, used = (sign * objective, outcome, completed), new
                         break
@@ -106,10 +115,13 @@ class Representatives(Scheme):
                 ended, message = Termination.LIMIT, f"{clock.why()}; the best iterate is kept."
             assert best is not None
             _, outcome, completed = best
+            failed |= completed is None and bool(history)
             status = kept_status(outcome, ended)
-            if outcome.status is not PointStatus.CERTIFIED:
+            if completed is None:
                 # Whatever it is to its own subproblem: the declared program has the maxima.
-                status = PointStatus.NONE if completed is None else PointStatus.FEASIBLE
+                status = PointStatus.NONE
+            elif outcome.status is not PointStatus.CERTIFIED:
+                status = PointStatus.FEASIBLE
             result = assemble(
                 session.lowering,
                 session.spaces,
@@ -123,6 +135,18 @@ class Representatives(Scheme):
                 history=tuple(history),
                 witnesses=named(used),
             )
+        if failed and not clock.is_over():
+            return self._by_descent(program, solver, options, clock)
         if completed is None:
             return result
         return replace(result, objective=completed.objective, values={**result.values, **completed.values})
+
+    def _by_descent(self, program: Program, solver: Solver, options: Options, clock: Clock) -> Result:
+        """Run the convex-concave procedure where no iterate of the alternation is feasible for the declared program."""
+        found = ConvexConcave(self.start).run(program, solver, options, clock)
+        message = found.message
+        if found.point is not PointStatus.NONE:
+            message = (
+                f"No iterate of the alternation is feasible; the convex-concave procedure found this point. {message}"
+            )
+        return replace(found, scheme=self.name, message=message.strip())

@@ -6,7 +6,7 @@ if the program, or a step of its scheme, ends as stalled or with an error, and o
 for all of them together. A scheme is then run again from its start. The master of a semi-infinite program has one
 solver: native up to 1000 prices, otherwise the first of the list.
 A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, or leaves a point
-without its certificate; every attempt is in `result.attempts`.
+without its certificate; every attempt is in `result.attempts`. The time limit is for all attempts together.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
 from milopt.solving import registry
 from milopt.solving.clock import Clock
+from milopt.solving.deadline import deadline
 from milopt.solving.explain import Case
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -66,9 +67,12 @@ def solve(
     tries = [solver] if isinstance(solver, (str, Solver)) else list(solver) if isinstance(solver, (tuple, list)) else []
     if not tries or not all(isinstance(one, (str, Solver)) for one in tries):
         raise ParameterError(f"solver must name at least one solver, or several in order, not {solver!r}.")
+    clock = Clock(chosen.time_limit)
     tried = Attempts(program, plan, chosen)
     for one in tries:
-        if tried.automatic() if one == "auto" else tried.by(one):
+        if tried.has_result and clock.is_over():
+            break
+        if tried.automatic(clock) if one == "auto" else tried.by(one, clock):
             break
     return tried.best()
 
@@ -87,7 +91,10 @@ def solve_each(
     if len(plain) > 1 and len(plain) == len(programs) and isinstance(solver, (str, Solver)):
         plans = [named_scheme(scheme, program) for program in plain]
         asked = options or Options()
-        chosen = [named_solver(solver, program, asked.form) for program in plain]
+        clock = Clock(asked.time_limit)
+        with deadline(clock.left()):
+            chosen = [named_solver(solver, program, asked.form) for program in plain]
+        asked = replace(asked, time_limit=clock.left())
         if all(type(plan) is Direct for plan in plans) and len({one.name for one in chosen}) == 1:
             clock = Clock(asked.time_limit)
             for one, result in zip(plain, Direct().run_each(plain, chosen[0], asked), strict=True):
@@ -126,7 +133,7 @@ class Attempts:
         """Try the solvers of `auto` in order, those up to `after` left out; return whether no other is needed."""
         clock = clock or Clock(self._options.time_limit)
         try:
-            for solver in takers(self._program, self._options.form, after):
+            for solver in self._takers(clock, after):
                 before = self._failure
                 if self.by(solver, clock):
                     return True
@@ -139,6 +146,21 @@ class Attempts:
         except UnsupportedError as error:
             self._fail("auto", error, 0.0)
         return False
+
+    def _takers(self, clock: Clock, after: Solver | None) -> Iterator[Solver]:
+        """Yield the solvers of `auto`, within the time: to find out who takes a program may need kernel values."""
+        solvers = takers(self._program, self._options.form, after)
+        while True:
+            with deadline(clock.left()):
+                solver = next(solvers, None)
+            if solver is None:
+                return
+            yield solver
+
+    @property
+    def has_result(self) -> bool:
+        """Whether some attempt has ended with a result."""
+        return self._best is not None
 
     def takes(self, found: Result, seconds: float) -> bool:
         """Record a result; return whether it needs no other solver."""

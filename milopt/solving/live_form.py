@@ -65,7 +65,10 @@ class LiveForm:
         if not self.rows.lazy:
             return self.compiled.form
         rows = LazyRows.sample(self.form)
-        return (self._dual(rows) if self.uses_dual else Coordinates(self.form, self.whitenings, rows)).form
+        if self.uses_dual:
+            return self._dual(rows).form
+        # Copies: the compiled form does not have the coordinates of the points in the sample.
+        return Coordinates(self.form, [whitening.copy() for whitening in self.whitenings], rows).form
 
     def _dual(self, rows: Index | None = None) -> Dual:
         return Dual(self.form, self.spaces, self.rows.active if rows is None else rows)
@@ -86,17 +89,22 @@ class LiveForm:
             return Change(What.LINEAR)
         return self._compile_again()
 
-    def refresh_blocks(self, names: Iterable[str]) -> Change | None:
-        """Constraint blocks were replaced, or a parameter or witness in them changed; None when there are none."""
-        changed = list(names)
+    def refresh_blocks(self, names: Iterable[str], auxiliary: Iterable[str] = ()) -> Change | None:
+        """Constraint blocks were replaced, or a parameter or witness in them changed; None when there are none.
+
+        `auxiliary` names the auxiliary blocks that were lowered again.
+        """
+        declared = list(names)
+        changed = [*declared, *auxiliary]
         if not changed:
             return None
         constraints = self.lowering.program.constraints
-        for name in changed:
+        for name in declared:
             self._blocks[name] = self.lowering.block(name, constraints[name])
         before, self.form = self.form, self._assembled()
         same = self.form.n == before.n and self.form.point_counts == before.point_counts
-        if not same or not np.array_equal(self.form.group, before.group):
+        cones = [[(block.cone, block.count) for block in form.blocks if block.count] for form in (before, self.form)]
+        if not same or cones[0] != cones[1] or not np.array_equal(self.form.group, before.group):
             return self.start_again()
         if not self._is_flat:
             return self._compile_again(more=0)

@@ -25,17 +25,22 @@ from milopt.compilation.selection import Witness, Witnesses
 from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.leaves import BagMax, Parameter
 from milopt.declaration.program import Program, leaves
-from milopt.errors import ConvexityError, MiloptError
+from milopt.errors import ConvexityError, MiloptError, TimeLimitError
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.clock import Clock
+from milopt.solving.deadline import deadline
 from milopt.solving.diagnosis import infeasible_blocks, unbounded_blocks
 from milopt.solving.engine import Answer, Change, Engine, What
+from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_form import EVERYTHING, LiveForm
 from milopt.solving.options import Options
 from milopt.solving.proof import Candidate, Prover, candidate
 from milopt.solving.refusal import check, refusal
 from milopt.solving.solver import Feature, Solver
+
+DIAGNOSIS_SECONDS = 1.0
+"""For the confirmation that a program is infeasible or unbounded, if the time is almost up."""
 
 
 class Session:
@@ -190,8 +195,12 @@ class Session:
             raise
 
     def _refresh(self, touched: Iterable[Leaf]) -> None:
-        """Lower again whatever these leaves occur in."""
+        """Lower again whatever these leaves occur in: the objective, declared blocks and auxiliary blocks."""
         wanted = {id(leaf) for leaf in touched}
+        for atom, witness in self.lowering.maxima.witnesses.items():
+            if isinstance(witness, Expression) and any(id(leaf) in wanted for leaf in leaves(witness)):
+                wanted.add(id(atom))
+        auxiliary = self.lowering.refresh_auxiliary(wanted)
         if any(id(leaf) in wanted for leaf in leaves(self.program.objective)):
             self._tell(self.live.refresh_objective())
         names = [
@@ -199,7 +208,7 @@ class Session:
             for name, constraint in self.program.constraints.items()
             if any(id(leaf) in wanted for leaf in leaves(constraint.expression))
         ]
-        self._tell(self.live.refresh_blocks(names))
+        self._tell(self.live.refresh_blocks(names, auxiliary))
 
     def _tell(self, change: Change | None) -> None:
         if self._engine is not None and change is not None:
@@ -210,6 +219,13 @@ class Session:
     def solve(self, clock: Clock | None = None) -> Outcome:
         """Solve the current program within the time that is left, and prove the answer."""
         clock = clock or Clock(self.options.time_limit)
+        try:
+            with deadline(clock.left()):
+                return self._solve(clock)
+        except TimeLimitError as error:
+            return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))
+
+    def _solve(self, clock: Clock) -> Outcome:
         began, spent, iterations, log = perf_counter(), 0.0, 0, ""
         self._check_curvature()
         while True:
@@ -304,10 +320,11 @@ class Session:
         return self._engine
 
     def _judged(self, answer: Answer, found: Candidate | None, clock: Clock) -> Outcome:
-        if found is not None:
-            prover = Prover(self.lowering, self.form, self.spaces, self.live.compiled, self.options)
-            return prover.proved(answer, found)
         termination, form = answer.termination, self.live.compiled.form
+        if found is not None:
+            late = clock.is_over() and is_heavy(form)
+            options = replace(self.options, polish=False) if late else self.options
+            return Prover(self.lowering, self.form, self.spaces, self.live.compiled, options).proved(answer, found)
         claims = (Termination.INFEASIBLE, Termination.UNBOUNDED)
         if termination not in (*claims, Termination.LIMIT):
             message = f"The solver said {answer.raw_status!r} and gave no finite point."
@@ -322,7 +339,7 @@ class Session:
         if termination is Termination.LIMIT:
             return Outcome.without_point(self.form, termination, answer.raw_status, f"{clock.why()} before any point.")
         find = infeasible_blocks if termination is Termination.INFEASIBLE else unbounded_blocks
-        found_out = find(form, self.solver, self.options)
+        found_out = find(form, self.solver, replace(self.options, time_limit=clock.extended(DIAGNOSIS_SECONDS).left()))
         ended = termination if found_out.confirmed else Termination.STALLED
         return Outcome.without_point(self.form, ended, answer.raw_status, found_out.message)
 

@@ -13,15 +13,18 @@ from math import log
 import numpy as np
 import pytest
 
-from milopt import Bags, as_bags
+from milopt import Bags, Options, Program, as_bags, solve
 from milopt.bag_kernels import exact
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.grid import Grid, fitted_grid
-from milopt.bag_kernels.memory import forget_counts
+from milopt.bag_kernels.memory import forget_counts, known_counts
 from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.declaration.bag_rows import as_bag_rows
 from milopt.declaration.recollection import gram_of, recollection
-from milopt.errors import BagsError, ParameterError
+from milopt.errors import BagsError, ParameterError, TimeLimitError
+from milopt.models.box_svm import BoxCountingSVM
+from milopt.outcome.status import Termination
+from milopt.solving.deadline import deadline
 
 GOLDEN = np.array(
     [
@@ -268,6 +271,39 @@ def test_ctrl_c_ends_counts_that_would_take_long(jobs: int | None) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n") == ["guaranteed 0", "fast 0", "karp-luby 0", "self-adjusting 0", "guaranteed 0", ""]
+
+
+def _endless() -> tuple[BoxCounting, Bags]:
+    """Counts that would take hours, by functions that are compiled already."""
+    rng = np.random.default_rng(0)
+    few, many = (as_bags([rng.normal(size=(n, 30)) for _ in range(8)]) for n in (3, 100))
+    BoxCounting(exact_below=0, epsilon=0.5).fitted_to(few).log(few, few)
+    return BoxCounting(exact_below=0, epsilon=1e-4, delta=0.1).fitted_to(many), many
+
+
+def test_a_deadline_ends_counts_that_would_take_long():
+    kernel, bags = _endless()
+    with pytest.raises(TimeLimitError, match="36 pairs of bags were counted: give more time"), deadline(0.05):
+        kernel.log(bags, bags)
+    assert known_counts(kernel.key).seeds.size == 0
+
+
+def test_the_time_limit_of_a_solve_ends_counts_that_would_take_long():
+    kernel, bags = _endless()
+    program = Program("counted")
+    f = program.function("f", kernel)
+    program.minimize(f.norm_squared() - f(bags).sum())
+    program.subject_to(f(bags) <= 1, name="rows")
+    result = solve(program, "clarabel", time_limit=0.05)
+    assert result.termination is Termination.LIMIT
+    assert "pairs of bags were counted" in result.message
+
+
+def test_the_time_limit_of_a_fit_ends_counts_that_would_take_long():
+    kernel, bags = _endless()
+    model = BoxCountingSVM(kernel=kernel, gram="clipped", scale="none", options=Options(time_limit=0.05))
+    with pytest.raises(TimeLimitError, match="pairs of bags were counted"):
+        model.fit(bags, np.arange(8) % 2)
 
 
 def test_more_cuts_than_memory_allows_are_told_before_they_are_made():

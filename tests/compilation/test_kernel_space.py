@@ -74,3 +74,30 @@ def test_the_norm_of_a_linear_function_is_accurate_where_its_kernel_values_cance
     x = np.array([[1e6, 0.0], [1e6, 1e-4]])
     here = KernelSpace(Space(Program("toy").function("f", Linear()), (x,)))
     assert here.norm(np.array([1.0, -1.0])) == pytest.approx(1e-4, rel=1e-6)
+
+
+def _linear_space(points: np.ndarray) -> KernelSpace:
+    return KernelSpace(Space(Program("linear").function("f", Linear()), (points,)))
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6])
+def test_points_in_the_span_of_others_get_no_coordinates(spread: float) -> None:
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(40, 3))
+    points[:5] = points[0] + spread * rng.normal(size=(5, 3))
+    whitening = Whitening(_linear_space(points))
+    for index in (np.arange(5), np.arange(5, 20), np.arange(20, 40)):
+        whitening.extend(index)
+    assert whitening.rank == 3
+    rows = whitening.rows(np.arange(40))
+    np.testing.assert_allclose(rows @ rows.T, points @ points.T, atol=1e-12)
+
+
+def test_a_copy_of_coordinates_is_extended_alone() -> None:
+    points = np.random.default_rng(4).normal(size=(6, 3))
+    whitening = Whitening(_linear_space(points))
+    whitening.extend(np.arange(2))
+    other = whitening.copy()
+    other.extend(np.arange(6))
+    assert (whitening.rank, other.rank) == (2, 3)
+    assert (whitening.place >= 0).sum() == 2

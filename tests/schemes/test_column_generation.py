@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from time import sleep
 
@@ -11,13 +12,18 @@ import pytest
 
 from milopt import Linear, Options, Program, as_bags, bag_max, bag_mean, explain, get, norm, solve
 from milopt.compilation.analysis import witnessed
+from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
-from milopt.errors import DeclarationError, MiloptError, ParameterError, UnknownNameError
+from milopt.errors import DeclarationError, MiloptError, MiloptWarning, ParameterError, UnknownNameError
+from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.status import Termination
 from milopt.schemes.ceilings import ranges_of
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
+from milopt.solvers import highs_model
+from milopt.solvers.highs_model import HighsModel
 from milopt.solving.clock import Clock
+from milopt.solving.interrupt import Ended
 from milopt.solving.pricing import Found, Priced
 from milopt.solving.solver_parts import SolverParts
 
@@ -168,6 +174,35 @@ def test_ctrl_c_in_one_oracle_leaves_the_others_unasked(at: int) -> None:
     assert result.ensemble.count
     # Half of the oracles prove nothing about the other half.
     assert (result.bound is None) is (at == 1)
+
+
+def test_ctrl_c_in_an_exact_oracle_keeps_its_best_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    def left_behind(call: Callable[[], object], stop: Callable[[], None], patience: float = 1.0) -> Ended:
+        call()
+        if not searches or pressed:
+            return Ended.FINISHED
+        pressed.append(True)
+        stop()
+        return Ended.ABANDONED
+
+    searches: list[str] = []
+    pressed: list[bool] = []
+    build = HighsModel._build
+
+    def noted(self: HighsModel, form: StandardForm) -> None:
+        if form.integer.any():
+            searches.append(form.name)
+        build(self, form)
+
+    monkeypatch.setattr(HighsModel, "_build", noted)
+    monkeypatch.setattr(highs_model, "run_interruptible", left_behind)
+    rng = np.random.default_rng(1)
+    bags, y = [rng.normal(size=(3, 2)) + sign for sign in (-1, 1) * 4], np.array([0, 1] * 4)
+    with pytest.warns(MiloptWarning, match="Interrupted"):
+        model = ShapeletBoost(oracle="exact", solver="master=highs,oracle=highs").fit(bags, y)
+    assert searches, "the oracle is solved by a search over integers"
+    assert model.result_.termination is Termination.LIMIT
+    assert model.decision_function(bags).shape == (8,)
 
 
 def test_ranges_are_not_sought_once_the_time_is_up() -> None:

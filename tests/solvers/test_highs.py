@@ -18,9 +18,10 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import Cone, RowBlock
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
-from milopt.solvers import highs_quadratic
+from milopt.solvers import highs_model, highs_quadratic
 from milopt.solvers.highs import HiGHS
 from milopt.solving.engine import Change, What
+from milopt.solving.interrupt import Ended
 from milopt.solving.options import Options
 
 LINEAR = ["one row", "no rows", "degenerate", "badly scaled", "random linear"]
@@ -261,6 +262,22 @@ def test_a_time_limit_counts_for_each_solve_and_keeps_the_best_point(build_form)
         assert answer.x is not None
         assert answer.bound <= engine.form.value(answer.x)
         assert 0.3 < elapsed < 3
+
+
+def test_a_search_that_is_left_behind_at_ctrl_c_keeps_its_best_point(build_form, monkeypatch):
+    def left_behind(call, stop, patience=1.0):
+        call()
+        stop()
+        return Ended.ABANDONED
+
+    monkeypatch.setattr(highs_model, "run_interruptible", left_behind)
+    form = hard_knapsack(build_form, n=12)
+    answer = HiGHS().engine(form, Options()).solve(None)
+    assert answer.termination is Termination.LIMIT
+    assert answer.interrupted
+    assert answer.x == pytest.approx(np.round(answer.x), abs=1e-6)
+    assert (form.F @ answer.x + form.g).min() >= -1e-6
+    assert answer.bound is None or answer.bound <= form.value(answer.x)
 
 
 def test_the_log_is_kept_when_asked_for_and_nothing_is_printed(program, capfd):

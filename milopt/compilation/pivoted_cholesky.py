@@ -1,0 +1,24 @@
+"""Cholesky factors of positive semidefinite matrices, up to their numerical rank."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.compilation.quadratic import Matrix
+
+Order = npt.NDArray[np.intp]
+
+
+def pivoted_cholesky(matrix: Matrix, tolerance: float) -> tuple[Matrix, Order]:
+    """(L, order) with  matrix[order][:, order] = L L'  up to `tolerance` on the diagonal.
+
+    L has one column per pivot above the tolerance, so none if all of the diagonal is at or below it.
+    """
+    from scipy.linalg.lapack import dpstrf
+
+    triangle, pivots, rank, _ = dpstrf(matrix, lower=1, tol=tolerance)
+    if np.max(np.diagonal(matrix), initial=-np.inf) <= tolerance:
+        # LAPACK does not compare the first pivot with the tolerance, and takes a rounding error for a coordinate.
+        rank = 0
+    return np.tril(triangle)[:, :rank], np.asarray(pivots[: matrix.shape[0]] - 1, dtype=np.intp)

@@ -1,0 +1,142 @@
+"""Choose the witnesses at a point, without leaving ties to rounding errors.
+
+The witness of a bag is an instance at which the function is largest. All instances within `tolerance (1 + max |e|)` of
+that value tie, because a certificate proves values no better. Among them the witness is the one with the largest ridge
+score (see `ridge_scores`), then the first after sorting the rows of the bag lexicographically. On a function that
+vanishes, that is one that is constant on every bag to within its certified error, all instances tie.
+
+The certified error of a function: with  1/2 r ||f||^2  in the objective, a point whose objective is within e of the
+optimum has ||f - f*|| <= sqrt(2 e / r), so that its differences within a bag are off by at most
+2 sqrt(2 e / r) max_x sqrt(K(x, x)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.evaluation_form import Index
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.selection import Selections
+from milopt.declaration.arrays import Points
+from milopt.declaration.leaves import BagMax, Evaluation
+from milopt.declaration.program import Program
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.point_values import PointValues
+from milopt.schemes.ridge_scores import instance_features, ridge_scores
+from milopt.solving.session import Session
+
+LARGEST_VANISHING = 1e-3
+"""A larger difference within a bag, beside 1 + max |e|, is not taken for an error, whatever the certificate proves."""
+EQUAL_SCORES = 1e-9
+"""Ridge scores that differ by less than this share of their range tie."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Witnesses at a point."""
+
+    witnesses: Selections
+    plain: Selections
+    """The argmax of every bag by the values alone."""
+    vanished: bool
+    """Whether the function is constant on every bag to within its certified error."""
+
+    @classmethod
+    def by_values(cls, values: PointValues, atoms: list[BagMax]) -> Choice:
+        """Choose by the values alone, the first of the instances that tie."""
+        plain = {atom: atom.over.argmax(values.inner(atom)) for atom in atoms}
+        return cls(plain, plain, vanished=False)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no tie was decided otherwise than by the values alone."""
+        return all(np.array_equal(self.witnesses[atom], self.plain[atom]) for atom in self.plain)
+
+
+class WitnessChoice:
+    """Chooses witnesses for the maxima of one program; ridge scores are computed when a tie first needs them."""
+
+    def __init__(self, program: Program, atoms: list[BagMax], tolerance: float) -> None:
+        self._program = program
+        self._atoms = atoms
+        self._tolerance = tolerance
+        self._features: dict[BagMax, Points] = {}
+        self._scores: dict[BagMax, Vector] = {}
+
+    def at(self, session: Session, outcome: Outcome) -> Choice:
+        """Choose at the point of an outcome."""
+        values = PointValues(session.lowering, outcome)
+        inner = {atom: values.inner(atom) for atom in self._atoms}
+        plain = {atom: atom.over.argmax(e) for atom, e in inner.items()}
+        several = {atom: e for atom, e in inner.items() if (atom.over.sizes > 1).any()}
+        vanished = bool(several) and all(
+            _vanishes(session, outcome, atom, e, self._tolerance) for atom, e in several.items()
+        )
+        chosen: Selections = {}
+        for atom, e in inner.items():
+            room = np.inf if vanished else self._tolerance * (1.0 + float(np.abs(e).max(initial=0.0)))
+            chosen[atom] = self._untied(atom, e, plain[atom], room)
+        return Choice(chosen, plain, vanished)
+
+    def _untied(self, atom: BagMax, e: Vector, plain: Index, room: float) -> Index:
+        bags = atom.over
+        ties = e >= (e[plain] - room)[bags.bag_of]
+        several = np.flatnonzero(bags.sum(ties) > 1)
+        if not several.size:
+            return plain
+        chosen = plain.copy()
+        for bag in several:
+            first = int(bags.offsets[bag])
+            places = first + np.flatnonzero(ties[first : int(bags.offsets[bag + 1])])
+            chosen[bag] = self._first(atom, places)
+        return chosen
+
+    def _first(self, atom: BagMax, places: Index) -> int:
+        """Choose among instances of one bag that tie."""
+        if atom not in self._features:
+            self._features[atom] = instance_features(atom)
+        rows = _dense(self._features[atom], places)
+        if (rows == rows[0]).all():
+            return int(places[0])
+        if atom not in self._scores:
+            self._scores[atom] = ridge_scores(self._program, atom, self._features[atom])
+        scores = self._scores[atom]
+        best = scores[places] >= scores[places].max() - EQUAL_SCORES * float(np.ptp(scores))
+        places, rows = places[best], rows[best]
+        return int(places[np.lexsort(rows.T[::-1])[0]])
+
+
+def _vanishes(session: Session, outcome: Outcome, atom: BagMax, e: Vector, tolerance: float) -> bool:
+    """Whether what is inside a maximum is constant on every bag to within its certified error."""
+    spread = float((atom.over.max(e) + atom.over.max(-e)).max())
+    scale = 1.0 + float(np.abs(e).max())
+    if spread > LARGEST_VANISHING * scale:
+        return False
+    return spread <= max(tolerance * scale, _certified_error(session, outcome, atom))
+
+
+def _certified_error(session: Session, outcome: Outcome, atom: BagMax) -> float:
+    """Bound the error of differences within a bag (see the module); 0 if the objective bounds none."""
+    if outcome.certificate is None:
+        return 0.0
+    off = outcome.certificate.gap * (1.0 + abs(outcome.objective))
+    total = 0.0
+    for leaf, coefficient in atom.inner.terms:
+        place = session.lowering.linear.place_of(leaf.function) if isinstance(leaf, Evaluation) else None
+        if place is None or not isinstance(leaf, Evaluation):
+            continue
+        ridge = outcome.form.objective.ridge[place]
+        if ridge <= 0:
+            return 0.0
+        longest = float(np.sqrt(leaf.function.kernel.diagonal(leaf.points).max(initial=0.0)))
+        total += 2.0 * np.sqrt(2.0 * off / ridge) * longest * float(np.abs(coefficient.value().data).max(initial=0.0))
+    return total
+
+
+def _dense(features: Points, places: Index) -> npt.NDArray[np.float64]:
+    rows = features[places]
+    return rows.toarray() if isinstance(rows, sp.csr_array) else np.asarray(rows)

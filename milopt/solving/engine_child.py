@@ -1,0 +1,78 @@
+"""The process of an `EngineProcess`: `python -m milopt.solving.engine_child` answers forms until its input ends."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+from contextlib import suppress
+from time import perf_counter
+from typing import IO
+
+import numpy as np
+
+from milopt.compilation.quadratic import Quadratic
+from milopt.compilation.standard_form import ColumnBlock, StandardForm
+from milopt.declaration.sparse import zeros
+from milopt.errors import MiloptError
+from milopt.solving import registry
+from milopt.solving.engine_process import GRACE, LEAST_SECONDS, mark_child, pack_failure, read_frame, write_frame
+from milopt.solving.engine_wire import pack_answer, unpack, unpack_form
+from milopt.solving.options import Options
+from milopt.solving.solver import Solver
+
+ORPHAN_SECONDS = 10.0
+"""Seconds after the time limit when the process ends itself: whoever should have killed it is gone."""
+
+
+def main() -> None:
+    """Read the solver and its options, say "ready", then answer one form after the other."""
+    mark_child()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests = sys.stdin.buffer
+    # What a solver prints must not get between the frames.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    header, _ = unpack(read_frame(requests))
+    solver = registry.get(header.pop("solver"))
+    options = Options(**header)
+    _load(solver)
+    write_frame(replies, b"")
+    while _serve(requests, replies, solver, options):
+        pass
+
+
+def _serve(requests: IO[bytes], replies: IO[bytes], solver: Solver, options: Options) -> bool:
+    """Answer one form; False when there are no more."""
+    try:
+        packed = read_frame(requests)
+        seconds = float(unpack(read_frame(requests))[0]["seconds"])
+    except EOFError:
+        return False
+    deadline = perf_counter() + seconds
+    # A thread without Python's lock, so that no compiled code keeps it from ending the process.
+    faulthandler.dump_traceback_later(seconds + GRACE + ORPHAN_SECONDS, exit=True)
+    try:
+        engine = solver.engine(unpack_form(packed), options)
+        reply = pack_answer(engine.solve(max(deadline - perf_counter(), LEAST_SECONDS)))
+        engine.close()
+    except Exception as error:  # the parent raises it, or reports it as the solver's
+        reply = pack_failure(error)
+    faulthandler.cancel_dump_traceback_later()
+    write_frame(replies, reply)
+    return True
+
+
+def _load(solver: Solver) -> None:
+    """Load the library by a program of one column, before the clock starts."""
+    one, bounds = np.ones(1), (np.ones(1), np.full(1, 2.0))
+    rows, columns = (zeros(0, 1), np.zeros(0)), (ColumnBlock("x", 0, 1),)
+    form = StandardForm("smallest", Quadratic(1), one, 0.0, *rows, *bounds, one < 0, columns, ())
+    # A solver that takes certain patterns only may refuse it.
+    with suppress(MiloptError):
+        solver.engine(form, Options()).solve(None)
+
+
+if __name__ == "__main__":
+    main()

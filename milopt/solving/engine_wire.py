@@ -1,0 +1,114 @@
+"""Forms and answers as bytes, for an engine in another process: npz archives of plain arrays with one JSON header."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.outcome.inertia import Inertia
+from milopt.outcome.status import Termination
+from milopt.solving.engine import Answer
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+Header = dict[str, Any]
+
+
+def pack(header: Header, arrays: Arrays) -> bytes:
+    """One archive; the header must be JSON."""
+    archive = io.BytesIO()
+    np.savez(archive, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+    return archive.getvalue()
+
+
+def unpack(packed: bytes) -> tuple[Header, dict[str, np.ndarray[Any, Any]]]:
+    """The header and the arrays of an archive."""
+    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files if name != "header"}
+        return json.loads(str(file["header"])), arrays
+
+
+def pack_form(form: StandardForm) -> bytes:
+    """A form without the labels of its rows and columns: a solver needs none."""
+    header: Header = {
+        "name": form.name,
+        "constant": form.constant,
+        "maximize": form.maximize,
+        "known_convex": form.known_convex,
+        "columns": [[block.name, block.start, block.stop, block.scalar] for block in form.columns],
+        "rows": [[block.name, block.cone.value, block.start, block.stop] for block in form.rows],
+        "pieces": len(form.P.pieces),
+    }
+    arrays = {name: getattr(form, name) for name in ("q", "g", "lower", "upper", "integer")}
+    arrays |= _matrix_arrays("F", form.F)
+    for k, piece in enumerate(form.P.pieces):
+        arrays |= _matrix_arrays(f"R{k}", piece.rows) | {f"W{k}": np.asarray(piece.weight)}
+    return pack(header, arrays)
+
+
+def unpack_form(packed: bytes) -> StandardForm:
+    """The form of `pack_form`."""
+    header, arrays = unpack(packed)
+    pieces = tuple(Piece(_matrix(f"R{k}", arrays), arrays[f"W{k}"]) for k in range(header["pieces"]))
+    return StandardForm(
+        header["name"],
+        Quadratic(arrays["q"].size, pieces),
+        arrays["q"],
+        header["constant"],
+        _matrix("F", arrays),
+        arrays["g"],
+        arrays["lower"],
+        arrays["upper"],
+        arrays["integer"],
+        tuple(ColumnBlock(name, start, stop, scalar) for name, start, stop, scalar in header["columns"]),
+        tuple(RowBlock(name, Cone(cone), start, stop) for name, cone, start, stop in header["rows"]),
+        header["maximize"],
+        known_convex=header["known_convex"],
+    )
+
+
+def pack_answer(answer: Answer) -> bytes:
+    """What a solver said."""
+    inertia = answer.inertia
+    header: Header = {
+        "termination": answer.termination.value,
+        "raw_status": answer.raw_status,
+        "bound": answer.bound if answer.bound is None or math.isfinite(answer.bound) else None,
+        "iterations": int(answer.iterations),
+        "log": answer.log,
+        "inertia": inertia and [inertia.positive, inertia.zero, inertia.negative, inertia.smallest],
+    }
+    points = {"x": answer.x, "z": answer.z}
+    return pack(header, {name: values for name, values in points.items() if values is not None})
+
+
+def unpack_answer(packed: bytes) -> Answer:
+    """What a solver said, of `pack_answer`."""
+    header, arrays = unpack(packed)
+    return Answer(
+        Termination(header["termination"]),
+        header["raw_status"],
+        arrays.get("x"),
+        arrays.get("z"),
+        header["bound"],
+        header["iterations"],
+        header["log"],
+        inertia=None if header["inertia"] is None else Inertia(*header["inertia"]),
+    )
+
+
+def _matrix_arrays(name: str, matrix: sp.csr_array) -> dict[str, np.ndarray[Any, Any]]:
+    parts = {part: np.asarray(getattr(matrix, part)) for part in ("data", "indices", "indptr", "shape")}
+    return {f"{name}_{part}": values for part, values in parts.items()}
+
+
+def _matrix(name: str, arrays: Arrays) -> sp.csr_array:
+    data, indices, indptr, shape = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+    return sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))

@@ -1,0 +1,233 @@
+"""A solver that cannot be stopped is ended, with its process, when the time is up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from time import perf_counter, sleep
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import milopt
+from milopt import Options, Program
+from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.errors import ParameterError
+from milopt.outcome.inertia import Inertia
+from milopt.outcome.status import Termination
+from milopt.solving import engine_process, engine_wire, registry
+from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine_process import EngineProcess, is_heavy
+from milopt.solving.solver import Feature, Solver
+
+OUTER_SECONDS = 60.0
+"""Far more than any of these takes on a busy machine, and far less than for ever."""
+
+NEVER_ENDS = """
+import os, sys, time
+from milopt.solving.engine_process import mark_child, read_frame, write_frame
+reply = os.fdopen(os.dup(1), "wb")
+read_frame(sys.stdin.buffer)
+write_frame(reply, b"")
+while True:
+    time.sleep(1)
+"""
+
+
+def _form(n: int = 3) -> StandardForm:
+    """min 1/2 |x|^2 + 1/2 (x_0 + x_1)^2 - 1'x  s.t.  x_0 - x_1 = 0,  (2, x) in the second-order cone,  x >= -1."""
+    identity = sp.csr_array(np.eye(n))
+    pair = sp.csr_array(np.eye(n)[:2])
+    rows = np.vstack([np.eye(n)[0] - np.eye(n)[1], np.zeros(n), np.eye(n)])
+    return StandardForm(
+        "wire",
+        Quadratic(n, (Piece(identity, np.ones(n)), Piece(pair, np.ones((2, 2))))),
+        -np.ones(n),
+        0.25,
+        sp.csr_array(rows),
+        np.concatenate([[0.0, 2.0], np.zeros(n)]),
+        np.full(n, -1.0),
+        np.full(n, np.inf),
+        np.zeros(n, dtype=bool),
+        (ColumnBlock("x", 0, n),),
+        (RowBlock("tie", Cone.ZERO, 0, 1), RowBlock("ball", Cone.SECOND_ORDER, 1, n + 2)),
+    )
+
+
+def test_a_form_survives_the_wire() -> None:
+    form = _form()
+    again = engine_wire.unpack_form(engine_wire.pack_form(form))
+    assert again.differs_in_q_only(form)
+    np.testing.assert_array_equal(again.q, form.q)
+    assert (again.name, again.constant, again.maximize) == (form.name, form.constant, form.maximize)
+    assert again.column_names() == form.column_names()
+    assert again.row_names() == form.row_names()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(Termination.LIMIT, "late"),
+        Answer(Termination.OPTIMAL, "done", np.arange(3.0), np.ones(2), -4.5, 7, "log", inertia=Inertia(2, 0, 1, -0.5)),
+    ],
+)
+def test_an_answer_survives_the_wire(answer: Answer) -> None:
+    again = engine_wire.unpack_answer(engine_wire.pack_answer(answer))
+    for name in ("termination", "raw_status", "bound", "iterations", "log", "inertia"):
+        assert getattr(again, name) == getattr(answer, name)
+    for name in ("x", "z"):
+        mine, its = getattr(answer, name), getattr(again, name)
+        assert (mine is None and its is None) or np.array_equal(mine, its)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "ecos"])
+def test_answers_of_a_process_are_those_of_the_engine(solver: str) -> None:
+    here = registry.get(solver).engine(_form(), Options()).solve(None)
+    process = EngineProcess(solver, Options())
+    try:
+        first, second = process.solve(_form(), OUTER_SECONDS), process.solve(_form(), OUTER_SECONDS)
+    finally:
+        process.close()
+    for there in (first, second):
+        assert there.termination is Termination.OPTIMAL
+        np.testing.assert_allclose(there.x, here.x, atol=1e-7)
+        np.testing.assert_allclose(there.z, here.z, atol=1e-6)
+
+
+def test_an_error_in_the_process_is_raised_here() -> None:
+    process = EngineProcess("clarabel", Options(extra={"no_such_setting": 1}))
+    try:
+        with pytest.raises(ParameterError, match="no_such_setting"):
+            process.solve(_form(), OUTER_SECONDS)
+    finally:
+        process.close()
+
+
+@pytest.fixture
+def never_ending(monkeypatch: pytest.MonkeyPatch) -> EngineProcess:
+    """A process that takes a form and never answers."""
+    real = subprocess.Popen
+
+    def start(command: list[str], **keywords: object) -> subprocess.Popen[bytes]:
+        return real([sys.executable, "-c", NEVER_ENDS], **keywords)
+
+    monkeypatch.setattr(engine_process.subprocess, "Popen", start)
+    return EngineProcess("clarabel", Options())
+
+
+def test_a_solve_that_never_ends_is_ended_by_the_limit(never_ending: EngineProcess) -> None:
+    began = perf_counter()
+    answer = never_ending.solve(_form(), 0.1)
+    assert perf_counter() - began < OUTER_SECONDS
+    assert answer.termination is Termination.LIMIT
+    assert answer.x is None
+    assert not answer.interrupted
+    assert never_ending._process is None, "no process is left behind"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to this process")
+def test_ctrl_c_ends_the_process(never_ending: EngineProcess) -> None:
+    def press() -> None:
+        while never_ending._process is None:
+            sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    answer = never_ending.solve(_form(), OUTER_SECONDS)
+    assert answer.interrupted
+    assert answer.termination is Termination.LIMIT
+
+
+def test_a_process_that_breaks_down_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_process, "MODULE", "milopt.no_such_module")
+    answer = EngineProcess("clarabel", Options()).solve(_form(), OUTER_SECONDS)
+    assert answer.termination is Termination.ERROR
+
+
+def test_large_programs_are_heavy() -> None:
+    n = 800
+    dense = Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), np.eye(n)),))
+    assert is_heavy(StandardForm(**{**vars(_form(n)), "P": dense}))
+    assert not is_heavy(_form(n))
+
+
+def test_a_child_solves_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_process, "_in_child", True)
+    assert not EngineProcess("ecos", Options()).can_run()
+
+
+# -- programs on which HiGHS does not end by itself ------------------------------------------------------------------
+
+ENDLESS = """
+import sys
+import numpy as np
+import milopt
+from milopt import Program, quad_form
+
+program = Program("endless")
+if sys.argv[2] == "interior point":
+    x = program.variable("x", 2)
+    program.minimize(quad_form(x, [1e-3, 1e-14]) - np.array([1, 4e-6]) @ x)
+else:
+    P = np.array([
+        [1.1574881366161264e-07, 6.022105768619993e-07, 8.083187310172723e-07],
+        [6.022105768619993e-07, 3.991381162951672e-05, -4.764845258636075e-05],
+        [8.083187310172723e-07, -4.764845258636075e-05, 0.00012894261675601773],
+    ])
+    lower, upper = [-2.32216546, -2.34478893, -2.59398565], [1.89402989, 2.29451425, 2.19960029]
+    x = program.variable("x", 3, lower=lower, upper=upper)
+    q = np.array([-3.9648625060939345e-05, 0.0001260467503671094, -0.00042124051542457425])
+    program.minimize(0.5 * quad_form(x, P) + q @ x)
+print(milopt.solve(program, sys.argv[1]).termination)
+"""
+
+
+@pytest.mark.parametrize(
+    ("solver", "which"),
+    [
+        ("highs", "interior point"),
+        ("highs", "cycling box"),
+        ("cvxpy:HIGHS", "cycling box"),
+        ("pyomo:highs", "cycling box"),
+    ],
+)
+def test_iteration_limits_end_what_has_no_time_limit(solver: str, which: str) -> None:
+    command = [sys.executable, "-c", ENDLESS, solver, which]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=OUTER_SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in ("limit", "stalled", "optimal")
+
+
+def test_a_time_limit_is_for_all_solvers_of_a_fallback_together() -> None:
+    limits: list[float | None] = []
+
+    class Slow(Solver):
+        name = "slow"
+        features = frozenset({Feature.LINEAR})
+        package = "milopt"
+
+        def engine(self, form: StandardForm, options: Options) -> Engine:
+            return SlowEngine(form, options)
+
+    class SlowEngine(Engine):
+        def solve(self, time_limit: float | None) -> Answer:
+            limits.append(time_limit)
+            sleep(0.02)
+            return Answer(Termination.STALLED, "slow", np.ones(self.form.n), np.zeros(self.form.m))
+
+    program = Program("slow")
+    x = program.variable("x", 1, lower=0, upper=2)
+    program.minimize(x.sum())
+    result = milopt.solve(program, (Slow(), Slow()), time_limit=OUTER_SECONDS)
+    assert len(result.attempts) == 2
+    first, second = limits
+    assert first is not None
+    assert second is not None
+    assert second <= first - 0.02
+    limits.clear()
+    assert len(milopt.solve(program, (Slow(), Slow()), time_limit=0.01).attempts) == 1
