@@ -51,6 +51,23 @@ def test_the_second_look_makes_large_quadratics_accurate(build_form, kkt_residua
     assert kkt_residuals(form, answer.x, answer.z).worst < 1e-7
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+@pytest.mark.parametrize("units", [1.0, 1e2])
+def test_the_units_of_objective_and_columns_do_not_decide_the_accuracy(size, units, build_form, kkt_residuals):
+    """The same planted optimum in other units; ECOS alone stops at an absolute gap, or breaks down."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        d = units ** rng.uniform(-1, 1, 12)
+        root, rows, x, z = rng.normal(size=(6, 12)), rng.normal(size=(8, 12)), rng.normal(size=12), np.zeros(8)
+        z[:4] = rng.uniform(0.5, 1.5, 4)
+        slack = np.concatenate([np.zeros(4), rng.uniform(0.5, 1.5, 4)])
+        P, q = root.T @ root, rows.T @ z - root.T @ (root @ x)
+        rows_of = [(Cone.NONNEGATIVE, rows * d, slack - rows @ x)]
+        answer = solve(build_form(size * d * q, rows_of, P=size * d[:, None] * P * d))
+        unscaled = build_form(q, [(Cone.NONNEGATIVE, rows, slack - rows @ x)], P=P)
+        assert kkt_residuals(unscaled, d * answer.x, answer.z / size).worst < 1e-7
+
+
 @pytest.mark.parametrize("family", LINEAR + QUADRATIC)
 def test_objectives_agree_with_clarabel(family, program):
     form = program(family)
