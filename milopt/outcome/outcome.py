@@ -53,7 +53,8 @@ class Outcome:
     ) -> Outcome:
         """Judge a point by its certificate: what the solver says of it is not believed.
 
-        A KKT point is optimal unless some term of the objective is not convex and the solver does not claim optimality. (Whether a claim of optimality for such an objective is right is the session's to find out.)
+        A KKT point is optimal unless some term of the objective is not convex and the solver does not claim
+        optimality. (Whether a claim of optimality for such an objective is right is the session's to find out.)
         """
         termination, message = answer.termination, ""
         feasible = PointStatus.FEASIBLE if certificate.primal <= tolerance else PointStatus.NONE
