@@ -1,6 +1,7 @@
 """The one exception tree: every mistake a person can make ends in a `MiloptError` of one sentence.
 
-`exit_code` is what the command line returns for it: 2 bad input, 3 an uncertified point, 4 a missing solver.
+`exit_code` is what the command line returns for it: 2 bad input, 3 an uncertified point or a solver that failed, 4 a
+missing solver.
 """
 
 from __future__ import annotations
@@ -52,6 +53,12 @@ class MissingSolverError(MiloptError):
     """The solver is known but not installed; the message gives the command that installs it."""
 
     exit_code = 4
+
+
+class SolverError(MiloptError):
+    """A solver failed on a program that it takes; the message has the words of the solver."""
+
+    exit_code = 3
 
 
 class UncertifiedError(MiloptError):

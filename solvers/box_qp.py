@@ -5,6 +5,8 @@ start, more epochs, then semismooth Newton. Where P has no diagonal part of its 
 without a start too; where that does not settle, P is lent a diagonal:
 x_{k+1} = argmin 1/2 x'Px + q'x + (sigma/2) ||x - x_k||^2  over the box, the proximal point method. Its steps
 x_{k+1} - x_k tend to a ray of descent when there is no minimum:  P d = 0, q'd < 0, d in the box's recession cone.
+
+All of this is done in columns of about one curvature: if those of P are of very different sizes, x = D u first.
 """
 
 from __future__ import annotations
@@ -73,6 +75,12 @@ def solve_box_qp(
     x = np.clip(origin, lower, upper)
     if parts.separable:
         return _separable(parts.diagonal, q, lower, upper, x)
+    units = parts.units()
+    if units is not None:
+        left = None if time_limit is None else deadline - time.perf_counter()
+        start = None if start is None else start / units
+        scaled = solve_box_qp(parts.in_units(units), q * units, lower / units, upper / units, start, left)
+        return scaled if scaled.x is None else replace(scaled, x=np.clip(units * scaled.x, lower, upper))
     progress = Progress(deadline)
     try:
         problem = Strict(parts, parts.diagonal, q, lower, upper)

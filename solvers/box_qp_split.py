@@ -18,6 +18,9 @@ from milopt.declaration.sparse import taken
 from milopt.errors import ConvexityError
 from milopt.solvers.box_qp_sums import Index, Sums, no_sums, selection, sums
 
+APART = 2.0**20
+"""Curvatures whose sizes differ by less are left as they are."""
+
 
 @dataclass(frozen=True)
 class Split:
@@ -83,6 +86,21 @@ class Split:
             return self.diagonal
         return self.diagonal + self.entry**2 * self.weight.diagonal()[self.row] + self.sums.entry**2
 
+    def units(self) -> Vector | None:
+        """Return powers of two d that bring the curvatures d_i^2 P_ii near 1; None if they are of one size already."""
+        curved = self.curvature > 0.0
+        sizes = self.curvature[curved]
+        if not sizes.size or sizes.max() <= APART * sizes.min():
+            return None
+        d = np.ones(curved.size)
+        d[curved] = np.exp2(-np.round(np.log2(sizes) / 2))
+        return d
+
+    def in_units(self, d: Vector) -> Split:
+        """Return DPD, split alike."""
+        sums = Sums(self.sums.group, self.sums.entry * d)
+        return Split(self.diagonal * d**2, self.weight, self.row, self.entry * d, sums)
+
 
 def split(P: Quadratic) -> Split:
     """P split: squares of single columns and of sums apart, one dense piece kept over a selection, else made dense."""
@@ -132,12 +150,17 @@ def prove_convex(parts: Split, index: Index, name: str) -> None:
 
 
 def _semidefinite(matrix: Matrix) -> bool:
-    """Whether a Cholesky factorisation goes through once rounding errors of the entries are allowed for."""
+    """Whether a Cholesky factorisation goes through once rounding errors of the entries are allowed for.
+
+    They are errors of each column's own numbers: a negative entry on the diagonal is not one, however small.
+    """
     size = matrix.shape[0]
     if size == 0:
         return True
+    diagonal = matrix.diagonal()
+    used = diagonal > 0.0
+    if (diagonal < 0.0).any() or matrix[~used].any():
+        return False
     shifted = np.array(matrix, order="F")
-    shifted.flat[:: size + 1] += 1e-14 * size * float(np.abs(matrix.diagonal()).max(initial=0.0))
-    if not shifted.diagonal().any():
-        return not matrix.any()
+    shifted.flat[:: size + 1] += np.where(used, 1e-14 * size * diagonal, 1.0)
     return bool(dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0)

@@ -5,23 +5,25 @@ column pivoting (redundant rows last), the last columns Z of Q span the null spa
 
     x = x_0 + Z y,   F x_0 + g = 0,   H y = -Z'(P x_0 + q),   H = Z'PZ (the reduced Hessian),   F'z = P x + q.
 
-The inertia of H says what x is: the minimum when H has no negative eigenvalue, a saddle, or a maximum, otherwise. The
-factors serve any number of q and g.
+The inertia of H says what x is: the minimum when H has no negative eigenvalue, a saddle, or a maximum, otherwise. On
+rows that fix a part of the objective, H is a difference of larger numbers, so what counts as 0 in H is measured against
+P. If the rows of P are of very different sizes, the same is done in the columns u of  x = D u,  where D equilibrates P.
+The factors serve any number of q and g.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dormqr
 
+from milopt.compilation.equilibration import equilibration
 from milopt.compilation.quadratic import Matrix, Quadratic, Vector
-from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import Termination
-from milopt.solvers.symmetric import Symmetric
+from milopt.solvers.symmetric import Symmetric, smallest_eigenvalue
 
 REFINEMENTS = 2
 
@@ -41,59 +43,80 @@ class ClosedForm:
 
     def __init__(self, P: Quadratic, F: sp.csr_array) -> None:
         self.P, self.F = P, F
-        norms = np.sqrt(np.asarray(F.multiply(F).sum(axis=1)).ravel())
-        # Rows of unit length make one threshold for redundancy fit all of them.
-        self.norms = np.where(norms > 0.0, norms, 1.0)
-        rows = F.toarray() / self.norms[:, None]
-        self.rank = 0
-        if F.shape[0]:
-            (self.reflectors, self.tau), triangle, self.order = qr(rows.T, mode="raw", pivoting=True)
-            pivots = np.abs(np.diagonal(triangle))
-            self.rank = int(np.sum(pivots > 1e-12 * max(F.shape) * pivots.max(initial=0.0)))
-            self.triangle = triangle[: self.rank, : self.rank]
-            self.kept = self.order[: self.rank]
-        self.hessian = Symmetric(self._reduced())
-
-    @property
-    def inertia(self) -> Inertia:
-        """The inertia of the reduced Hessian."""
-        return self.hessian.inertia
+        dense = P.dense
+        scale = equilibration(dense) if dense.size else None
+        self.units = np.ones(P.size) if scale is None else scale
+        self._rows = NullSpace(F, self.units)
+        if scale is not None:
+            dense = scale[:, None] * dense * scale
+        largest = float(np.abs(dense).max(initial=0.0))
+        self.hessian = Symmetric(self._rows.reduced(dense), smallest=scale is None, size_of_data=largest)
+        self.inertia = self.hessian.inertia
+        if scale is not None and self.inertia.negative:
+            least = smallest_eigenvalue(NullSpace(F, np.ones(P.size)).reduced(P.dense))
+            self.inertia = replace(self.inertia, smallest=least)
 
     def solve(self, q: Vector, g: Vector) -> Stationary:
         """The stationary point for this q and g."""
-        offset = g / self.norms
-        x = self._particular(offset)
-        violation = np.abs(self.F @ x / self.norms + offset)
+        rows, units = self._rows, self.units
+        offset = g / rows.norms
+        x = units * rows.particular(offset)
+        violation = np.abs(self.F @ x / rows.norms + offset)
         allowed = 1e-9 * float(np.abs(offset).max(initial=0.0))
         if violation.max(initial=0.0) > allowed:
             row = int(violation.argmax())
             return Stationary(Termination.INFEASIBLE, f"row {row} contradicts the others by {violation[row]:.2e}")
         for _ in range(1 + REFINEMENTS):
             # The first round finds x, the others correct it by the same factors from the residual it left.
-            x = x + self._particular(np.asarray(self.F @ x) / self.norms + offset)
-            gradient = self.P.times(x) + q
-            reduced = self._turn(gradient, transpose=True)[self.rank :]
-            size = float(np.abs(q).max(initial=0.0)) + float(np.abs(gradient - q).max(initial=0.0))
+            x = x + units * rows.particular(np.asarray(self.F @ x) / rows.norms + offset)
+            gradient = units * (self.P.times(x) + q)
+            reduced = rows.turn(gradient, transpose=True)[rows.rank :]
+            linear = units * q
+            size = float(np.abs(linear).max(initial=0.0)) + float(np.abs(gradient - linear).max(initial=0.0))
             if self.hessian.leftover(reduced) > 1e-9 * size:
                 reason = f"the objective falls without end on the rows; {self.inertia.spectrum}"
                 return Stationary(Termination.UNBOUNDED, reason)
-            x = x + self._turn(np.concatenate([np.zeros(self.rank), -self.hessian.solve(reduced)]))
-        z = np.zeros(g.size)
-        if self.rank:
-            along = self._turn(self.P.times(x) + q, transpose=True)[: self.rank]
-            z[self.kept] = solve_triangular(self.triangle, along) / self.norms[self.kept]
+            step = np.concatenate([np.zeros(rows.rank), -self.hessian.solve(reduced)])
+            x = x + units * rows.turn(step)
+        z = rows.multipliers(units * (self.P.times(x) + q))
         termination = Termination.STATIONARY if self.inertia.negative else Termination.OPTIMAL
         return Stationary(termination, str(self.inertia), x, z)
 
-    def _particular(self, offset: Vector) -> Vector:
-        """The shortest x with F x = -offset on the independent rows."""
-        n = self.F.shape[1]
+
+class NullSpace:
+    """The factors of the rows F D, scaled to unit length, and the null space that their last columns span."""
+
+    def __init__(self, F: sp.csr_array, units: Vector) -> None:
+        self.shape = F.shape
+        rows = F.toarray() * units
+        norms = np.linalg.norm(rows, axis=1)
+        # Rows of unit length make one threshold for redundancy fit all of them.
+        self.norms = np.where(norms > 0.0, norms, 1.0)
+        self.rank = 0
+        if F.shape[0]:
+            (self.reflectors, self.tau), triangle, order = qr((rows / self.norms[:, None]).T, mode="raw", pivoting=True)
+            pivots = np.abs(np.diagonal(triangle))
+            self.rank = int(np.sum(pivots > 1e-12 * max(F.shape) * pivots.max(initial=0.0)))
+            self.triangle = triangle[: self.rank, : self.rank]
+            self.kept = order[: self.rank]
+
+    def particular(self, offset: Vector) -> Vector:
+        """Return the shortest u with F D u = -offset on the independent rows."""
+        n = self.shape[1]
         if self.rank == 0:
             return np.zeros(n)
         inside = solve_triangular(self.triangle, -offset[self.kept], trans="T")
-        return self._turn(np.concatenate([inside, np.zeros(n - self.rank)]))
+        return self.turn(np.concatenate([inside, np.zeros(n - self.rank)]))
 
-    def _turn(self, columns: Matrix | Vector, transpose: bool = False) -> Matrix:
+    def multipliers(self, gradient: Vector) -> Vector:
+        """Return the multipliers of the rows that make up a gradient; 0 on redundant rows."""
+        z = np.zeros(self.shape[0])
+        if self.rank:
+            along = self.turn(gradient, transpose=True)[: self.rank]
+            z[self.kept] = solve_triangular(self.triangle, along) / self.norms[self.kept]
+        return z
+
+    def turn(self, columns: Matrix | Vector, transpose: bool = False) -> Matrix:
         """Q or Q' times columns, by the reflections."""
         if self.rank == 0:
             return columns
@@ -109,8 +132,8 @@ class ClosedForm:
         )
         return np.asarray(turned[0]).reshape(columns.shape)
 
-    def _reduced(self) -> Matrix:
-        """H = Z'PZ."""
-        half = self._turn(self.P.dense, transpose=True)[self.rank :]
-        whole = self._turn(np.ascontiguousarray(half.T), transpose=True)[self.rank :]
+    def reduced(self, hessian: Matrix) -> Matrix:
+        """Z'MZ of a symmetric matrix M over all columns."""
+        half = self.turn(hessian, transpose=True)[self.rank :]
+        whole = self.turn(np.ascontiguousarray(half.T), transpose=True)[self.rank :]
         return np.asarray(0.5 * (whole + whole.T))

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from milopt.compilation.bridges import empty_rows
 from milopt.compilation.standard_form import StandardForm
 from milopt.inspection.cvxpy_model import CvxpyModel, to_cvxpy
 from milopt.outcome.status import Termination
@@ -35,7 +37,7 @@ STATUS_MAP = {
     "infeasible_or_unbounded": Termination.UNBOUNDED,
     "user_limit": Termination.LIMIT,
 }
-"""`UNBOUNDED` is what remains to be settled: a ray says nothing unless the program has a point."""
+"""`UNBOUNDED` is a claim: the program may be infeasible. The session checks it."""
 
 
 class CVXPY(Variants[Backend]):
@@ -83,7 +85,8 @@ class CvxpyEngine(VariantEngine):
         """One cvxpy problem, built and solved."""
         import cvxpy as cp
 
-        model = to_cvxpy(form)
+        kept = empty_rows.apply(form)
+        model = _with_a_constraint(to_cvxpy(kept))
         given = self._solver.backend.given(self.options)
         settings = self._solver.backend.settings(form, self.options, time_limit)
         start = monotonic()
@@ -113,21 +116,31 @@ class CvxpyEngine(VariantEngine):
             termination = Termination.LIMIT
         has_point = status in ("optimal", "optimal_inaccurate", "user_limit")
         stats = model.problem.solver_stats
-        return Answer(
+        answer = Answer(
             termination,
             status,
             x=model.point() if has_point else None,
-            z=model.multipliers(form) if has_point and not form.integer.any() else None,
+            z=model.multipliers(kept) if has_point and not form.integer.any() else None,
             bound=_bound(form, stats.extra_stats if stats else None),
             iterations=max(0, int(stats.num_iters or 0)) if stats else 0,
             log=log,
         )
+        return empty_rows.invert(form, answer)
 
     def _run(self, model: CvxpyModel, settings: Mapping[str, object]) -> tuple[object, str]:
         def call() -> object:
             return model.problem.solve(solver=self._solver.variant, verbose=self.options.verbose, **settings)
 
         return captured(call) if self.options.verbose else (call(), "")
+
+
+def _with_a_constraint(model: CvxpyModel) -> CvxpyModel:
+    """The model, with one constraint on a variable of its own if it has none: some solvers refuse such problems."""
+    import cvxpy as cp
+
+    if model.problem.constraints:
+        return model
+    return replace(model, problem=cp.Problem(model.problem.objective, [cp.Variable(name="unused") >= 0]))
 
 
 def _bound(form: StandardForm, stats: Any) -> float | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import ParameterError
+from milopt.solvers.family import MIP_GAP
 from milopt.solvers.highs_model import iteration_limits
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
@@ -39,12 +40,19 @@ class Backend:
     inside: str | None = None
     """The one keyword under which cvxpy wants all its settings, as a dictionary."""
     mixed_integer_quadratic: bool = False
+    gaps: tuple[str, ...] = ()
+    """Its settings for the gap at which a mixed-integer search stops, all given `MIP_GAP * tolerance`.
+
+    Empty if it has no integers, or if it searches to a gap of 0 or `tolerances` cover the gap anyway.
+    """
     limits: Callable[[StandardForm], Mapping[str, object]] | None = None
     """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
 
     def settings(self, form: StandardForm, options: Options, time_limit: float | None) -> dict[str, object]:
         """The keywords for `problem.solve`; a person's `extra` comes last and wins."""
         settings: dict[str, object] = {key: factor * options.tolerance for key, factor in self.tolerances.items()}
+        if form.integer.any():
+            settings.update(dict.fromkeys(self.gaps, MIP_GAP * options.tolerance))
         settings.update(self.fixed)
         if self.limits is not None:
             settings.update(self.limits(form))
@@ -84,9 +92,16 @@ BACKENDS: dict[str, Backend] = {
     "OSQP": Backend(QP, "osqp", "Apache-2.0", _EPS, {"max_iter": 200_000, "polishing": True}, time="time_limit"),
     "ECOS": Backend(SOCP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}),
     "HIGHS": Backend(
-        QP | MILP, "highspy", "MIT", _HIGHS, time="time_limit", threads="threads", limits=iteration_limits
+        QP | MILP,
+        "highspy",
+        "MIT",
+        _HIGHS,
+        time="time_limit",
+        threads="threads",
+        limits=iteration_limits,
+        gaps=("mip_rel_gap", "mip_abs_gap"),
     ),
-    "SCIPY": Backend(MILP, "scipy", "BSD-3-Clause", time="time_limit", inside="scipy_options"),
+    "SCIPY": Backend(MILP, "scipy", "BSD-3-Clause", time="time_limit", inside="scipy_options", gaps=("mip_rel_gap",)),
     "PIQP": Backend(QP, "piqp", "BSD-2-Clause", _EPS),
     "PROXQP": Backend(QP, "proxsuite", "BSD-2-Clause", {"eps_abs": 1e-3}),
     "DAQP": Backend(QP, "daqp", "MIT", _same(1e-3, "primal_tol", "dual_tol")),
@@ -110,10 +125,24 @@ BACKENDS: dict[str, Backend] = {
         time="TimeLimit",
         threads="Threads",
         mixed_integer_quadratic=True,
+        gaps=("MIPGap", "MIPGapAbs"),
     ),
     "MOSEK": Backend(SOCP | MILP, "mosek", "commercial", {"eps": 1e-2}, mixed_integer_quadratic=True),
-    "COPT": Backend(SOCP | MILP, "coptpy", "commercial", time="TimeLimit", mixed_integer_quadratic=True),
+    "COPT": Backend(
+        SOCP | MILP,
+        "coptpy",
+        "commercial",
+        time="TimeLimit",
+        mixed_integer_quadratic=True,
+        gaps=("RelGap", "AbsGap"),
+    ),
     "CPLEX": Backend(
-        SOCP | MILP, "cplex", "commercial", time="timelimit", inside="cplex_params", mixed_integer_quadratic=True
+        SOCP | MILP,
+        "cplex",
+        "commercial",
+        time="timelimit",
+        inside="cplex_params",
+        mixed_integer_quadratic=True,
+        gaps=("mip.tolerances.mipgap", "mip.tolerances.absmipgap"),
     ),
 }

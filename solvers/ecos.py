@@ -1,10 +1,11 @@
 """ECOS (Domahidi, Chu, Boyd; GPL-3.0): an interior-point method for linear and second-order cone programs.
 
 It takes  min c'x  s.t.  A x = b,  h - G x in K,  so the zero-cone rows are  A = -F, b = g  and the others
-G = -F, h = g;  its y and z are milopt's z. Quadratic objectives go through the quadratic-to-cone bridge, if need be
-twice, the second time recentred. It never starts warm and has no time limit: with one, it runs in a process of its
-own (`milopt.solving.engine_process`), which is ended when the time is up, without a point. Its own handler of Ctrl-C
-loses one that comes while it factorises: so Ctrl-C waits until the call has ended.
+G = -F, h = g;  its y and z are milopt's z. Its tolerances are absolute, so columns and objective are first brought to
+unit size (`unit_scales`). Quadratic objectives go through the quadratic-to-cone bridge, and then, if need be, up to
+three times recentred. It never starts warm and has no time limit: with one, it runs in a process of its own
+(`milopt.solving.engine_process`), which is ended when the time is up, without a point. Its own handler of Ctrl-C loses
+one that comes while it factorises: so Ctrl-C waits until the call has ended.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred
-from milopt.compilation.recession import falls, feasibility_form, recession_form
+from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred, unit_scales
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.recession import Recession
 from milopt.compilation.standard_form import Cone, StandardForm
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
@@ -47,8 +49,8 @@ STATUS_MAP = {
 INTERRUPTED = -4
 WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
 
-LENS = 0.1
-"""The second look at a quadratic program is this many times closer."""
+LENS, LOOKS = 0.1, 3
+"""Each further look at a quadratic program is closer by this factor, and there are at most so many."""
 
 
 class ECOS(Solver):
@@ -82,54 +84,66 @@ class EcosEngine(Engine):
         if time_limit is not None and self._process.can_run():
             return self._process.solve(self.form, time_limit)
         self._interrupted = False
-        answer = self._solve(self.form, None if time_limit is None else time.perf_counter() + time_limit)
-        return replace(answer, interrupted=self._interrupted)
+        deadline = None if time_limit is None else time.perf_counter() + time_limit
+        scales = unit_scales.scales(self.form)
+        answer = self._solve(unit_scales.apply(self.form, scales), scales.gradient, deadline)
+        return replace(unit_scales.invert(answer, scales), interrupted=self._interrupted)
 
     def close(self) -> None:
         """End the process, if there is one."""
         self._process.close()
 
-    def _solve(self, form: StandardForm, deadline: float | None) -> Answer:
+    def _solve(self, form: StandardForm, unit: Vector, deadline: float | None) -> Answer:
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
         if form.P.is_zero:
             return self._solve_linear(form)
-        answer = self._solve_quadratic(form, deadline)
+        answer = self._solve_quadratic(form, unit, deadline)
         if answer.termination is not Termination.STALLED or self._interrupted or _is_over(deadline):
             return answer
-        direction = self._solve_linear(recession_form(form))
-        if direction.termination is not Termination.OPTIMAL or direction.x is None or not falls(form, direction.x):
-            return answer
-        if self._solve_linear(feasibility_form(form)).termination is not Termination.OPTIMAL:
+        recession = Recession(form)
+        if recession.ray(self._solve_linear(recession.form).x) is None:
             return answer
         return replace(answer, termination=Termination.UNBOUNDED, x=None, z=None)
 
-    def _solve_quadratic(self, form: StandardForm, deadline: float | None) -> Answer:
-        """By the cone; once more from close by where the gradient Px is not accurate enough."""
+    def _solve_quadratic(self, form: StandardForm, unit: Vector, deadline: float | None) -> Answer:
+        """Solve by the cone, and again from closer by until the gradient Px is accurate, scaled and in its own unit."""
         began = time.perf_counter()
         conic = quadratic_to_cone.apply(form)
         found = self._solve_linear(conic)
-        first = quadratic_to_cone.invert(form, found)
-        rough = quadratic_to_cone.mismatch(form, conic, found)
-        target = 1e-2 * self.options.tolerance * (1.0 + float(np.abs(form.q).max()))
-        if first.x is None or rough <= target or first.termination is Termination.LIMIT or self._interrupted:
-            return first
-        if _is_over(deadline, time.perf_counter() - began):
-            return first  # the second time takes about as long, and would be cut off
-        near = recentred.apply(form, first.x, LENS)
-        conic = quadratic_to_cone.apply(near)
-        found = self._solve_linear(conic)
-        if found.x is None or LENS * quadratic_to_cone.mismatch(near, conic, found) >= rough:
-            return first
-        second = recentred.invert(quadratic_to_cone.invert(near, found), first.x, LENS)
-        settled = first if Termination.OPTIMAL is first.termination else second
-        return replace(
-            second,
-            termination=settled.termination,
-            raw_status=settled.raw_status,
-            iterations=first.iterations + second.iterations,
-            log=first.log + second.log,
+        best = quadratic_to_cone.invert(form, found)
+        error = quadratic_to_cone.mismatch(form, conic, found)
+        target = (
+            1e-2
+            * self.options.tolerance
+            * np.minimum(1.0 + float(np.abs(form.q).max()), (1.0 + float(np.abs(form.q * unit).max())) / unit)
         )
+        for look in range(1, 1 + LOOKS):
+            accurate = bool(np.all(error <= target))
+            if best.x is None or accurate or best.termination is Termination.LIMIT or self._interrupted:
+                break
+            if _is_over(deadline, time.perf_counter() - began):
+                break  # another look takes about as long, and would be cut off
+            began, lens = time.perf_counter(), LENS**look
+            near = recentred.apply(form, best.x, lens)
+            conic = quadratic_to_cone.apply(near)
+            found = self._solve_linear(conic)
+            closer = lens * quadratic_to_cone.mismatch(near, conic, found)
+            if found.x is None or (closer / target).max() >= (error / target).max():
+                break
+            again = recentred.invert(quadratic_to_cone.invert(near, found), best.x, lens)
+            settled = best if best.termination is Termination.OPTIMAL else again
+            best, error = (
+                replace(
+                    again,
+                    termination=settled.termination,
+                    raw_status=settled.raw_status,
+                    iterations=best.iterations + again.iterations,
+                    log=best.log + again.log,
+                ),
+                closer,
+            )
+        return best
 
     def _solve_linear(self, form: StandardForm) -> Answer:
         """One call of ECOS for a form with a linear objective."""

@@ -1,18 +1,14 @@
-"""What `cvxpy:NAME` and `pyomo:NAME` share: variants by name, how unboundedness is settled, and blame for `extra`."""
+"""What `cvxpy:NAME` and `pyomo:NAME` share: variants by name, and blame for `extra`."""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import replace
-from time import perf_counter
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from milopt.compilation.recession import feasibility_form
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import ParameterError
-from milopt.outcome.status import Termination
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
@@ -20,8 +16,8 @@ from milopt.solving.names import unknown
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
 
-LEAST_SECONDS = 0.1
-"""For a second solve when the time is almost up."""
+MIP_GAP = 0.1
+"""Gap at which a mixed-integer search stops, as a share of the tolerance that the certificate applies to the gap."""
 
 
 class Behind(Protocol):
@@ -82,22 +78,13 @@ class VariantEngine(Engine):
         self._process = EngineProcess(solver, options)
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Build and solve; "infeasible or unbounded", or a mere ray, is settled by a search for any feasible point."""
+        """Build and solve."""
         if self.form.n == 0:
             return answer_without_columns(self.form, self.options.tolerance)
         may_be_late = not self._keeps_time or is_heavy(self.form)
         if time_limit is not None and may_be_late and self._process.can_run():
             return self._process.solve(self.form, time_limit)
-        began = perf_counter()
-        answer = self.solve_form(self.form, time_limit)
-        if answer.termination is not Termination.UNBOUNDED:
-            return answer
-        left = None if time_limit is None else max(time_limit - (perf_counter() - began), LEAST_SECONDS)
-        point = self.solve_form(feasibility_form(self.form), left).termination
-        if point is Termination.OPTIMAL:
-            return answer
-        settled = Termination.INFEASIBLE if point is Termination.INFEASIBLE else Termination.STALLED
-        return replace(answer, termination=settled)
+        return self.solve_form(self.form, time_limit)
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -105,7 +92,7 @@ class VariantEngine(Engine):
 
     @abstractmethod
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
-        """One solve of a form with columns; `UNBOUNDED` is a claim that remains to be settled."""
+        """One solve of a form with columns."""
 
 
 def blame(solver: str, given: Collection[str], complaint: object) -> ParameterError | None:

@@ -8,16 +8,14 @@ quadratic programs with a time limit are solved in a process of their own.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from milopt.compilation.recession import feasibility_form
 from milopt.compilation.standard_form import StandardForm
 from milopt.outcome.status import Termination
 from milopt.solvers.highs_model import HighsModel, check_options
-from milopt.solvers.highs_quadratic import UNCONFIRMED, left, solve_quadratic
+from milopt.solvers.highs_quadratic import UNCONFIRMED, solve_quadratic
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.engine_process import EngineProcess, is_heavy
@@ -33,6 +31,7 @@ STATUS_MAP = {
     "kOptimal": Termination.OPTIMAL,
     "kInfeasible": Termination.INFEASIBLE,
     "kUnbounded": Termination.UNBOUNDED,
+    "kUnboundedOrInfeasible": Termination.UNBOUNDED,
     "kTimeLimit": Termination.LIMIT,
     "kIterationLimit": Termination.LIMIT,
     "kSolutionLimit": Termination.LIMIT,
@@ -45,7 +44,7 @@ STATUS_MAP = {
     "kOptimal" + UNCONFIRMED: Termination.STALLED,
     "kUnbounded" + UNCONFIRMED: Termination.STALLED,
 }
-"""Names of HighsModelStatus; `kUnboundedOrInfeasible` is told apart by a second run, and any other is an error."""
+"""Names of HighsModelStatus; any other is an error. `UNBOUNDED` is a claim: the program may be infeasible."""
 
 
 class HiGHS(Solver):
@@ -98,7 +97,7 @@ class HighsEngine(Engine):
             self.rebuilds += 1
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Solve; an optimum of a quadratic program, and "unbounded or infeasible", are looked into further."""
+        """Solve; an optimum of a quadratic program is looked into further."""
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
@@ -108,8 +107,6 @@ class HighsEngine(Engine):
         self._model.log.clear()
         self._model.interrupted = False
         run = self._model.run(time_limit) if form.P.is_zero else solve_quadratic(self._model, deadline)
-        if run.status == "kUnboundedOrInfeasible":
-            run = replace(run, status=self._tell_apart(left(deadline)))
         termination = STATUS_MAP.get(run.status, Termination.ERROR)
         no_point = termination in (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.ERROR)
         integer = bool(form.integer.any())
@@ -127,8 +124,3 @@ class HighsEngine(Engine):
     def close(self) -> None:
         """End the process, if there is one."""
         self._process.close()
-
-    def _tell_apart(self, time_limit: float | None) -> str:
-        """Infeasible or unbounded: unbounded if a point exists at all."""
-        found = HighsModel(feasibility_form(self.form), self.options).run(time_limit).status
-        return "kUnbounded" if found == "kOptimal" else found

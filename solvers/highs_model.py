@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import Cone, StandardForm
-from milopt.errors import MiloptError, ParameterError
+from milopt.errors import ParameterError, SolverError
 from milopt.solving.engine import Change, What
 from milopt.solving.interrupt import Ended, noted_interrupt, run_interruptible
 from milopt.solving.options import Options
@@ -221,7 +221,7 @@ class HighsModel:
 
     def _check(self, status: Any, what: str) -> None:
         if status.name == "kError":
-            raise MiloptError(f"HiGHS did not take the {what} of {self.form.name!r}; look for NaN or huge numbers.")
+            raise SolverError(f"HiGHS did not take the {what} of {self.form.name!r}; look for NaN or huge numbers.")
 
     # -- running -------------------------------------------------------------------------------------------------
 

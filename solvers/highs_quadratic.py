@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from milopt.compilation.recession import falls, recession_form
+from milopt.compilation.recession import Recession
 from milopt.compilation.standard_form import StandardForm
 from milopt.solvers.highs_model import HighsModel, Run
 
@@ -100,8 +100,9 @@ def _proximal(model: HighsModel, first: Run, reg: float, deadline: float | None)
 
 def _recedes(model: HighsModel, time_limit: float | None) -> bool:
     """Whether the objective falls for ever along some direction."""
-    run = HighsModel(recession_form(model.form), model.options).run(time_limit)
-    return run.status == "kOptimal" and run.x is not None and falls(model.form, run.x)
+    recession = Recession(model.form)
+    run = HighsModel(recession.form, model.options).run(time_limit)
+    return run.status == "kOptimal" and recession.ray(run.x) is not None
 
 
 def residual(form: StandardForm, run: Run) -> float:

@@ -19,7 +19,7 @@ from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import StandardForm
 from milopt.inspection.pyomo_model import column_components, row_components, to_pyomo
 from milopt.outcome.status import Termination
-from milopt.solvers.family import VariantEngine, Variants, blame
+from milopt.solvers.family import MIP_GAP, VariantEngine, Variants, blame
 from milopt.solvers.highs_model import check_options, iteration_limits
 from milopt.solving.capture import captured
 from milopt.solving.engine import Answer, Engine
@@ -40,7 +40,7 @@ STATUS_MAP = {
     "minStepLength": Termination.STALLED,
     "feasible": Termination.STALLED,
 }
-"""`UNBOUNDED` is what remains to be settled by a search for any feasible point."""
+"""`UNBOUNDED` is a claim: the program may be infeasible. The session checks it."""
 
 _LP = frozenset({Feature.LINEAR})
 _QP = _LP | {Feature.QUADRATIC}
@@ -61,6 +61,8 @@ class Backend:
     duals: bool = True
     limits: Callable[[StandardForm], Mapping[str, int]] | None = None
     """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
+    gaps: tuple[str, ...] = ()
+    """Its settings for the gap at which a mixed-integer search stops; empty if it searches to a gap of 0."""
 
     def found(self) -> str | None:
         """The package's version or the executable's path; None when it is not there."""
@@ -70,24 +72,61 @@ class Backend:
 
 
 _HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+_HIGHS_GAPS = ("mip_rel_gap", "mip_abs_gap")
 
 BACKENDS: dict[str, Backend] = {
     "highs": Backend(
-        _QP | _MILP, "MIT", "highspy", None, "pip install highspy", _HIGHS_TOLERANCES, limits=iteration_limits
+        _QP | _MILP,
+        "MIT",
+        "highspy",
+        None,
+        "pip install highspy",
+        _HIGHS_TOLERANCES,
+        limits=iteration_limits,
+        gaps=_HIGHS_GAPS,
     ),
     "appsi_highs": Backend(
-        _MILP, "MIT", "highspy", None, "pip install highspy", _HIGHS_TOLERANCES, limits=iteration_limits
+        _MILP,
+        "MIT",
+        "highspy",
+        None,
+        "pip install highspy",
+        _HIGHS_TOLERANCES,
+        limits=iteration_limits,
+        gaps=_HIGHS_GAPS,
     ),
     "ipopt": Backend(_QP, "EPL-2.0", None, "ipopt", "conda install -c conda-forge ipopt", ("tol",)),
     "glpk": Backend(_MILP, "GPL-3.0", None, "glpsol", "apt install glpk-utils"),
     "cbc": Backend(_MILP, "EPL-2.0", None, "cbc", "apt install coinor-cbc"),
     "scip": Backend(_QP | _MILP, "Apache-2.0", None, "scip", "conda install -c conda-forge scip", (), duals=False),
     "gurobi_direct": Backend(
-        _QP | _MILP, "commercial", "gurobipy", None, "pip install gurobipy", ("FeasibilityTol", "OptimalityTol")
+        _QP | _MILP,
+        "commercial",
+        "gurobipy",
+        None,
+        "pip install gurobipy",
+        ("FeasibilityTol", "OptimalityTol"),
+        gaps=("MIPGap", "MIPGapAbs"),
     ),
-    "cplex_direct": Backend(_QP | _MILP, "commercial", "cplex", None, "pip install cplex"),
-    "xpress_direct": Backend(_QP | _MILP, "commercial", "xpress", None, "pip install xpress"),
-    "mosek_direct": Backend(_QP | _MILP, "commercial", "mosek", None, "pip install mosek"),
+    "cplex_direct": Backend(
+        _QP | _MILP,
+        "commercial",
+        "cplex",
+        None,
+        "pip install cplex",
+        gaps=("mip_tolerances_mipgap", "mip_tolerances_absmipgap"),
+    ),
+    "xpress_direct": Backend(
+        _QP | _MILP, "commercial", "xpress", None, "pip install xpress", gaps=("miprelstop", "mipabsstop")
+    ),
+    "mosek_direct": Backend(
+        _QP | _MILP,
+        "commercial",
+        "mosek",
+        None,
+        "pip install mosek",
+        gaps=("dparam.mio_tol_rel_gap", "dparam.mio_tol_abs_gap"),
+    ),
 }
 
 
@@ -148,6 +187,8 @@ class PyomoEngine(VariantEngine):
             solver.options[key] = 1e-2 * self.options.tolerance
         for key, count in (backend.limits(form) if backend.limits is not None else {}).items():
             solver.options[key] = count
+        for key in backend.gaps if form.integer.any() else ():
+            solver.options[key] = MIP_GAP * self.options.tolerance
         for key, value in self.options.extra.items():
             solver.options[key] = value
         results, log = self._run(solver, model, time_limit)

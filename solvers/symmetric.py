@@ -1,6 +1,8 @@
 """A symmetric matrix factorised as cheaply as its inertia allows: Cholesky, LDL', or eigenvectors when singular.
 
-Where its rows are of very different sizes it is S M S that is factorised (`equilibration`).
+If its rows are of very different sizes, S M S is factorised (`equilibration`). A matrix that was computed by
+cancellation has errors in proportion to the data that cancelled. Its eigenvalues are compared with the size of those
+data (`size_of_data`), and it is not equilibrated, which would enlarge the errors.
 """
 
 from __future__ import annotations
@@ -23,15 +25,23 @@ class Symmetric:
     """The factors of a symmetric matrix, and the signs of its eigenvalues."""
 
     def __init__(
-        self, matrix: Matrix, *, definite: bool = True, smallest: bool = True, disposable: bool = False
+        self,
+        matrix: Matrix,
+        *,
+        definite: bool = True,
+        smallest: bool = True,
+        disposable: bool = False,
+        size_of_data: float | None = None,
     ) -> None:
         """`definite`: it may be, so that Cholesky is tried first; `smallest`: find a smallest eigenvalue below 0.
 
-        `disposable`: nobody needs the matrix any more, and its place may be taken.
+        `disposable`: nobody needs the matrix any more, and its place may be taken. `size_of_data`: the largest entry of
+        the data that cancelled in it, if it was computed from larger numbers.
         """
         size = matrix.shape[0]
         self.size = size
-        self.scale = equilibration(matrix) if size else None
+        self.scale = equilibration(matrix) if size and size_of_data is None else None
+        data = size_of_data or 0.0
         if self.scale is not None:
             matrix = self.scale[:, None] * matrix * self.scale
         self.vectors: Matrix | None = None
@@ -39,7 +49,7 @@ class Symmetric:
         self.definite = size == 0
         diagonal = matrix.diagonal().copy()
         if size and definite:
-            largest = float(np.abs(matrix).max())
+            largest = max(float(np.abs(matrix).max()), data)
             self.cholesky, info = dpotrf(matrix, lower=1, clean=0)
             self.definite = info == 0 and bool(np.all(self.cholesky.diagonal() ** 2 > 1e-11 * largest))
         if self.definite:
@@ -48,19 +58,19 @@ class Symmetric:
         # Where it takes the matrix's place, it leaves the part above the diagonal.
         self.ldl, self.pivots, _ = dsytrf(matrix, lower=1, lwork=PANEL * size, overwrite_a=disposable)
         blocks = _block_eigenvalues(self.ldl, self.pivots)
-        if np.abs(blocks).min() > 1e-11 * np.abs(blocks).max():
+        if np.abs(blocks).min() > 1e-11 * max(float(np.abs(blocks).max()), data):
             negative = int(np.sum(blocks < 0.0))
-            least = _smallest(self._unscaled(_mirrored(matrix, diagonal))) if negative and smallest else None
+            least = smallest_eigenvalue(self._unscaled(_mirrored(matrix, diagonal))) if negative and smallest else None
             self.inertia = Inertia(size - negative, 0, negative, least)
             return
         values, self.vectors = eigh(_mirrored(matrix, diagonal))
-        zero = np.abs(values) <= 1e-14 * max(size, 100) * np.abs(values).max(initial=0.0)
+        zero = np.abs(values) <= 1e-14 * max(size, 100) * max(float(np.abs(values).max(initial=0.0)), data)
         self.kernel: npt.NDArray[np.bool_] = zero
         self.inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, values))
         negative = int(np.sum(~zero & (values < 0.0)))
         least = float(values[0]) if negative else None
         if negative and self.scale is not None:
-            least = _smallest(self._unscaled(_mirrored(matrix, diagonal))) if smallest else None
+            least = smallest_eigenvalue(self._unscaled(_mirrored(matrix, diagonal))) if smallest else None
         self.inertia = Inertia(size - negative - int(zero.sum()), int(zero.sum()), negative, least)
 
     def solve(self, right: Vector) -> Vector:
@@ -111,8 +121,8 @@ def _block_eigenvalues(ldl: Matrix, pivots: npt.NDArray[np.intp]) -> Vector:
     return values
 
 
-def _smallest(matrix: Matrix) -> float:
-    """The smallest eigenvalue; by Lanczos where reducing the whole matrix would cost more than solving did."""
+def smallest_eigenvalue(matrix: Matrix) -> float:
+    """Return the smallest eigenvalue; by Lanczos where reducing the whole matrix would cost more than solving did."""
     if matrix.shape[0] <= 1000:
         return float(eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))[0])
     # ARPACK's own start is random, and so would be the last digits.

@@ -38,6 +38,9 @@ from milopt.outcome.inertia import Inertia
 MOST_POINTS = 2000
 """Points up to which a saddle's smallest eigenvalue is found: beyond, it would cost as much as the solution did."""
 
+DEFINITE = 1e-10
+"""Pivots of a Cholesky factor, in proportion to the diagonal, above which a matrix is positive definite."""
+
 
 def dual_refusal(form: EvaluationForm, stationary: bool = False) -> str | None:
     """Why the dual cannot be formed, or None; `stationary`: its stationary points are wanted, minima or not."""
@@ -280,10 +283,18 @@ def _negatives(inverse: npt.NDArray[np.float64]) -> int:
 
 
 def _is_definite(weight: npt.NDArray[np.float64]) -> bool:
+    """Return True if a weight is positive definite beyond rounding, so that it can be inverted.
+
+    A singular matrix may have a Cholesky factor, with a last pivot of rounding errors. The pivots are therefore
+    compared with the diagonal, column by column.
+    """
     if weight.ndim == 1:
         return bool((weight > 0).all())
+    diagonal = np.diagonal(weight)
+    if (diagonal <= 0).any():
+        return False
     try:
-        np.linalg.cholesky(weight)
+        factor = np.linalg.cholesky(weight)
     except np.linalg.LinAlgError:
         return False
-    return True
+    return bool((np.diagonal(factor) ** 2 > DEFINITE * diagonal).all())

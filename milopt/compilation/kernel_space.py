@@ -146,8 +146,28 @@ class KernelSpace:
         return np.asarray(sum(part @ block for part, block in parts))
 
     def norm(self, coefficients: Vector) -> float:
-        """||sum_p a_p K(x_p, .)|| in the kernel's space."""
-        return float(np.sqrt(max(0.0, float(coefficients @ self.values(coefficients)))))
+        """Return ||sum_p a_p K(x_p, .)|| in the kernel's space, or its rounding error if that is larger.
+
+        Where the kernel has features, the norm is that of the sum of features, without cancellation. Otherwise it is
+        the root of a'Ka, in which errors of eps sqrt(K(x,x) K(y,y)) of the kernel values leave about
+        eps sum_p a_p^2 K(x_p, x_p): a norm that cannot be told from 0 is not 0.
+        """
+        features = self.function.kernel.features(self.points)
+        if features is not None:
+            return float(np.linalg.norm(features.T @ coefficients))
+        support = np.flatnonzero(coefficients)
+        squared = float(coefficients @ self.values(coefficients))
+        rounding = np.finfo(np.float64).eps * float(coefficients[support] ** 2 @ self._diagonal(support))
+        return float(np.sqrt(max(squared, rounding)))
+
+    def _diagonal(self, points: Index) -> Vector:
+        """K(x, x) of points that were touched before."""
+        place = self.place[points]
+        result = np.empty(points.size)
+        for block, (start, stop) in zip(self._blocks, pairwise(self._starts.tolist()), strict=True):
+            mine = np.flatnonzero((place >= start) & (place < stop))
+            result[mine] = np.abs(block[place[mine] - start, points[mine]])
+        return result
 
     def size(self, coefficients: Vector) -> float:
         """Return sum_p |a_p| ||K(x_p, .)||: the size of the terms of a function, which may cancel."""

@@ -1,8 +1,9 @@
-"""Directions in which a convex program has no bottom: for solvers that only stall, or hide it by a regularisation.
+"""Directions along which the objective of a flat program falls without limit.
 
-    min q'd   s.t.   F d in K,   P d = 0,   d_j >= 0 (<= 0) where x_j has a lower (upper) bound,   -1 <= d <= 1
+    min q'd   s.t.   F d in K,   P d = 0,   d_j >= 0 (<= 0) if x_j has a lower (upper) bound,   -1 <= d <= 1
 
-A feasible program is unbounded below along d if this minimum is negative; it always has the point d = 0.
+in units that give all rows and columns about the same size (`scaling`). The point d = 0 is always feasible. A direction
+with q'd < 0 proves that a program is unbounded only together with a feasible point of the program.
 """
 
 from __future__ import annotations
@@ -13,30 +14,55 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+from milopt.compilation.violations import violations
+
+ZERO_TOLERANCE = 1e-11
+"""Entries of a direction below it, relative to the largest entry, are rounding."""
+VIOLATION_PER_FALL = 1e-4
+"""Largest violation of a row, in scaled units, relative to the fall of the objective along the same direction."""
+CANCELLATION = 1e-9
+"""Smallest fall that counts, relative to the terms that it is the sum of."""
 
 
-def recession_form(form: StandardForm) -> StandardForm:
-    """The program over directions d."""
-    n, P = form.n, sp.csr_array(form.P.sparse)
-    scale = float(np.abs(P.data).max(initial=0.0)) or 1.0
-    return replace(
-        form,
-        P=Quadratic(n),
-        constant=0.0,
-        F=sp.csr_array(sp.vstack([form.F, P / scale], format="csr")),
-        g=np.zeros(form.m + n),
-        lower=np.where(np.isfinite(form.lower), 0.0, -1.0),
-        upper=np.where(np.isfinite(form.upper), 0.0, 1.0),
-        rows=(*form.rows, RowBlock("flat", Cone.ZERO, form.m, form.m + n)),
-    )
+class Recession:
+    """The program over directions, and the check of its solutions."""
 
+    def __init__(self, form: StandardForm) -> None:
+        P = sp.csr_array(form.P.sparse)
+        curved = np.flatnonzero(np.diff(P.indptr))
+        F = sp.csr_array(sp.vstack([form.F, P[curved]], format="csr"))
+        rows = (*form.rows, RowBlock("flat", Cone.ZERO, form.m, F.shape[0])) if curved.size else form.rows
+        units = equilibrated_units(F, rows, np.zeros(form.n, dtype=bool))
+        q = form.q * units.column
+        self._column = units.column
+        self.form = replace(
+            form,
+            P=Quadratic(form.n),
+            q=q / (float(np.abs(q).max(initial=0.0)) or 1.0),
+            constant=0.0,
+            F=units.matrix(F),
+            g=np.zeros(F.shape[0]),
+            lower=np.where(np.isfinite(form.lower), 0.0, -1.0),
+            upper=np.where(np.isfinite(form.upper), 0.0, 1.0),
+            integer=np.zeros(form.n, dtype=bool),
+            rows=rows,
+        )
 
-def feasibility_form(form: StandardForm) -> StandardForm:
-    """The same constraints with nothing to minimise."""
-    return replace(form, P=Quadratic(form.n), q=np.zeros(form.n), constant=0.0)
-
-
-def falls(form: StandardForm, d: Vector) -> bool:
-    """Whether the linear objective truly falls along d."""
-    return float(form.q @ d) < -1e-6 * float(np.abs(form.q).max(initial=0.0))
+    def ray(self, d: Vector | None) -> Vector | None:
+        """The direction in the units of the program if the objective falls along `d` without limit, else None."""
+        form = self.form
+        if d is None or d.size != form.n or not np.isfinite(d).all():
+            return None
+        d = np.clip(d, form.lower, form.upper)
+        size = float(np.abs(d).max(initial=0.0))
+        if size == 0.0:
+            return None
+        d = np.where(np.abs(d) <= ZERO_TOLERANCE * size, 0.0, d / size)
+        terms = form.q * d
+        fall = -float(terms.sum())
+        if fall <= CANCELLATION * float(np.abs(terms).sum()):
+            return None
+        violation = float(violations(form, np.asarray(form.F @ d)).max(initial=0.0))
+        return d * self._column if violation <= VIOLATION_PER_FALL * fall else None

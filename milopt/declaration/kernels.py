@@ -56,6 +56,10 @@ class Kernel(ABC):
         """The same, from training bags."""
         return self.fitted(bags.instances)
 
+    def features(self, A: Any) -> Points | None:
+        """Return phi(x) for each row of A, where K(x, z) = phi(x)'phi(z); None if phi is not explicit."""
+        return None
+
     @abstractmethod
     def latex(self) -> str:
         """K(x, z) in LaTeX."""
@@ -131,6 +135,10 @@ class Linear(Kernel):
     """The inner product <x, z>."""
 
     is_semidefinite: ClassVar[bool] = True
+
+    def features(self, A: Any) -> Points:
+        """Return the rows of A themselves."""
+        return points(A)
 
     def latex(self) -> str:
         """K(x, z) in LaTeX."""

@@ -53,15 +53,15 @@ class Outcome:
     ) -> Outcome:
         """Judge a point by its certificate: what the solver says of it is not believed.
 
-        A KKT point is optimal unless some term of the objective is not convex and the solver does not claim more than
-        stationarity. (Whether a claim of optimality for such an objective is right is the session's to find out.)
+        A KKT point is optimal unless some term of the objective is not convex and the solver does not claim
+        optimality. (Whether a claim of optimality for such an objective is right is the session's to find out.)
         """
         termination, message = answer.termination, ""
         feasible = PointStatus.FEASIBLE if certificate.primal <= tolerance else PointStatus.NONE
         if certificate.holds(tolerance):
             certified, raw = PointStatus.CERTIFIED, answer.raw_status
-            if termination is Termination.STATIONARY and bending_terms(form):
-                return cls(form, termination, certified, raw, point, worth, certificate, None, raw)
+            if termination is not Termination.OPTIMAL and bending_terms(form):
+                return cls(form, Termination.STATIONARY, certified, raw, point, worth, certificate, None, raw)
             bound = certificate.bound if np.isfinite(certificate.bound) else None
             return cls(form, Termination.OPTIMAL, certified, raw, point, worth, certificate, bound)
         if termination in (Termination.OPTIMAL, Termination.STATIONARY):

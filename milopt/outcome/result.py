@@ -174,7 +174,16 @@ class Result:
         return self.ensemble
 
     def value(self, expression: Expression) -> Vector:
-        """An expression of the program at this point, atoms taken as declared."""
+        """An expression of the program at this point, atoms taken as declared.
+
+        Raises
+        ------
+        UncertifiedError
+            If the result has no point.
+        """
+        if self.certificate is None and not self.values and not self.functions:
+            ended = f"{self.program.name!r} ended as {self.termination} by {self.solver}"
+            raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
         return expression.evaluated(self._leaf)
 
     def _leaf(self, leaf: Leaf) -> Vector:

@@ -37,7 +37,7 @@ class Completed:
 
 def complete(program: Program, values: PointValues, options: Options, clock: Clock) -> Completed | None:
     """Return None if the rest cannot be solved, or if a row without any open variable does not hold."""
-    from milopt.schemes.solve import automatic
+    from milopt.schemes.solve import Attempts
 
     inside = {leaf for atom in program.bag_maxima() for leaf in leaves(atom.inner) if isinstance(leaf, Variable)}
     rest = Program(f"{program.name} (rest)")
@@ -57,7 +57,9 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
     alone = separable_optimum(rest, options.tolerance)
     if alone is not None:
         return Completed(*alone)
-    result = Direct().run(rest, automatic(rest), replace(options, form="auto"), clock.extended(LEAST_SECONDS))
+    tried = Attempts(rest, Direct(), replace(options, form="auto"))
+    tried.automatic(clock.extended(LEAST_SECONDS))
+    result = tried.best()
     if result.point is not PointStatus.CERTIFIED:
         return None
     return Completed(result.objective, dict(result.values))

@@ -1,10 +1,13 @@
 """Solve a program: by a solver's name, by several in order, or by `auto`; with the scheme that fits or one asked for.
 
-`auto` is the first solver of a fixed list that is installed and takes the program, recorded in the result: for linear
-programs HiGHS, Clarabel, ECOS; for others, and for masters of up to 1000 prices, native (where it knows the pattern),
-Clarabel, HiGHS, ECOS.
-A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, or leaves a point
-without its certificate; every attempt is in `result.attempts`. The time limit is for all attempts together.
+`auto` tries the solvers of a fixed list that are installed and take the program, in this order: for linear programs
+HiGHS, Clarabel, ECOS; for others native (where it knows the pattern), Clarabel, HiGHS, ECOS. The next one is tried only
+if the program, or a step of its scheme, ends as stalled or with an error, and only within the time limit, which holds
+for all of them together. A scheme is then run again from its start. The master of a semi-infinite program has one
+solver: native up to 1000 prices, otherwise the first of the list.
+A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, raises an
+unexpected exception, or leaves a point without its certificate; every attempt is in `result.attempts`. The time limit
+is for all attempts together.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from time import perf_counter
 from milopt.compilation.analysis import witnessed
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
-from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, UnsupportedError
+from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, SolverError, UnsupportedError
 from milopt.jit_time import jit_seconds
 from milopt.outcome.result import Attempt, Result
 from milopt.outcome.status import PointStatus, Termination
@@ -32,6 +35,10 @@ from milopt.solving.solver import Solver
 
 LINEAR_FIRST = ("highs", "clarabel", "ecos")
 QUADRATIC_FIRST = ("native", "clarabel", "highs", "ecos")
+SETTLED = (Termination.INFEASIBLE, Termination.UNBOUNDED)
+"""Ends without a point that milopt has proved: another solver would find nothing else."""
+FAILED = (Termination.STALLED, Termination.ERROR)
+"""Ends after which `auto` tries its next solver."""
 
 
 def solve(
@@ -65,35 +72,14 @@ def solve(
     tries = [solver] if isinstance(solver, (str, Solver)) else list(solver) if isinstance(solver, (tuple, list)) else []
     if not tries or not all(isinstance(one, (str, Solver)) for one in tries):
         raise ParameterError(f"solver must name at least one solver, or several in order, not {solver!r}.")
-    attempts: list[Attempt] = []
-    result: Result | None = None
-    failure: MiloptError | None = None
     clock = Clock(chosen.time_limit)
+    tried = Attempts(program, plan, chosen)
     for one in tries:
-        if result is not None and clock.is_over():
+        if tried.has_result and clock.is_over():
             break
-        began, compiled = perf_counter(), jit_seconds()
-        try:
-            # `auto` may compute kernel values, which may take long.
-            with deadline(clock.left()):
-                able = named_solver(one, program, chosen.form)
-            found = _with_jit(plan.run(program, able, replace(chosen, time_limit=clock.left())), compiled)
-        except (UnsupportedError, ConvexityError, MissingSolverError) as error:
-            failure = error
-            name = one if isinstance(one, str) else one.name
-            attempts.append(
-                Attempt(name, Termination.ERROR, PointStatus.NONE, None, "", perf_counter() - began, str(error))
-            )
-            continue
-        attempts.append(_attempt(found, perf_counter() - began))
-        result = _better(result, found)
-        settled = (Termination.INFEASIBLE, Termination.UNBOUNDED)
-        if found.point is PointStatus.CERTIFIED or found.termination in settled:
+        if tried.automatic(clock) if one == "auto" else tried.by(one, clock):
             break
-    if result is None:
-        assert failure is not None
-        raise failure
-    return replace(result, attempts=tuple(attempts))
+    return tried.best()
 
 
 def solve_each(
@@ -115,11 +101,19 @@ def solve_each(
             chosen = [named_solver(solver, program, asked.form) for program in plain]
         asked = replace(asked, time_limit=clock.left())
         if all(type(plan) is Direct for plan in plans) and len({one.name for one in chosen}) == 1:
-            began, compiled = perf_counter(), jit_seconds()
-            for result in Direct().run_each(plain, chosen[0], asked):
-                found = _with_jit(result, compiled)
-                yield replace(found, attempts=(_attempt(found, perf_counter() - began),))
-                began, compiled = perf_counter(), jit_seconds()
+            clock, compiled = Clock(asked.time_limit), jit_seconds()
+            for one, result in zip(plain, Direct().run_each(plain, chosen[0], asked), strict=True):
+                tried = Attempts(one, Direct(), asked)
+                failed = result.termination in FAILED
+                if (
+                    not tried.takes(_with_jit(result, compiled), clock.elapsed())
+                    and solver == "auto"
+                    and failed
+                    and not clock.is_over()
+                ):
+                    tried.automatic(clock, after=chosen[0])
+                yield tried.best()
+                clock, compiled = Clock(asked.time_limit), jit_seconds()
             return
     for program in programs:
         yield solve(program, solver, scheme, options)
@@ -130,10 +124,85 @@ def _with_jit(found: Result, before: float) -> Result:
     return replace(found, seconds=replace(found.seconds, jit=jit_seconds() - before))
 
 
-def _attempt(found: Result, seconds: float) -> Attempt:
-    return Attempt(
-        found.solver, found.termination, found.point, found.certificate, found.raw_status, seconds, found.message
-    )
+class Attempts:
+    """The attempts to solve one program by one scheme, and the best of their results."""
+
+    def __init__(self, program: Program, plan: Scheme, options: Options) -> None:
+        self._program, self._plan, self._options = program, plan, options
+        self._made: list[Attempt] = []
+        self._best: Result | None = None
+        self._failure: MiloptError | None = None
+
+    def by(self, solver: str | Solver, clock: Clock | None = None) -> bool:
+        """Run the scheme with one solver; return whether no other solver is needed."""
+        began, compiled = perf_counter(), jit_seconds()
+        try:
+            chosen = registry.require(solver) if isinstance(solver, str) else solver
+            found = _with_jit(self._plan.run(self._program, chosen, self._options, clock), compiled)
+        except (UnsupportedError, ConvexityError, MissingSolverError, SolverError) as error:
+            self._fail(solver if isinstance(solver, str) else solver.name, error, perf_counter() - began)
+            return False
+        return self.takes(found, perf_counter() - began)
+
+    def automatic(self, clock: Clock | None = None, after: Solver | None = None) -> bool:
+        """Try the solvers of `auto` in order, those up to `after` left out; return whether no other is needed."""
+        clock = clock or Clock(self._options.time_limit)
+        try:
+            for solver in self._takers(clock, after):
+                before = self._failure
+                if self.by(solver, clock):
+                    return True
+                if self._failure is not before and isinstance(self._failure, ConvexityError):
+                    # Solvers that take non-convex programs come first.
+                    return False
+                failed = self._made[-1].termination in FAILED
+                if not failed or clock.is_over():
+                    return False
+        except UnsupportedError as error:
+            self._fail("auto", error, 0.0)
+        return False
+
+    def _takers(self, clock: Clock, after: Solver | None) -> Iterator[Solver]:
+        """Yield the solvers of `auto`, within the time: to find out who takes a program may need kernel values."""
+        solvers = takers(self._program, self._options.form, after)
+        while True:
+            with deadline(clock.left()):
+                solver = next(solvers, None)
+            if solver is None:
+                return
+            yield solver
+
+    @property
+    def has_result(self) -> bool:
+        """Whether some attempt has ended with a result."""
+        return self._best is not None
+
+    def takes(self, found: Result, seconds: float) -> bool:
+        """Record a result; return whether it needs no other solver."""
+        self._made.append(
+            Attempt(
+                found.solver,
+                found.termination,
+                found.point,
+                found.certificate,
+                found.raw_status,
+                seconds,
+                found.message,
+            )
+        )
+        self._best = _better(self._best, found)
+        return found.point is PointStatus.CERTIFIED or found.termination in SETTLED
+
+    def best(self) -> Result:
+        """Return the best result with all attempts; raise the last failure if there is none."""
+        if self._best is None:
+            assert self._failure is not None
+            raise self._failure
+        return replace(self._best, attempts=tuple(self._made))
+
+    def _fail(self, name: str, error: MiloptError, seconds: float) -> None:
+        self._failure = error
+        self._made.append(Attempt(name, Termination.ERROR, PointStatus.NONE, None, "", seconds, str(error)))
 
 
 def named_scheme(scheme: str | Scheme | ColumnGeneration | None, program: Program) -> Scheme:
@@ -156,16 +225,25 @@ def named_scheme(scheme: str | Scheme | ColumnGeneration | None, program: Progra
     return known[scheme]
 
 
-def automatic(program: Program, form: str = "auto") -> Solver:
-    """The solver that `auto` means: the first of its list that is installed and takes the program, in this form."""
+def takers(program: Program, form: str = "auto", after: Solver | None = None) -> Iterator[Solver]:
+    """Yield the solvers of `auto` that are installed and take the program, in order; those up to `after` left out."""
     case = Case(program, form)
     order = LINEAR_FIRST if case.kind in ("LP", "MILP") else QUADRATIC_FIRST
-    for name in order:
+    rest = order if after is None else order[1 + order.index(after.name) :]
+    some = False
+    for name in rest:
         candidate = registry.get(name)
         if candidate.availability().installed and case.takes(candidate):
-            return candidate
-    reasons = "; ".join(f"{name}: {case.asked(registry.get(name)).reason}" for name in order)
-    raise UnsupportedError(f"No installed solver takes {program.name!r} ({reasons}).")
+            some = True
+            yield candidate
+    if not some and after is None:
+        reasons = "; ".join(f"{name}: {case.asked(registry.get(name)).reason}" for name in order)
+        raise UnsupportedError(f"No installed solver takes {program.name!r} ({reasons}).")
+
+
+def automatic(program: Program, form: str = "auto") -> Solver:
+    """The solver that `auto` tries first."""
+    return next(takers(program, form))
 
 
 def named_solver(solver: str | Solver, program: Program, form: str = "auto") -> Solver:
@@ -176,12 +254,20 @@ def named_solver(solver: str | Solver, program: Program, form: str = "auto") -> 
 
 
 def _better(old: Result | None, new: Result) -> Result:
-    """Certified before feasible before none; the smaller certificate between equals."""
+    """Proved before certified before feasible before none before failed; the smaller certificate between equals."""
     if old is None:
         return new
-    rank = {PointStatus.NONE: 0, PointStatus.FEASIBLE: 1, PointStatus.CERTIFIED: 2}
-    if rank[new.point] != rank[old.point]:
-        return new if rank[new.point] > rank[old.point] else old
+    if _rank(new) != _rank(old):
+        return new if _rank(new) > _rank(old) else old
     if new.certificate is None or old.certificate is None:
         return old
     return new if new.certificate.worst < old.certificate.worst else old
+
+
+def _rank(result: Result) -> int:
+    """How much is known of a program by a result."""
+    if result.termination in SETTLED:
+        return 4
+    if result.point is PointStatus.NONE:
+        return 0 if result.termination is Termination.ERROR else 1
+    return 3 if result.point is PointStatus.CERTIFIED else 2

@@ -1,105 +1,158 @@
-"""Which block is to blame: an infeasible program relaxed row by row, an unbounded one asked for its ray.
+"""Whether a flat program is infeasible or unbounded, decided by vectors that milopt checks itself.
 
-infeasible:  min sum of relaxations e  s.t.  F x + g + e in K     positive optimum: no point satisfies all rows
-unbounded:   min q'd  s.t.  P d = 0, F d in K, d within the recession cone of the bounds, |d| <= 1
+    infeasible:  a Farkas vector, the multipliers of the elastic relaxation (`compilation.relaxation`); for an integer
+                 program also the proved bound of a mixed-integer search over the relaxation
+    unbounded:   a feasible point, and a direction along which the objective falls without limit
+                 (`compilation.recession`)
+
+A claim of a solver is never believed without them. Any installed solver may find the vectors, because none is trusted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
-from milopt.compilation.evaluation_form import Index
-from milopt.compilation.quadratic import Quadratic, Vector
-from milopt.compilation.recession import falls, recession_form
-from milopt.compilation.standard_form import ColumnBlock, Cone, StandardForm
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.recession import Recession
+from milopt.compilation.relaxation import Relaxation
+from milopt.compilation.standard_form import StandardForm
+from milopt.errors import SolverError
 from milopt.outcome.status import Termination
+from milopt.solving import registry
+from milopt.solving.clock import Clock
+from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 from milopt.solving.refusal import refusal
 from milopt.solving.solver import Solver
+from milopt.solving.solver_failure import solver_errors
+
+FINDERS = ("highs", "clarabel", "native", "ecos")
+"""Solvers that look for the vectors, in this order; the solver whose claim is checked does if none of them can."""
+FINDER_TOLERANCE = 1e-8
+INTEGER_MARGIN = 1e-6
+"""Smallest proved relaxation, in scaled units, from which on an integer program counts as infeasible."""
+NO_FALL = 1e-9
+"""Fall of the scaled objective over all directions up to which there is no direction of descent."""
+MOVING = 1e-6
+"""Share of the largest entry of a direction from which on a block is named."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Whether a claim of infeasibility or unboundedness was confirmed, and the blocks to blame."""
+    """INFEASIBLE or UNBOUNDED if that is proved, otherwise None; and a sentence about what was found."""
 
-    confirmed: bool
+    proved: Termination | None
     message: str
 
 
-def infeasible_blocks(form: StandardForm, solver: Solver, options: Options) -> Diagnosis:
-    """The blocks that cannot hold together; unconfirmed when the relaxed program, always feasible, shows none."""
-    relaxed, owner = _relaxed(form)
-    able = _able(relaxed, solver)
-    if able is None:
-        return Diagnosis(True, "")
-    x = _answer(relaxed, able, options)
-    moved = np.abs(x[form.n :]) if x is not None else np.zeros(0)
-    if moved.sum() <= options.tolerance * (1.0 + float(np.max(np.abs(form.g), initial=0.0))):
-        return Diagnosis(False, "The solver said infeasible, but relaxing the constraints does not confirm it.")
-    worst: dict[str, float] = {}
-    for block in form.rows:
-        size = float(moved[(owner >= block.start) & (owner < block.stop)].sum())
-        if size > 1e-6 * moved.sum():
-            worst[block.name] = worst.get(block.name, 0.0) + size
-    names = ", ".join(f"{name!r} by {size:.3g}" for name, size in sorted(worst.items(), key=lambda item: -item[1]))
-    return Diagnosis(True, f"No point satisfies all constraints; the cheapest relaxation violates {names}.")
-
-
-def unbounded_blocks(form: StandardForm, solver: Solver, options: Options) -> Diagnosis:
-    """The variables that run away; unconfirmed when no direction is found along which the objective falls for ever."""
-    ray = recession_form(form)
-    able = _able(ray, solver)
-    if able is None:
-        return Diagnosis(True, "")
-    d = _answer(ray, able, options)
-    if d is None or not falls(form, d):
+def diagnose(form: StandardForm, solver: Solver, options: Options, clock: Clock, *, has_all_rows: bool) -> Diagnosis:
+    """Decide whether a program is infeasible or, if `form` has all its rows, unbounded."""
+    empty = _empty_columns(form)
+    if empty:
+        return Diagnosis(Termination.INFEASIBLE, empty)
+    finders = _Finders(solver, replace(options, extra={}, verbose=False, tolerance=FINDER_TOLERANCE), clock)
+    infeasible = _infeasibility(form, finders)
+    if infeasible is None:
+        return Diagnosis(None, "neither a feasible point nor a proof that there is none was found")
+    if infeasible:
+        return Diagnosis(Termination.INFEASIBLE, infeasible)
+    ray = _ray(form, finders) if has_all_rows else None
+    if ray is None:
         return Diagnosis(
-            False, "The solver said unbounded, but no direction was found along which the objective falls."
+            None, "a point satisfies all constraints, and no direction was found in which the objective falls"
         )
-    names = [block.name for block in form.columns if np.max(np.abs(d[block.start : block.stop]), initial=0.0) > 1e-6]
+    size = float(np.abs(ray).max())
+    names = [b.name for b in form.columns if np.abs(ray[b.start : b.stop]).max(initial=0.0) > MOVING * size]
     runaways = ", ".join(repr(name) for name in names)
-    return Diagnosis(True, f"The objective falls without limit along {runaways}; bound or penalise them.")
-
-
-def _able(form: StandardForm, solver: Solver) -> Solver | None:
-    """The solver itself if it takes the form, else another that does; its options are not passed on."""
-    if refusal(solver, form) is None:
-        return solver
-    from milopt.solving import registry
-
-    return next((other for other in registry.plain_solvers() if refusal(other, form) is None), None)
-
-
-def _answer(form: StandardForm, solver: Solver, options: Options) -> Vector | None:
-    engine = solver.engine(form, replace(options, extra={}, verbose=False))
-    answer = engine.solve(options.time_limit)
-    engine.close()
-    return answer.x if answer.termination in (Termination.OPTIMAL, Termination.STALLED) else None
-
-
-def _relaxed(form: StandardForm) -> tuple[StandardForm, Index]:
-    """Add e >= 0 to every non-negative row and cone head, and +-e to every equation; `owner` is each e's row."""
-    equal = form.rows_in(Cone.ZERO)
-    heads = [np.array([b.start]) for b in form.second_order]
-    up = np.concatenate([form.rows_in(Cone.NONNEGATIVE), *heads, equal]).astype(np.intp)
-    owner = np.concatenate([up, equal])
-    data = np.concatenate([np.ones(up.size), -np.ones(equal.size)])
-    count = owner.size
-    extra = sp.csr_array((data, (owner, np.arange(count))), shape=(form.m, count))
-    return (
-        replace(
-            form,
-            P=Quadratic(form.n + count),
-            q=np.concatenate([np.zeros(form.n), np.ones(count)]),
-            constant=0.0,
-            F=sp.csr_array(sp.hstack([form.F, extra], format="csr")),
-            lower=np.concatenate([form.lower, np.zeros(count)]),
-            upper=np.concatenate([form.upper, np.full(count, np.inf)]),
-            integer=np.concatenate([form.integer, np.zeros(count, dtype=bool)]),
-            columns=(*form.columns, ColumnBlock("relaxation", form.n, form.n + count)),
-        ),
-        owner,
+    return Diagnosis(
+        Termination.UNBOUNDED, f"The objective falls without limit along {runaways}; bound or penalise them."
     )
+
+
+class _Finders:
+    """The solvers that may find a vector, within the time that is left."""
+
+    def __init__(self, solver: Solver, options: Options, clock: Clock) -> None:
+        known = {one.name: one for one in registry.plain_solvers()}
+        self._finders = [known[name] for name in FINDERS if name in known]
+        self._solver = solver
+        self._options, self._clock = options, clock
+
+    def answers(self, form: StandardForm) -> Iterator[Answer]:
+        """One answer after the other, until the caller is content or the time is up."""
+        able = [finder for finder in self._finders if refusal(finder, form) is None]
+        if not able and refusal(self._solver, form) is None:
+            able = [self._solver]
+        for solver in able:
+            if self._clock.is_over():
+                return
+            try:
+                with solver_errors(solver.name), closing(solver.engine(form, self._options)) as engine:
+                    answer = engine.solve(self._clock.left())
+            except SolverError:
+                continue  # A solver that fails has found no vector; the next one may.
+            self._clock.interrupted |= answer.interrupted
+            yield answer
+
+
+def _infeasibility(form: StandardForm, finders: _Finders) -> str | None:
+    """Why no point is feasible, in a sentence; empty if a point is; None if neither is known."""
+    relaxation = Relaxation(replace(form, integer=np.zeros(form.n, dtype=bool)))
+    found = False
+    for answer in finders.answers(relaxation.form):
+        if relaxation.is_infeasible(answer.z):
+            return _blame(relaxation, answer.x)
+        found = relaxation.is_feasible(answer.x)
+        if found:
+            break
+    if not found or not form.integer.any():
+        return "" if found else None
+    return _integer_infeasibility(form, finders)
+
+
+def _integer_infeasibility(form: StandardForm, finders: _Finders) -> str | None:
+    """The same for integers. A bound cannot be checked, so a search for a point must have failed as well."""
+    relaxation = Relaxation(form)
+    for answer in finders.answers(relaxation.rigid_form):
+        if relaxation.is_feasible(answer.x):
+            return ""
+    for answer in finders.answers(relaxation.form):
+        if relaxation.is_feasible(answer.x):
+            return ""
+        if answer.bound is not None and answer.bound > INTEGER_MARGIN:
+            return _blame(relaxation, answer.x)
+    return None
+
+
+def _blame(relaxation: Relaxation, x: Vector | None) -> str:
+    blamed = relaxation.blamed(x)
+    cheapest = f"; the cheapest relaxation violates {blamed}" if blamed else ""
+    return f"No point satisfies all constraints{cheapest}."
+
+
+def _ray(form: StandardForm, finders: _Finders) -> Vector | None:
+    recession = Recession(form)
+    for answer in finders.answers(recession.form):
+        ray = recession.ray(answer.x)
+        if ray is not None:
+            return ray
+        lowest = -np.inf if answer.x is None else recession.form.value(answer.x)
+        if answer.termination is Termination.OPTIMAL and lowest > -NO_FALL:
+            return None
+    return None
+
+
+def _empty_columns(form: StandardForm) -> str:
+    """A sentence that names the columns without a value between their bounds; empty if there are none."""
+    lower = np.where(form.integer, np.ceil(form.lower), form.lower)
+    upper = np.where(form.integer, np.floor(form.upper), form.upper)
+    empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
+    if not empty.any():
+        return ""
+    names = [block.name for block in form.columns if empty[block.start : block.stop].any()]
+    what = "integer" if (empty & form.integer).any() else "value"
+    return f"No {what} lies between the bounds of {', '.join(repr(name) for name in names)}."

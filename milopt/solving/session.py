@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from traceback import format_exception
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +25,14 @@ from milopt.compilation.selection import Witness, Witnesses
 from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.leaves import BagMax, Parameter
 from milopt.declaration.program import Program, leaves
-from milopt.errors import ConvexityError, MiloptError, TimeLimitError
+from milopt.errors import ConvexityError, MiloptError, SolverError, TimeLimitError
 from milopt.jit_time import working_seconds
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
+from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.deadline import deadline
-from milopt.solving.diagnosis import infeasible_blocks, unbounded_blocks
+from milopt.solving.diagnosis import diagnose
 from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_form import EVERYTHING, LiveForm
@@ -38,6 +40,12 @@ from milopt.solving.options import Options
 from milopt.solving.proof import Candidate, Prover, candidate
 from milopt.solving.refusal import check, refusal
 from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver_failure import solver_errors
+
+CLAIMS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
+"""Ends of a solver that milopt must prove."""
+FAR_FROM_OPTIMAL = 1e-4
+"""Largest residual of a point from which on a solver that stalls may have met an infeasible or unbounded program."""
 
 DIAGNOSIS_SECONDS = 1.0
 """For the confirmation that a program is infeasible or unbounded, if the time is almost up."""
@@ -49,15 +57,16 @@ class Session:
     def __init__(
         self,
         program: Program,
-        solver: Solver,
+        solver: str | Solver,
         options: Options | None = None,
         *,
         witnesses: Witnesses | None = None,
         both_sides: bool = False,
     ) -> None:
+        """Compile `program` for `solver`, which is given by its name or as an object."""
         began = working_seconds()
         self.program = program
-        self.solver = solver
+        self.solver = solver = registry.require(solver) if isinstance(solver, str) else solver
         self.options = options or Options()
         self.lowering = Lowering(program, witnesses, both_sides)
         self.live = LiveForm(self.lowering, self.options, solver)
@@ -212,12 +221,16 @@ class Session:
 
     def _tell(self, change: Change | None) -> None:
         if self._engine is not None and change is not None:
-            self._engine.update(self.live.compiled.form, change)
+            with solver_errors(self.solver.name):
+                self._engine.update(self.live.compiled.form, change)
 
     # -- solving -----------------------------------------------------------------------------------------------
 
     def solve(self, clock: Clock | None = None) -> Outcome:
-        """Solve the current program within the time that is left, and prove the answer."""
+        """Solve the current program within the time that is left, and prove the answer.
+
+        A solver that raises an unexpected exception ends with termination "error", and with its words as the message.
+        """
         clock = clock or Clock(self.options.time_limit)
         try:
             with deadline(clock.left()):
@@ -226,43 +239,70 @@ class Session:
             return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))
 
     def _solve(self, clock: Clock) -> Outcome:
-        began, spent, iterations, log = working_seconds(), 0.0, 0, ""
-        self._check_curvature()
-        while True:
-            engine = self._ready()
-            start = working_seconds()
-            answer = engine.solve(clock.left())
-            spent += working_seconds() - start
-            iterations, log = iterations + answer.iterations, log + answer.log
-            clock.interrupted |= answer.interrupted
-            answer = self._in_program(answer)
-            found = candidate(self.form, self.spaces, self.live.compiled, answer)
-            change = None if clock.is_over() else self._next(answer, found)
-            if change is None:
-                break
-            self._tell(change)
-        outcome = self._judged(answer, found, clock)
-        if self._may_try_coordinates(outcome) and not clock.is_over():
-            outcome = self._in_coordinates(outcome, clock)
+        began, work = working_seconds(), _Work()
+        try:
+            outcome = self._solved(clock, work)
+        except SolverError as error:
+            self._engine = None  # in an unknown state: the next solve builds another one
+            outcome = Outcome.without_point(self.form, Termination.ERROR, str(error), str(error))
+            work.log += "".join(format_exception(error))
         cut = outcome.termination is Termination.LIMIT or (
             clock.is_over() and outcome.termination is Termination.STALLED
         )
         if cut and outcome.point is not None:
             why = clock.why() if clock.is_over() else f"The solver gave up ({outcome.raw_status})"
             outcome = replace(outcome, termination=Termination.LIMIT, message=f"{why}; the last point is kept.")
-        build, self._build_seconds = self._build_seconds + working_seconds() - began - spent, 0.0
+        build, self._build_seconds = self._build_seconds + working_seconds() - began - work.seconds, 0.0
         return replace(
             outcome,
-            iterations=outcome.iterations + iterations,
-            build_seconds=outcome.build_seconds + build,
-            solve_seconds=outcome.solve_seconds + spent,
-            log=log + outcome.log,
+            iterations=work.iterations,
+            build_seconds=build,
+            solve_seconds=work.seconds,
+            log=work.log,
             rebuilds=self.rebuilds,
         )
 
+    def _solved(self, clock: Clock, work: _Work) -> Outcome:
+        """Solve in the form that the solver prefers, then in coordinates if the dual leads nowhere; prove the end."""
+        outcome = self._solved_once(clock, work)
+        if self._may_try_coordinates(outcome) and not clock.is_over():
+            outcome = self._solved_in_coordinates(outcome, clock, work)
+        return self._diagnosed(outcome, clock) if _needs_diagnosis(outcome) else outcome
+
+    def _solved_in_coordinates(self, by_dual: Outcome, clock: Clock, work: _Work) -> Outcome:
+        """Leave the dual for good; the better of the two outcomes."""
+        self._tell(self.live.use_coordinates())
+        again = self._solved_once(clock, work)
+        if by_dual.termination in CLAIMS:
+            return again  # A claim about the dual is not one about the program.
+        if again.status is not PointStatus.CERTIFIED and _worst(by_dual) < _worst(again):
+            return by_dual
+        tried = f"The dual ended as {by_dual.raw_status!r}; solved in coordinates."
+        return replace(again, message=f"{tried} {again.message}".strip())
+
+    def _solved_once(self, clock: Clock, work: _Work) -> Outcome:
+        """Solve the current form, with more rows as long as lazy ones are violated."""
+        self._check_curvature()
+        while True:
+            engine = self._ready()
+            start = working_seconds()
+            try:
+                with solver_errors(self.solver.name):
+                    answer = engine.solve(clock.left())
+            finally:
+                work.seconds += working_seconds() - start
+            work.iterations, work.log = work.iterations + answer.iterations, work.log + answer.log
+            clock.interrupted |= answer.interrupted
+            answer = self._in_program(answer)
+            found = candidate(self.form, self.spaces, self.live.compiled, answer)
+            change = None if clock.is_over() else self._next(answer, found)
+            if change is None:
+                return self._judged(answer, found, clock)
+            self._tell(change)
+
     def _next(self, answer: Answer, found: Candidate | None) -> Change | None:
         """What the engine must get before its answer is about the whole program; None when it is."""
-        if found is None:
+        if found is None or answer.termination in CLAIMS:
             # Over fewer rows a program may be unbounded (its dual infeasible), or so flat that a solver breaks down.
             settled = answer.termination is Termination.INFEASIBLE and not self.live.uses_dual
             return self.live.hand_over_all() if self.live.rows.lazy and not settled else None
@@ -299,49 +339,76 @@ class Session:
         self._judged_form = self.form
 
     def _may_try_coordinates(self, outcome: Outcome) -> bool:
-        """Whether a solver that broke down on the dual takes the same program in coordinates."""
-        failed = outcome.termination in (Termination.ERROR, Termination.STALLED)
-        asked = self.options.form == "auto" and self.live.uses_dual
-        return failed and asked and refusal(self.solver, self.live.coordinates().form) is None
-
-    def _in_coordinates(self, failed: Outcome, clock: Clock) -> Outcome:
-        self._tell(self.live.use_coordinates())
-        again = self.solve(clock)
-        if again.status is not PointStatus.CERTIFIED and _worst(failed) < _worst(again):
-            return failed
-        tried = f"The dual ended as {failed.raw_status!r}; solved in coordinates."
-        return replace(again, message=f"{tried} {again.message}".strip())
+        """Whether a solver that broke down on the dual, or claims something about it, takes the coordinates."""
+        if not self.live.uses_dual:
+            return False
+        failed = self.options.form == "auto" and outcome.termination in (Termination.ERROR, Termination.STALLED)
+        claims = outcome.termination in CLAIMS
+        return (failed or claims) and refusal(self.solver, self.live.coordinates().form) is None
 
     def _ready(self) -> Engine:
         if self._engine is None:
             form = self.live.compiled.form
             check(self.solver, self.live.pattern() if self.solver.recognises_patterns else form, self.program.name)
-            self._engine = self.solver.engine(form, self.options)
+            with solver_errors(self.solver.name):
+                self._engine = self.solver.engine(form, self.options)
         return self._engine
 
     def _judged(self, answer: Answer, found: Candidate | None, clock: Clock) -> Outcome:
-        termination, form = answer.termination, self.live.compiled.form
+        """The outcome with its certificate; a claim of infeasibility or unboundedness has yet to be proved."""
+        termination = answer.termination
         if found is not None:
-            late = clock.is_over() and is_heavy(form)
+            if termination in CLAIMS:
+                # The claim may be wrong and the point an optimum. An inertia is about neither.
+                answer = replace(answer, termination=Termination.STATIONARY, inertia=None)
+            late = clock.is_over() and is_heavy(self.live.compiled.form)
             options = replace(self.options, polish=False) if late else self.options
-            return Prover(self.lowering, self.form, self.spaces, self.live.compiled, options).proved(answer, found)
-        claims = (Termination.INFEASIBLE, Termination.UNBOUNDED)
-        if termination not in (*claims, Termination.LIMIT):
-            message = f"The solver said {answer.raw_status!r} and gave no finite point."
-            return Outcome.without_point(self.form, Termination.ERROR, answer.raw_status, message)
-        if self.live.uses_dual and termination in claims:
-            if refusal(self.solver, self.live.coordinates().form) is None:
-                self._tell(self.live.use_coordinates())
-                return self.solve(clock)
-            infeasible = termination is Termination.UNBOUNDED
-            termination = Termination.INFEASIBLE if infeasible else Termination.UNBOUNDED
-            return Outcome.without_point(self.form, termination, answer.raw_status, "")
-        if termination is Termination.LIMIT:
-            return Outcome.without_point(self.form, termination, answer.raw_status, f"{clock.why()} before any point.")
-        find = infeasible_blocks if termination is Termination.INFEASIBLE else unbounded_blocks
-        found_out = find(form, self.solver, replace(self.options, time_limit=clock.extended(DIAGNOSIS_SECONDS).left()))
-        ended = termination if found_out.confirmed else Termination.STALLED
-        return Outcome.without_point(self.form, ended, answer.raw_status, found_out.message)
+            prover = Prover(self.lowering, self.form, self.spaces, self.live.compiled, options)
+            outcome = prover.proved(answer, found)
+            if termination not in CLAIMS or outcome.status is PointStatus.CERTIFIED:
+                return outcome
+        if termination is Termination.LIMIT or (termination is Termination.STALLED and clock.is_over()):
+            message = f"{clock.why()} before any point."
+            return Outcome.without_point(self.form, Termination.LIMIT, answer.raw_status, message)
+        message = f"The solver said {answer.raw_status!r} and gave no finite point."
+        if termination not in (*CLAIMS, Termination.STALLED):
+            termination = Termination.ERROR
+        return Outcome.without_point(self.form, termination, answer.raw_status, message)
+
+    def _diagnosed(self, outcome: Outcome, clock: Clock) -> Outcome:
+        """The outcome, or that the program is infeasible or unbounded if milopt proves it."""
+        form = self.live.coordinates().form if self.live.uses_dual else self.live.compiled.form
+        extended = outcome.termination in CLAIMS and not clock.interrupted
+        within = clock.extended(DIAGNOSIS_SECONDS) if extended else clock
+        diagnosis = diagnose(form, self.solver, self.options, within, has_all_rows=not self.live.rows.lazy)
+        clock.interrupted |= within.interrupted
+        if diagnosis.proved is not None:
+            return Outcome.without_point(self.form, diagnosis.proved, outcome.raw_status, diagnosis.message)
+        if outcome.termination not in CLAIMS:
+            return outcome
+        if clock.is_over():
+            message = f"{clock.why()} before the solver's claim ({outcome.raw_status}) was checked."
+            return Outcome.without_point(self.form, Termination.LIMIT, outcome.raw_status, message)
+        message = f"The solver said {outcome.raw_status!r}, but this is not confirmed: {diagnosis.message}."
+        return Outcome.without_point(self.form, Termination.STALLED, outcome.raw_status, message)
+
+
+@dataclass
+class _Work:
+    """What the solver did during one call of `Session.solve`."""
+
+    seconds: float = 0.0
+    iterations: int = 0
+    log: str = ""
+
+
+def _needs_diagnosis(outcome: Outcome) -> bool:
+    """Whether a program may be infeasible or unbounded: a solver says so, or its point is far from optimal."""
+    if outcome.termination in CLAIMS:
+        return True
+    if outcome.termination not in (Termination.STALLED, Termination.ERROR):
+        return False
+    return outcome.point is None or FAR_FROM_OPTIMAL < _worst(outcome) < math.inf
 
 
 def _worst(outcome: Outcome) -> float:

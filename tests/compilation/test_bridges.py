@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred
+from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred, unit_scales
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
 from milopt.errors import ConvexityError
@@ -139,3 +141,30 @@ def test_recentring_changes_neither_the_optimum_nor_its_conditions():
     assert answer.x - form.lower == pytest.approx(s * (e - near.lower))
     reduced = form.P.times(answer.x) + form.q - form.F.T @ answer.z
     assert reduced == pytest.approx(s * (near.P.times(e) + near.q - near.F.T @ z))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_unit_scales_change_neither_the_point_nor_the_gradient(seed):
+    rng = np.random.default_rng(seed)
+    units = 10.0 ** rng.uniform(-4, 4, 5)
+    root = rng.normal(size=(3, 5)) * units
+    rows = 10.0 ** rng.uniform(-4, 4, (4, 1)) * rng.normal(size=(4, 5)) * units
+    form = replace(
+        form_with(Quadratic(5, (Piece(sp.csr_array(root), 1e6 * np.ones(3)),)), [0.0] * 5, [np.inf] * 5),
+        q=1e6 * rng.normal(size=5) * units,
+        F=sp.csr_array(rows),
+        g=rng.normal(size=4),
+        rows=(RowBlock("rows", Cone.NONNEGATIVE, 0, 4),),
+    )
+    scales = unit_scales.scales(form)
+    scaled = unit_scales.apply(form, scales)
+    u, z = rng.normal(size=5), rng.normal(size=4)
+    answer = unit_scales.invert(Answer(Termination.OPTIMAL, "", x=u, z=z), scales)
+    np.testing.assert_allclose(scaled.F @ u + scaled.g, form.F @ answer.x + form.g, rtol=1e-12)
+    np.testing.assert_allclose(
+        scales.gradient * (scaled.P.times(u) + scaled.q - scaled.F.T @ z),
+        form.P.times(answer.x) + form.q - form.F.T @ answer.z,
+        rtol=1e-9,
+        atol=1e-9 * np.abs(form.q).max(),
+    )
+    assert 0.5 <= max(np.abs(scaled.q).max(), scaled.P.diagonal.max()) <= 2.0

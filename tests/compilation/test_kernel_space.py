@@ -61,6 +61,21 @@ def test_a_point_without_a_coordinate_keeps_its_coefficient_and_moves_no_other_v
     np.testing.assert_allclose(KERNEL(points, points) @ found, whitening.rows(np.arange(10)) @ coordinates, atol=1e-12)
 
 
+@pytest.mark.parametrize("distance", [1e-4, 1e-9, 1e-12])
+def test_a_norm_lost_in_the_rounding_of_kernel_values_is_not_0(distance: float) -> None:
+    for seed in range(20):
+        x = np.random.default_rng(seed).normal(size=(1, 3))
+        near = KernelSpace(Space(Program("toy").function("f", KERNEL), (np.vstack([x, x + distance]),)))
+        true = np.sqrt(-2 * np.expm1(-0.5 * 3 * distance**2))
+        assert true * (1 - 1e-6) <= near.norm(np.array([1.0, -1.0])) <= 1.1 * true + 1e-7
+
+
+def test_the_norm_of_a_linear_function_is_accurate_where_its_kernel_values_cancel() -> None:
+    x = np.array([[1e6, 0.0], [1e6, 1e-4]])
+    here = KernelSpace(Space(Program("toy").function("f", Linear()), (x,)))
+    assert here.norm(np.array([1.0, -1.0])) == pytest.approx(1e-4, rel=1e-6)
+
+
 def _linear_space(points: np.ndarray) -> KernelSpace:
     return KernelSpace(Space(Program("linear").function("f", Linear()), (points,)))
 

@@ -26,12 +26,6 @@ HONEST = {
     ("highs", "qp, rows scaled by 1e6"): "says optimal of a point with a dual residual of 0.2",
     ("cvxpy:HIGHS", "qp, rows scaled by 1e6"): "says optimal of a point with a gap of 0.08",
     ("pyomo:highs", "qp, rows scaled by 1e6"): "says optimal of a point with a dual residual of 0.2",
-    ("cvxpy:HIGHS", "qp, unbounded"): "says optimal of a point with a dual residual of 0.5",
-    ("pyomo:highs", "qp, unbounded"): "says optimal of a point with a dual residual of 0.5",
-    ("cvxpy:HIGHS", "qp, unbounded function"): "says optimal of a point with a dual residual of 0.5",
-    ("cvxpy:SCIPY", "milp, unbounded"): "fails without a status",
-    ("cvxpy:ECOS", "lp, unbounded"): "cvxpy hands it no program without rows, so the claim cannot be confirmed",
-    ("cvxpy:ECOS", "socp, unbounded"): "cvxpy hands it no program without rows, so the claim cannot be confirmed",
 }
 
 

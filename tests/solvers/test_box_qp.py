@@ -150,6 +150,27 @@ def test_far_optimum_of_a_nearly_flat_direction_is_not_called_unbounded() -> Non
     assert found.x == pytest.approx([0.0, 1e7])
 
 
+@pytest.mark.parametrize("singular", [False, True])
+def test_the_units_of_the_columns_do_not_decide_how_it_ends(singular: bool) -> None:
+    """Programs in units of 1e-5 to 1e5 were called unbounded if strictly convex, and also with a flat direction."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 10))
+        root, units = rng.normal(size=(n - singular, n)), np.exp2(rng.integers(-17, 18, n))
+        flat = np.linalg.svd(root)[2][-1]
+        unbounded = singular and bool(seed % 2)
+        q = root.T @ rng.normal(size=len(root)) - (flat if unbounded else 0.0)
+        lower, upper = np.where(flat > 0, -1.0, -np.inf), np.where(flat > 0, np.inf, 1.0)
+        P = units[:, None] * (root.T @ root) * units
+        answer = solve(0.5 * (P + P.T), units * q, lower / units, upper / units)
+        assert answer.termination is (Termination.UNBOUNDED if unbounded else Termination.OPTIMAL)
+        assert answer.x is not None
+        if not unbounded:
+            u = units * answer.x
+            terms = np.abs(root.T @ root) @ np.abs(u) + np.abs(q)
+            assert projected_gradient(u, root.T @ (root @ u) + q, lower, upper) < 1e-8 * terms.max()
+
+
 def test_residual_below_rounding_is_optimal() -> None:
     rng = np.random.default_rng(10)
     factor = 3e3 * rng.normal(size=(9, 29))
@@ -180,6 +201,11 @@ def test_negative_curvature_is_an_error_that_gives_the_eigenvalue() -> None:
     P = spectrum(np.random.default_rng(8), np.array([1.0, 0.5, -0.25]))
     with pytest.raises(ConvexityError, match=r"smallest eigenvalue of P .* is -0\.25"):
         prove_convex(split(dense(P)), np.arange(3), "toy")
+
+
+def test_negative_curvature_in_small_units_is_an_error() -> None:
+    with pytest.raises(ConvexityError, match="-1e-09"):
+        prove_convex(split(dense(np.array([[1e6, 0.0], [0.0, -1e-9]]))), np.arange(2), "toy")
 
 
 def test_negative_curvature_on_fixed_columns_does_no_harm() -> None:

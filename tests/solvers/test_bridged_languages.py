@@ -16,6 +16,8 @@ from milopt.errors import ParameterError, UnknownNameError
 from milopt.outcome.status import Termination
 from milopt.solvers.cvxpy import CVXPY
 from milopt.solvers.pyomo import Pyomo
+from milopt.solving.clock import Clock
+from milopt.solving.diagnosis import diagnose
 from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
@@ -129,9 +131,12 @@ def test_infeasible_and_unbounded_are_told_apart(name: str) -> None:
     assert solve(name, no_rows).termination is Termination.UNBOUNDED
     F = sp.csr_array(np.vstack([np.eye(6)[:1], -np.eye(6)[:1]]))
     empty = replace(free, F=F, g=np.array([-1.0, 0.0]), rows=(RowBlock("r", Cone.NONNEGATIVE, 0, 2),))
-    # Infeasible, and with a ray along which the objective falls.
-    assert solve(name, empty).termination is Termination.INFEASIBLE
+    # Infeasible, and with a ray along which the objective falls: a solver may claim either, and the diagnosis decides.
+    assert solve(name, empty).termination in (Termination.INFEASIBLE, Termination.UNBOUNDED)
     assert solve(name, replace(empty, q=np.zeros(6))).termination is Termination.INFEASIBLE
+    for form, proved in ((no_rows, Termination.UNBOUNDED), (empty, Termination.INFEASIBLE)):
+        diagnosis = diagnose(form, SOLVERS[name], Options(), Clock(None), has_all_rows=True)
+        assert diagnosis.proved is proved
 
 
 # Others say nothing that can be told apart: scipy's status becomes an error in cvxpy, and ECOS_BB branches without end.

@@ -7,11 +7,13 @@ import time
 import numpy as np
 import pytest
 
+import milopt
 from milopt.compilation.standard_form import Cone
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solvers.clarabel import Clarabel
 from milopt.solvers.ecos import ECOS
+from milopt.solvers.ecos_call import Reply
 from milopt.solving.engine import Change, What
 from milopt.solving.options import Options
 
@@ -47,6 +49,23 @@ def test_the_second_look_makes_large_quadratics_accurate(build_form, kkt_residua
     form = build_form(100 * rng.normal(size=30), P=root.T @ root, lower=-10.0, upper=10.0)
     answer = solve(form)
     assert kkt_residuals(form, answer.x, answer.z).worst < 1e-7
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+@pytest.mark.parametrize("units", [1.0, 1e2])
+def test_the_units_of_objective_and_columns_do_not_decide_the_accuracy(size, units, build_form, kkt_residuals):
+    """The same planted optimum in other units; ECOS alone stops at an absolute gap, or breaks down."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        d = units ** rng.uniform(-1, 1, 12)
+        root, rows, x, z = rng.normal(size=(6, 12)), rng.normal(size=(8, 12)), rng.normal(size=12), np.zeros(8)
+        z[:4] = rng.uniform(0.5, 1.5, 4)
+        slack = np.concatenate([np.zeros(4), rng.uniform(0.5, 1.5, 4)])
+        P, q = root.T @ root, rows.T @ z - root.T @ (root @ x)
+        rows_of = [(Cone.NONNEGATIVE, rows * d, slack - rows @ x)]
+        answer = solve(build_form(size * d * q, rows_of, P=size * d[:, None] * P * d))
+        unscaled = build_form(q, [(Cone.NONNEGATIVE, rows, slack - rows @ x)], P=P)
+        assert kkt_residuals(unscaled, d * answer.x, answer.z / size).worst < 1e-7
 
 
 @pytest.mark.parametrize("family", LINEAR + QUADRATIC)
@@ -130,3 +149,19 @@ def test_the_log_is_kept_when_asked_for_and_nothing_is_printed(program, capfd):
 def test_a_wrong_extra_setting_is_named(extra, program):
     with pytest.raises(ParameterError, match=next(iter(extra))):
         solve(program("one row"), extra=extra)
+
+
+@pytest.mark.parametrize(("flag", "words"), [(11, "Close to primal infeasible"), (12, "Close to dual infeasible")])
+def test_nearly_infeasible_is_examined_and_no_error(flag: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = np.zeros(0)
+    monkeypatch.setattr(
+        "milopt.solvers.ecos.call_ecos", lambda program, settings: Reply(flag, words, nothing, nothing, nothing, 9)
+    )
+    program = milopt.Program("near")
+    x = program.variable("x", 2, lower=0)
+    program.minimize(x.sum())
+    assert milopt.solve(program, "ecos").termination is Termination.STALLED
+    program.subject_to(x.sum() <= -1, name="below")
+    result = milopt.solve(program, "ecos")
+    assert result.termination is Termination.INFEASIBLE
+    assert result.raw_status == words

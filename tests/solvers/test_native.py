@@ -82,6 +82,32 @@ def test_stationary_point_and_inertia(seed: int, n: int, m: int, negative: int) 
         assert inertia.smallest == pytest.approx(spectrum[0])
 
 
+def test_rows_that_fix_the_objective_leave_no_saddle() -> None:
+    """The reduced Hessian of 1/2 ||A x||^2 is 0, up to rounding, if the rows of A are combinations of those of F."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 9))
+        m = int(rng.integers(1, n))
+        units = 10.0 ** rng.uniform(-4, 4, n) if seed % 2 else np.ones(n)
+        F = rng.normal(size=(m, n)) * units
+        A = rng.normal(size=(int(rng.integers(1, m + 1)), m)) @ F
+        x = rng.normal(size=n) / units
+        answer = solve(form(A.T @ A, A.T @ np.ones(len(A)), F, -F @ x))
+        assert answer.termination is Termination.OPTIMAL, answer.raw_status
+        assert answer.inertia is not None
+        assert answer.inertia.negative == answer.inertia.positive == 0
+        assert answer.x is not None
+        assert F @ answer.x == pytest.approx(F @ x, rel=1e-9, abs=1e-9 * np.abs(F @ x).max())
+
+
+def test_curvature_in_small_units_is_not_0() -> None:
+    """What is 0 is measured in the units of each column: 1e-13 beside 1e13 is a curvature like any other."""
+    answer = solve(form(np.diag([1e13, 1.0, -1e-13]), np.zeros(3), np.array([[1.0, 1.0, 0.0]]), np.zeros(1)))
+    assert answer.inertia is not None
+    assert (answer.inertia.positive, answer.inertia.zero, answer.inertia.negative) == (1, 0, 1)
+    assert answer.inertia.smallest == pytest.approx(-1e-13)
+
+
 def test_saddle_says_how_many_directions_and_how_steep() -> None:
     answer = solve(form(np.diag([1.0, -2.0, -3.0]), np.ones(3)))
     assert answer.termination is Termination.STATIONARY

@@ -9,6 +9,7 @@ import milopt
 from milopt import RBF, Bags, Program, as_bags, bag_max, bag_mean, norm, norm1, quad_form, sum_squares
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.inspection import curvature_verdict
+from milopt.outcome.status import Termination
 from milopt.schemes.solve import automatic
 from milopt.solving import explain as module
 from milopt.solving import registry
@@ -207,3 +208,38 @@ def test_what_is_chosen_unseen_is_what_would_be_taken(bags: Bags) -> None:
     for solver in map(registry.get, ("native", "clarabel", "highs")):
         assert not case.takes(solver)
         assert not case.asked(solver).takes
+
+
+def no_constraints() -> Program:
+    program = Program("no constraints")
+    program.variable("x", 2)
+    program.minimize(0 * program.variables["x"].sum())
+    return program
+
+
+def no_entries() -> Program:
+    program = Program("no entries")
+    x = program.variable("x", 2, lower=0)
+    program.minimize(x.sum())
+    program.subject_to(x == x, name="tautology")
+    return program
+
+
+def some_entries() -> Program:
+    program = no_entries()
+    x = program.variables["x"]
+    program.subject_to(np.diag([1.0, 0.0]) @ x == np.array([2.0, 0.0]), name="half")
+    return program
+
+
+@pytest.mark.parametrize("make", [no_constraints, no_entries, some_entries])
+def test_solver_that_takes_a_program_solves_it_also_if_rows_are_empty(make) -> None:
+    """cvxpy does not hand every solver a problem without constraints, or with rows that have no entries."""
+    takers = explain(make()).takers
+    assert {"cvxpy:SCS", "cvxpy:ECOS"} & set(registry.variants("cvxpy")) <= set(takers)
+    for name in takers:
+        result = milopt.solve(make(), name)
+        assert result.termination is Termination.OPTIMAL, str(result)
+        assert result.objective == pytest.approx(2.0 if make is some_entries else 0.0, abs=1e-5)
+        if make is not no_constraints:
+            assert result.duals["tautology"].tolist() == [0.0, 0.0]

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Matrix, Quadratic
+from milopt.compilation.quadratic import Matrix, Quadratic, Vector
 from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
 from milopt.errors import ConvexityError
 from milopt.solving.engine import Answer
@@ -59,13 +59,13 @@ def invert(form: StandardForm, answer: Answer) -> Answer:
     )
 
 
-def mismatch(form: StandardForm, conic: StandardForm, answer: Answer) -> float:
-    """||Px + sqrt(2) B'w||: how far the point and the cone's multiplier disagree on the gradient of the quadratic."""
+def mismatch(form: StandardForm, conic: StandardForm, answer: Answer) -> Vector:
+    """|Px + sqrt(2) B'w|: how far the point and the cone's multiplier disagree on the gradient of the quadratic."""
     if answer.x is None or answer.z is None:
-        return np.inf
+        return np.full(form.n, np.inf)
     cone = slice(form.m, None)
     gradient = (conic.F[cone].T @ answer.z[cone])[: form.n]
-    return float(np.abs(form.P.times(answer.x[: form.n]) + gradient).max(initial=0.0))
+    return np.asarray(np.abs(form.P.times(answer.x[: form.n]) + gradient))
 
 
 def factor(P: Quadratic) -> sp.csr_array:

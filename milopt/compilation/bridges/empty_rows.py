@@ -1,0 +1,52 @@
+"""Empty rows: for solvers that do not take rows without entries.
+
+A row without entries holds or does not hold whatever x is. Rows that hold are dropped, and their multiplier is 0. Rows
+that do not hold are left, because they make the program infeasible. Second-order cones stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+from milopt.compilation.violations import violations
+from milopt.solving.engine import Answer
+
+
+def apply(form: StandardForm) -> StandardForm:
+    """The same program without the empty rows that hold."""
+    kept = _kept(form)
+    if kept.all():
+        return form
+    blocks: list[RowBlock] = []
+    stop = 0
+    for block in form.rows:
+        chosen = kept[block.start : block.stop]
+        size = int(chosen.sum())
+        labels = [None if one is None else one[chosen] for one in (block.declared, block.instance)]
+        declared = np.flatnonzero(chosen) if labels[0] is None else labels[0]
+        blocks.append(RowBlock(block.name, block.cone, stop, stop + size, declared, labels[1]))
+        stop += size
+    return replace(form, F=sp.csr_array(form.F[kept]), g=form.g[kept], rows=tuple(blocks))
+
+
+def invert(form: StandardForm, answer: Answer) -> Answer:
+    """The answer for `form` from the answer for `apply(form)`."""
+    if answer.z is None or answer.z.size == form.m:
+        return answer
+    z = np.zeros(form.m)
+    z[_kept(form)] = answer.z
+    return replace(answer, z=z)
+
+
+def _kept(form: StandardForm) -> npt.NDArray[np.bool_]:
+    """Rows that have an entry, belong to a second-order cone, or do not hold."""
+    row = np.repeat(np.arange(form.m), np.diff(form.F.indptr))
+    kept = violations(form, form.g) > 0.0
+    kept[row[form.F.data != 0.0]] = True
+    kept[form.rows_in(Cone.SECOND_ORDER)] = True
+    return kept

@@ -1,0 +1,145 @@
+"""The elastic relaxation of a flat program, which decides whether the program has a feasible point.
+
+    min  sum of e   s.t.   F x + g + e in K,   lower <= x <= upper,   e >= 0   (+-e in equations)
+
+in units that give all rows and columns about the same size (`scaling`). It always has a point. Its multipliers z lie in
+K*, so z'(F x + g) >= 0 at every feasible x. Hence z proves that there is no feasible point (Farkas) if
+
+    margin = -( g'z + max of z'F x over the bounds )  >  0.
+
+Where z'F has a rest on a column without a bound on that side, the margin only covers points up to a size; `Relaxation`
+demands `REACH` times the size of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.compilation.scaling import equilibrated_units
+from milopt.compilation.standard_form import ColumnBlock, Cone, StandardForm
+from milopt.compilation.violations import violations
+from milopt.errors import UnsupportedError
+
+REACH = 1e8
+"""A Farkas vector must exclude all points of up to this size, in scaled units."""
+CANCELLATION = 1e-9
+"""Smallest margin that counts, relative to the terms that it is the sum of."""
+FEASIBILITY_TOLERANCE = 1e-7
+"""Largest violation of a row at a feasible point, in scaled units, relative to 1 + |g|."""
+BLAMED_SHARE = 1e-6
+"""Share of all violations from which on a block is named."""
+
+
+class Relaxation:
+    """The elastic form of a program, and the checks of its solutions."""
+
+    def __init__(self, form: StandardForm) -> None:
+        self._source = form
+        units = equilibrated_units(form.F, form.rows, form.integer)
+        self._row, column = units.row, units.column
+        self._unit = _unit(form, self._row, column)
+        self._scaled = replace(
+            form,
+            P=Quadratic(form.n),
+            q=np.zeros(form.n),
+            constant=0.0,
+            F=units.matrix(form.F),
+            g=form.g * self._row / self._unit,
+            lower=form.lower / (column * self._unit),
+            upper=form.upper / (column * self._unit),
+        )
+        self.form = self._elastic()
+
+    @property
+    def rigid_form(self) -> StandardForm:
+        """The constraints of the program in the same units, without relaxation and with nothing to minimise."""
+        return self._scaled
+
+    def is_infeasible(self, z: Vector | None) -> bool:
+        """Whether the multipliers `z` of the elastic form prove that the program has no feasible point."""
+        form = self._scaled
+        if z is None or z.size != form.m or not np.isfinite(z).all():
+            return False
+        z = _in_dual_cone(form, z)
+        pull = np.asarray(form.F.T @ z)
+        side = np.where(pull > 0.0, form.upper, form.lower)
+        is_bounded = np.isfinite(side)
+        terms = np.concatenate([form.g * z, (pull * np.where(is_bounded, side, 0.0))])
+        margin = -float(terms.sum())
+        rest = float(np.abs(pull[~is_bounded]).sum())
+        return margin > CANCELLATION * float(np.abs(terms).sum()) and margin > REACH * rest
+
+    def is_feasible(self, x: Vector | None) -> bool:
+        """Whether a point of the elastic or of the rigid form satisfies the rows of the program without relaxation."""
+        form = self._scaled
+        if x is None or x.size not in (form.n, self.form.n) or not np.isfinite(x).all():
+            return False
+        y = np.clip(x[: form.n], form.lower, form.upper)
+        y = np.where(form.integer, np.round(y), y)
+        wrong = violations(form, form.F @ y + form.g)
+        return bool((wrong <= FEASIBILITY_TOLERANCE * (1.0 + np.abs(form.g))).all())
+
+    def blamed(self, x: Vector | None) -> str:
+        """The blocks that this point of the elastic form violates, and by how much, in words."""
+        if x is None or x.size != self.form.n or not np.isfinite(x).all():
+            return ""
+        form = self._scaled
+        wrong = violations(form, form.F @ x[: form.n] + form.g) * self._unit / self._row
+        total = float(wrong.sum())
+        worst: dict[str, float] = {}
+        for block in form.rows:
+            size = float(wrong[block.start : block.stop].sum())
+            if size > BLAMED_SHARE * total:
+                worst[block.name] = worst.get(block.name, 0.0) + size
+        return ", ".join(f"{name!r} by {size:.3g}" for name, size in sorted(worst.items(), key=lambda item: -item[1]))
+
+    def _elastic(self) -> StandardForm:
+        """Add e >= 0 to every non-negative row and to the first row of every cone, and +-e to every equation."""
+        form = self._scaled
+        equal = form.rows_in(Cone.ZERO)
+        heads = [np.array([block.start]) for block in form.second_order]
+        up = np.concatenate([form.rows_in(Cone.NONNEGATIVE), *heads, equal]).astype(np.intp)
+        owner = np.concatenate([up, equal])
+        data = np.concatenate([np.ones(up.size), -np.ones(equal.size)])
+        count = owner.size
+        extra = sp.csr_array((data, (owner, np.arange(count))), shape=(form.m, count))
+        return replace(
+            form,
+            P=Quadratic(form.n + count),
+            q=np.concatenate([form.q, np.ones(count)]),
+            F=sp.csr_array(sp.hstack([form.F, extra], format="csr")),
+            lower=np.concatenate([form.lower, np.zeros(count)]),
+            upper=np.concatenate([form.upper, np.full(count, np.inf)]),
+            integer=np.concatenate([form.integer, np.zeros(count, dtype=bool)]),
+            columns=(*form.columns, ColumnBlock("relaxation", form.n, form.n + count)),
+        )
+
+
+def _unit(form: StandardForm, row: Vector, column: Vector) -> float:
+    """The size of points: between the smallest and the largest offset and bound; 1 if columns are integer."""
+    if form.integer.any():
+        return 1.0
+    sizes = np.abs(np.concatenate([form.g * row, form.lower / column, form.upper / column]))
+    sizes = sizes[(sizes > 0.0) & np.isfinite(sizes)]
+    if not sizes.size:
+        return 1.0
+    return float(np.exp2(np.round((np.log2(sizes.min()) + np.log2(sizes.max())) / 2)))
+
+
+def _in_dual_cone(form: StandardForm, z: Vector) -> Vector:
+    """The multipliers moved into K*: no negative ones of inequalities, heads of second-order cones raised."""
+    inside = z.copy()
+    for block in form.rows:
+        span = slice(block.start, block.stop)
+        if block.cone is Cone.NONNEGATIVE:
+            inside[span] = np.maximum(z[span], 0.0)
+        elif block.cone is Cone.SECOND_ORDER:
+            tail = float(np.linalg.norm(z[block.start + 1 : block.stop]))
+            inside[block.start] = max(float(z[block.start]), tail)
+        elif block.cone is not Cone.ZERO:
+            raise UnsupportedError(f"The dual cone of rows {block.name!r} in the cone {block.cone} is not known.")
+    return inside

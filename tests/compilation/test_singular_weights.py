@@ -1,0 +1,50 @@
+"""Singular weights: no dual that divides by their rounding errors, and no eigenvalues that Lanczos cannot find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milopt import RBF, Program, as_bags, bag_mean, quad_form, solve
+from milopt.compilation.dual import dual_refusal
+from milopt.compilation.lowering import Lowering
+from milopt.models import SAFE
+from milopt.outcome.status import PointStatus
+
+
+def laplacian_svm(seed: int) -> Program:
+    rng = np.random.default_rng(seed)
+    bags = as_bags([rng.normal(size=(int(rng.integers(1, 4)), 2)) for _ in range(8)])
+    points, y = bags.instances, np.where(np.arange(8) % 2, 1.0, -1.0)
+    near = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=2))
+    program = Program("Laplacian SVM")
+    f, b = program.function("f", RBF(0.5)), program.variable("b")
+    slack = program.variable("slack", 8, lower=0)
+    program.minimize(0.5 * f.norm_squared() + 0.5 * quad_form(f(bags), np.diag(near.sum(axis=1)) - near) + slack.sum())
+    program.subject_to(y * (bag_mean(f(bags), bags) + b) >= 1 - slack)
+    return program
+
+
+def test_a_laplacian_is_singular_whatever_its_last_pivot() -> None:
+    """By rounding the factorisation of some of them goes through."""
+    for seed in range(40):
+        assert "singular" in (dual_refusal(Lowering(laplacian_svm(seed)).form()) or "")
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "cvxpy:SCS"])
+def test_a_laplacian_svm_is_solved(solver: str) -> None:
+    for seed in range(3):
+        result = solve(laplacian_svm(seed), solver)
+        assert result.point is PointStatus.CERTIFIED
+
+
+def test_the_largest_convex_gamma_of_points_far_from_each_other() -> None:
+    """Their eigenvalues nearly coincide."""
+    rng = np.random.default_rng(1)
+    bags = []
+    for _ in range(100):
+        counts = rng.poisson(0.2, (4, 50)).astype(float)
+        counts[np.arange(4), rng.integers(0, 50, 4)] += 1
+        bags.append(counts)
+    model = SAFE(kernel=RBF(1.0), scale="none", aggregation="sum")
+    assert model.largest_convex_gamma(bags, np.where(np.arange(100) % 2, 1, -1)) == pytest.approx(1.0, rel=1e-4)

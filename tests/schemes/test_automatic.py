@@ -1,0 +1,120 @@
+"""`auto`: the first solver of its list, and the next one only if that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from milopt import Program, Result, as_bags, bag_max, norm, solve, sum_squares
+from milopt.errors import ConvexityError, UnsupportedError
+from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.solve import solve_each
+from milopt.solvers.clarabel import ClarabelEngine
+from milopt.solvers.highs import HighsEngine
+from milopt.solving.engine import Answer, Engine
+
+Fails = Callable[[type[Engine], Termination], None]
+
+
+@pytest.fixture
+def fails(monkeypatch: pytest.MonkeyPatch) -> Fails:
+    """Make every solve of an engine end like this, without a point."""
+
+    def fail(engine: type[Engine], termination: Termination) -> None:
+        monkeypatch.setattr(engine, "solve", lambda self, time_limit: Answer(termination, "made to fail"))
+
+    return fail
+
+
+def quadratic(target: float = 1.0) -> Program:
+    program = Program("quadratic")
+    x = program.variable("x", 3, lower=0)
+    program.minimize(sum_squares(x - target))
+    program.subject_to(x.sum() <= 2, name="sum")
+    return program
+
+
+def tried(result: Result) -> list[str]:
+    return [attempt.solver for attempt in result.attempts]
+
+
+def test_one_solver_is_enough() -> None:
+    result = solve(quadratic())
+    assert (result.solver, tried(result)) == ("clarabel", ["clarabel"])
+
+
+@pytest.mark.parametrize("termination", [Termination.STALLED, Termination.ERROR])
+def test_the_next_solver_is_tried_where_one_fails(termination: Termination, fails: Fails) -> None:
+    fails(ClarabelEngine, termination)
+    result = solve(quadratic())
+    assert (result.solver, result.point, tried(result)) == ("highs", PointStatus.CERTIFIED, ["clarabel", "highs"])
+    assert result.objective == pytest.approx(1 / 3)
+    assert result.attempts[0].point is PointStatus.NONE
+
+
+def test_linear_programs_fall_back_from_highs(fails: Fails) -> None:
+    fails(HighsEngine, Termination.ERROR)
+    program = Program("linear")
+    x = program.variable("x", 2, lower=0)
+    program.minimize(x.sum())
+    program.subject_to(x[0] + 2 * x[1] >= 1)
+    assert tried(solve(program)) == ["highs", "clarabel"]
+
+
+def test_solvers_that_do_not_take_the_program_are_not_tried(fails: Fails) -> None:
+    pytest.importorskip("ecos", reason="ECOS has no wheels for Python 3.13 and later")
+    fails(ClarabelEngine, Termination.ERROR)
+    program = Program("cone")
+    x = program.variable("x", 2)
+    program.minimize(x.sum())
+    program.subject_to(norm(x) <= 1)
+    assert tried(solve(program)) == ["clarabel", "ecos"]
+
+
+def test_a_limit_is_no_reason_to_begin_again(fails: Fails) -> None:
+    fails(ClarabelEngine, Termination.LIMIT)
+    result = solve(quadratic(), time_limit=60)
+    assert (result.termination, tried(result)) == (Termination.LIMIT, ["clarabel"])
+
+
+def test_the_time_limit_holds_for_all_solvers_together(fails: Fails) -> None:
+    fails(ClarabelEngine, Termination.ERROR)
+    result = solve(quadratic(), time_limit=1e-9)
+    assert tried(result) == ["clarabel"]
+
+
+def test_a_solver_asked_for_by_name_has_no_fallback(fails: Fails) -> None:
+    fails(ClarabelEngine, Termination.ERROR)
+    assert tried(solve(quadratic(), "clarabel")) == ["clarabel"]
+
+
+def test_a_scheme_begins_again_with_the_next_solver(fails: Fails) -> None:
+    bags = as_bags([np.array([[1.0], [2.0]]), np.array([[-1.0], [0.5]])])
+    program = Program("witnesses")
+    w = program.variable("w", 1)
+    slack = program.variable("slack", 2, lower=0)
+    program.minimize(sum_squares(w) + slack.sum())
+    program.subject_to(np.array([1.0, -1.0]) * bag_max(bags.instances @ w, bags) >= 1 - slack)
+    want = solve(program, "highs")
+    fails(ClarabelEngine, Termination.STALLED)
+    result = solve(program)
+    assert (result.scheme, result.solver, tried(result)) == ("ccp", "highs", ["clarabel", "highs"])
+    assert result.objective == pytest.approx(want.objective)
+
+
+def test_programs_in_one_session_fall_back_one_by_one(fails: Fails) -> None:
+    fails(ClarabelEngine, Termination.ERROR)
+    results = list(solve_each([quadratic(), quadratic(0.5)]))
+    assert [tried(result) for result in results] == [["clarabel", "highs"]] * 2
+    assert [result.point for result in results] == [PointStatus.CERTIFIED] * 2
+
+
+def test_a_program_that_no_solver_takes_is_refused_with_all_reasons() -> None:
+    program = Program("concave")
+    x = program.variable("x", 2, lower=0, upper=1)
+    program.minimize(-sum_squares(x))
+    program.subject_to(x.sum() <= 1)
+    with pytest.raises((UnsupportedError, ConvexityError), match=r"native.*clarabel.*highs"):
+        solve(program)

@@ -1,0 +1,32 @@
+"""A session is opened by a solver or by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from milopt import Program
+from milopt.errors import UnknownNameError
+from milopt.outcome.status import Termination
+from milopt.solving import registry
+from milopt.solving.session import Session
+
+
+def _program() -> Program:
+    program = Program("lp")
+    x = program.variable("x", 2, lower=0)
+    program.minimize(x.sum())
+    program.subject_to(x[0] >= 1, name="first")
+    return program
+
+
+def test_session_takes_the_name_of_a_solver() -> None:
+    with Session(_program(), "highs") as session:
+        assert session.solver.name == "highs"
+        assert session.solve().termination is Termination.OPTIMAL
+    with Session(_program(), registry.get("highs")) as session:
+        assert session.solve().objective == pytest.approx(1.0)
+
+
+def test_session_with_an_unknown_name_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="hihgs"):
+        Session(_program(), "hihgs")
