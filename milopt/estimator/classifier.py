@@ -131,11 +131,12 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         with recollection():
             probe, training = self._training(bags, y, sample_weight)
             began, compiled = working_seconds(), jit_seconds()
-            limit = None if options is None else options.time_limit
+            limit = options.time_limit if isinstance(options, Options) else None
             with deadline(limit):
                 programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
             declaring, compiling = working_seconds() - began, jit_seconds() - compiled
-            if options is not None and limit is not None:
+            if limit is not None:
+                assert options is not None
                 options = replace(options, time_limit=max(limit - declaring - compiling, LEAST_SECONDS))
             results: list[Result] = []
             for result in solve_each(programs, self.solver, self.scheme, options):

@@ -212,7 +212,8 @@ def test_the_step_after_an_exact_oracles_choice_has_time_though_the_limit_has_pa
 
     def late(self, program, solver, options, clock):
         found = run(self, program, solver, options, clock)
-        clock.limit = 1e-9
+        if program.name.endswith("(MILP)"):
+            clock.limit = 1e-9
         return found
 
     def watched(self, clock):
