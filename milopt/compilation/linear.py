@@ -22,6 +22,9 @@ from milopt.declaration.recollection import recalled
 from milopt.declaration.sparse import added, csr, placed, zeros
 from milopt.errors import ConvexityError
 
+INTEGRALITY = 1e-9
+"""Relative distance up to which a bound counts as the integer that it is near."""
+
 
 class Linear:
     """Gives every variable its columns and every evaluated point of a function its place."""
@@ -50,7 +53,8 @@ class Linear:
     def add_variable(self, variable: Variable) -> None:
         """Columns for a declared variable."""
         self._start[id(variable)] = self.width
-        self._append(variable.name, variable.lower, variable.upper, variable.integer, not variable.shape)
+        lower, upper = whole_bounds(variable) if variable.integer else (variable.lower, variable.upper)
+        self._append(variable.name, lower, upper, variable.integer, not variable.shape)
 
     def add_columns(self, name: str, count: int, scalar: bool = False, lower: float = -np.inf) -> npt.NDArray[np.intp]:
         """Auxiliary columns, free unless bounded below; returns their indices."""
@@ -179,6 +183,17 @@ class Linear:
                 return start
             start += known.shape[0]
         raise KeyError(function.name)
+
+
+def whole_bounds(variable: Variable) -> tuple[Vector, Vector]:
+    """Return the bounds of an integer variable, rounded inward; as declared where no integer lies between them.
+
+    HiGHS has ended at wrong optima of small programs whose integers had fractional bounds.
+    """
+    lower = np.ceil(variable.lower - INTEGRALITY * (1.0 + np.abs(variable.lower)))
+    upper = np.floor(variable.upper + INTEGRALITY * (1.0 + np.abs(variable.upper)))
+    empty = lower > upper
+    return np.where(empty, variable.lower, lower), np.where(empty, variable.upper, upper)
 
 
 def features(function: Function, points: Points | None) -> npt.NDArray[np.float64]:

@@ -40,6 +40,7 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
     from milopt.schemes.solve import Attempts
 
     inside = {leaf for atom in program.bag_maxima() for leaf in leaves(atom.inner) if isinstance(leaf, Variable)}
+    inside |= {f.coefficients for f in program.functions.values() if f.dictionary is not None}
     rest = Program(f"{program.name} (rest)")
     rest.variables = {name: v for name, v in program.variables.items() if v not in inside}
     rest.parameters = program.parameters

@@ -329,3 +329,35 @@ def test_a_saddle_that_is_called_optimal_is_stationary() -> None:
     program.minimize(quad_form(x, [1.0, -1.0]))
     liar = Claimant(lambda form: Answer(Termination.OPTIMAL, "optimal", np.zeros(2), np.zeros(form.m)))
     assert milopt.solve(program, liar).termination is Termination.STATIONARY
+
+
+# -- values that belong together -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["ccp", "representatives"])
+@pytest.mark.parametrize("seed", range(4))
+def test_coefficients_are_those_of_the_function_that_is_returned(scheme: str, seed: int) -> None:
+    """A completion keeps the functions of a point: the coefficients of a dictionary are not chosen again."""
+    rng = np.random.default_rng(seed)
+    bags = as_bags([rng.normal(size=(3, 2)) for _ in range(6)])
+    y = np.where(np.arange(6) % 2 == 0, 1.0, -1.0)
+    program = Program("dictionary")
+    f, b = program.function("f", RBF(0.5), dictionary=bags.instances), program.variable("b")
+    slack = program.variable("slack", 6, lower=0)
+    program.minimize(norm1(f.coefficients) + 2 * slack.sum())
+    program.subject_to(y * (bag_max(f(bags)) + b) >= 1 - slack, name="margin")
+    result = milopt.solve(program, "highs", scheme=scheme)
+    assert result.values["f.coefficients"] == pytest.approx(result.functions["f"].coefficients)
+    assert result.value(program.objective) == pytest.approx(result.objective)
+    assert result.value(program.constraints["margin"].expression).min() >= -1e-6
+
+
+@pytest.mark.parametrize("solver", ["highs", "cvxpy:HIGHS", "pyomo:highs"])
+def test_fractional_bounds_of_integers_change_nothing(solver: str) -> None:
+    """HiGHS ends at -18.88 unless the bounds are rounded inward; the optimum is -48.32."""
+    program = Program("fractional bounds")
+    k = program.variable("k", 3, lower=[-1.0, 0.9, -0.8], upper=[2.0, 2.9, 0.2], integer=True)
+    program.minimize(np.array([29.44, -7.04, -2.24]) @ k - 4.8)
+    rows = [[0, 0, -600], [0, 0, -90], [100, 0, 700], [-150, 690, -770]]
+    program.subject_to(np.array(rows) @ k / 128e3 + np.array([370, 660, 635, -755]) / 128e3 >= 0)
+    assert milopt.solve(program, solver).require_certified().objective == pytest.approx(-48.32)
