@@ -40,6 +40,10 @@ class Bounds:
         scaled = np.maximum(below * weight_below, above * weight_above)
         return float(scaled.max(initial=0.0)), float(np.maximum(below, above).max(initial=0.0))
 
+    def distance(self, x: Vector) -> Vector:
+        """Return the violation of each column's bounds."""
+        return np.maximum(np.maximum(self.lower - x, x - self.upper), 0.0)
+
     def shared(self, gradient: Vector) -> tuple[Vector, float]:
         """(what of d/dx no bound can take, the reduced costs times their bounds).
 

@@ -2,16 +2,18 @@
 
 For the evaluation form  min 1/2 x'Px + q'x (+ functions)  s.t.  s = A x + E f + g in K,  l <= x <= u  at (x, f, z):
 
-    primal = max of  dist(s_i, K_i) / (1 + |g_i|)  over rows, of  violation / (1 + |bound|)  over bounds, and of
-             violation / (1 + largest term)  over the declared rows, with atoms evaluated as declared
+    primal = max of  dist(s_i, K_i) / (u_i + |g_i|)  over rows, of  violation / (1 + |bound|)  over bounds, and of
+             violation / (1 + largest term)  over the declared rows, with atoms evaluated as declared;
+             u_i = min(1, max(largest coefficient of the row, |A_i||x|)), so that the unit of a row does not matter
     dual   = max of  |r_j| / scale_j  over the columns, r = P x + q - A'z  where no bound takes it, and of the same for
              functions and for multipliers outside a second-order cone
     gap    = error / (1 + |objective|)
-    error  = max{ |objective - bound| + effect,  sum_i |z_i| dist(s_i, K_i) }
+    error  = max{ |objective - bound| + effect,  sum_i |z_i| dist(s_i, K_i) + sum_j |reduced cost_j| violation_j }
 
 A residual is compared with the numbers that cancel in it, so that no choice of units makes a wrong answer look right:
 
-    column j                       max(|q_j|, |Px|_j, |A_j|'|z|) + 0.001 max_k(|q_k|, |Px|_k), k over columns and points
+    column j                       max(|q_j|, |Px|_j, |A_j|'|z|) + a little of max_k(|q_k|, |Px|_k), k over columns that
+                                   are not fixed and over points: 1e-3 of it if q_j = 0, and 1e-9 of it otherwise
     column with a square of its    the same or, if larger, sqrt(2 h (1 + |objective|)), at which the residual is worth
     own, h x_j^2 / 2               1 + |objective|
     function f, c ||f||^2 / 2      1 + |p|
@@ -20,11 +22,11 @@ A residual is compared with the numbers that cancel in it, so that no choice of 
     multiplier (t, w) of a         max(|t|, ||w||) + 0.001 max |z|, or, if the head of the row is a constant R (a ball),
     second-order cone              (1 + |objective|) / R
 
-The terms with 0.001 admit the noise of interior-point methods in columns and cones that do not matter: 1e-9 of the
+The little terms admit the noise of interior-point methods in columns without a linear term, and in cones: 1e-9 of the
 largest numbers of their kind, at a tolerance of 1e-6.
 
 `objective` is the declared one. `bound` is the dual value of z. It is a lower bound on the optimum if r = 0. The effect
-of another r is  sum_j |r_j| |x_j|,  or  r_j^2 / (2 h)  if that is smaller, for columns;  ||r_f||^2 / (2 c),  or
+of another r is  sum_j |r_j| |x_j|,  or  r_j^2 / (2 h)  with a square of its own, for columns;  ||r_f||^2 / (2 c),  or
 ||r_f|| ||f|| if c = 0, for functions; and, for a multiplier outside its cone, the distance times the head of its row.
 Since interior-point methods leave r at their own tolerance, a point may first be given multipliers for which r vanishes
 (`dual_repair`): then the bound holds whatever the size of x.
@@ -49,8 +51,10 @@ from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows
 from milopt.declaration.sparse import absolute, transposed
 
-NOISE = 1e-3
-"""Share of the largest number of its kind that is added to the scale of a dual residual."""
+NOISE, DATA_NOISE = 1e-3, 1e-9
+"""Share of the largest number of its kind that is added to the scale of a dual residual; the second if there is data."""
+ROUNDING = 1e-15
+"""Share of the largest gradient up to which the linear term of a column is no data."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +133,9 @@ def certify(
 ) -> Certificate:
     """Compute the certificate of a primal-dual point; `declared` adds the residuals of the declared program."""
     norms = [np.sqrt(max(0.0, float(a @ v))) for a, v in zip(point.coefficients, worth.evaluations, strict=True)]
-    wrong, scale = _violations(form, worth.rows, norms)
+    wrong, scale = _violations(form, point.x, worth, norms)
     outside, beyond = form.bounds.violation(point.x)
-    primal, violation = max(_inf(wrong / scale), outside), max(_inf(wrong), beyond)
+    primal, violation = max(_largest_ratio(wrong, scale), outside), max(_inf(wrong), beyond)
     objective = worth.objective
     if declared is not None:
         primal, violation = max(primal, declared.primal), max(violation, declared.violation)
@@ -139,7 +143,8 @@ def certify(
     gradient = _Gradient(form, spaces, point, worth, norms)
     z = np.zeros(form.rows.count) if point.z is None or gradient.is_zero else point.z
     proof = gradient.proof(np.where(form.inequality, np.maximum(z, 0.0), z))
-    error = max(abs(objective - proof.bound) + proof.effect, float(np.abs(proof.z) @ wrong))
+    paid = float(np.abs(proof.z) @ wrong) + float(proof.taken @ form.bounds.distance(point.x))
+    error = max(abs(objective - proof.bound) + proof.effect, paid)
     return Certificate(primal, proof.dual, error / (1.0 + abs(objective)), violation, proof.bound, error)
 
 
@@ -159,10 +164,10 @@ def certify_integer(
 ) -> Certificate:
     """Feasibility, integrality and the MIP gap to a proved bound."""
     x, objective = point.x, worth.objective
-    wrong, scale = _violations(form, worth.rows, [])
+    wrong, scale = _violations(form, x, worth, [])
     outside, beyond = form.bounds.violation(x)
     fraction = _inf((x - np.round(x))[form.integer])
-    primal, violation = max(_inf(wrong / scale), outside, fraction), max(_inf(wrong), beyond, fraction)
+    primal, violation = max(_largest_ratio(wrong, scale), outside, fraction), max(_inf(wrong), beyond, fraction)
     if declared is not None:
         primal, violation = max(primal, declared.primal), max(violation, declared.violation)
         objective = max(objective, declared.objective)
@@ -178,6 +183,8 @@ class _Proof:
     z: Vector
     left: Vector
     """What no bound takes of the gradient of the Lagrangian, column by column."""
+    taken: Vector
+    """The sizes of the reduced costs: what bounds take of it."""
     dual: float
     bound: float
     effect: float
@@ -196,20 +203,24 @@ class _Gradient:
     ) -> None:
         o = form.objective
         self._form, self._spaces, self._point, self._worth, self._norms = form, spaces, point, worth, norms
-        self._columns, self._terms = o.q.copy(), np.abs(o.q)
+        self._columns, self._terms, linear = o.q.copy(), np.abs(o.q), np.abs(o.q)
         self._pulls = [ridge * a + p for ridge, a, p in zip(o.ridge, point.coefficients, o.p, strict=True)]
         self._offsets = [_inf(p) for p in o.p]
         for square in o.squares:
             r, h = square.rows.value(point.x, worth.evaluations), square.rows.g
             pull, offset = weighted(square.weight, r), weighted(square.weight, h)
             self._columns += square.rows.pulled(pull)
+            linear = np.maximum(linear, _pulled_sizes(square.rows, offset))
             self._terms = np.maximum(self._terms, _pulled_sizes(square.rows, pull))
             for k, e in enumerate(square.rows.E):
                 if e.nnz:
                     self._pulls[k] = self._pulls[k] + transposed(e) @ pull
                     self._offsets[k] = max(self._offsets[k], _inf(transposed(e) @ offset))
 
-        self._largest = max([_inf(self._terms), *(_inf(pull) for pull in self._pulls)])
+        moving = self._terms[form.lower < form.upper]
+        self._largest = max([_inf(moving), *(_inf(pull) for pull in self._pulls)])
+        has_data = linear > ROUNDING * self._largest
+        self._noise = np.where(has_data, DATA_NOISE, NOISE) * self._largest
 
     @property
     def is_zero(self) -> bool:
@@ -219,13 +230,14 @@ class _Gradient:
     def proof(self, z: Vector) -> _Proof:
         """Compute the residuals and the bound of multipliers with the right signs."""
         form, point, worth = self._form, self._point, self._worth
-        left, at_bounds = form.bounds.shared(self._columns - form.rows.pulled(z))
-        scale = np.maximum(self._terms, _pulled_sizes(form.rows, z)) + NOISE * self._largest
+        whole = self._columns - form.rows.pulled(z)
+        left, at_bounds = form.bounds.shared(whole)
+        scale = np.maximum(self._terms, _pulled_sizes(form.rows, z)) + self._noise
         bend, size = form.objective.separable_curvature, np.abs(left)
         scale = np.maximum(scale, np.sqrt(2.0 * bend * (1.0 + abs(worth.objective))))
         dual = _largest_ratio(size, scale)
-        least = size**2 / (2.0 * np.where(bend > 0, bend, np.inf))
-        effect = float(np.where(bend > 0, np.minimum(least, size * np.abs(point.x)), size * np.abs(point.x)).sum())
+        worth_of = np.where(bend > 0, size**2 / (2.0 * np.where(bend > 0, bend, 1.0)), size * np.abs(point.x))
+        effect = float(worth_of.sum())
         tails: list[float] = []
         for k, (space, pull) in enumerate(zip(self._spaces, self._pulls, strict=True)):
             held = transposed(form.rows.E[k]) @ z
@@ -244,19 +256,33 @@ class _Gradient:
         gap = float(self._columns @ point.x) + float(form.rows.g @ z)
         gap += sum(float(pull @ values) for pull, values in zip(self._pulls, worth.evaluations, strict=True))
         bound = worth.objective - (gap - at_bounds)
-        return _Proof(z, left, max(dual, outside), bound, effect + more)
+        return _Proof(z, left, np.abs(whole - left), max(dual, outside), bound, effect + more)
 
 
-def _violations(form: EvaluationForm, rows: Vector, norms: Sequence[float]) -> tuple[Vector, Vector]:
+def _violations(form: EvaluationForm, x: Vector, worth: Evaluated, norms: Sequence[float]) -> tuple[Vector, Vector]:
     """Return (violation, scale) of each row, given the norms of functions that end cones."""
+    rows = worth.rows
     wrong = np.where(form.equality, np.abs(rows), np.where(form.inequality, np.maximum(-rows, 0.0), 0.0))
-    scale = 1.0 + np.abs(form.rows.g)
+    unit, offset = _row_units(form.rows, x, worth.evaluations), np.abs(form.rows.g)
+    scale = unit + offset
     for start, block in form.second_order:
-        part = rows[start : start + block.count]
+        cone = slice(start, start + block.count)
         tail = 0.0 if block.space is None else norms[block.space]
-        wrong[start] = max(0.0, float(np.hypot(np.linalg.norm(part[1:]), tail)) - float(part[0]))
-        scale[start] = scale[start : start + block.count].max()
+        wrong[start] = max(0.0, float(np.hypot(np.linalg.norm(rows[cone][1:]), tail)) - float(rows[start]))
+        scale[start] = offset[cone].max() + (1.0 if block.space is not None else unit[cone].max())
     return wrong, scale
+
+
+def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
+    """Return per row its largest coefficient or the size of its terms, whichever is larger, but at most 1."""
+    unit, terms = np.zeros(rows.count), np.zeros(rows.count)
+    for matrix, values in ((rows.A, x), *zip(rows.E, evaluations, strict=True)):
+        if matrix.nnz:
+            size = absolute(matrix)
+            met = np.flatnonzero(np.diff(matrix.indptr))
+            unit[met] = np.maximum(unit[met], np.maximum.reduceat(size.data, matrix.indptr[met]))
+            terms += size @ np.abs(values)
+    return np.minimum(np.maximum(unit, terms), 1.0)
 
 
 def _outside_dual(form: EvaluationForm, z: Vector, tails: Sequence[float], worth: Evaluated) -> tuple[float, float]:

@@ -35,7 +35,7 @@ def declared_residuals(lowering: Lowering, values: LeafValues, lowered_objective
             # Rows without atoms are lowered as they are, and the lowered form's own residuals speak of them.
             rows, scale = step.rows(constraint.expression)
             wrong = np.abs(rows) if constraint.equality else np.maximum(-rows, 0.0)
-            scaled = max(scaled, float(np.max(wrong / scale, initial=0.0)))
+            scaled = max(scaled, float(np.max(wrong / np.maximum(scale, 1e-300), initial=0.0)))
             violation = max(violation, float(np.max(wrong, initial=0.0)))
     objective = step.objective()
     return DeclaredResiduals(scaled, violation, lowered_objective if objective is None else objective)
@@ -49,11 +49,14 @@ class _Step:
         self._values = values
 
     def rows(self, expression: Expression) -> tuple[Vector, Vector]:
-        """Return the entries of `expression >= 0` and 1 + the largest number that is added up in each.
+        """Return the entries of `expression >= 0`, and the scale of each: its unit + the largest number added up in it.
+
+        The unit is the largest coefficient or the largest number, but at most 1.
 
         Entries with an open witness are not in the step: they count as 0.
         """
         total, scale = expression.constant.copy(), np.abs(expression.constant)
+        unit = np.zeros(total.size)
         kept = np.ones(total.size, dtype=bool)
         for leaf, coefficient in expression.terms:
             if isinstance(leaf, BagMax):
@@ -64,12 +67,13 @@ class _Step:
             else:
                 part = times(coefficient.value(), self._values.leaf(leaf))
             total += part
+            unit = np.maximum(unit, np.maximum(np.abs(part), _largest_entries(coefficient)))
             if isinstance(leaf, Atom):
                 scale = np.maximum(scale, np.abs(part))
             if isinstance(leaf, (Norm, Norm1)):
                 offset = float(np.max(np.abs(leaf.inner.constant), initial=0.0))
                 scale = np.maximum(scale, np.abs(times(coefficient.value(), np.array([offset]))))
-        return np.where(kept, total, 0.0), 1.0 + scale
+        return np.where(kept, total, 0.0), np.minimum(unit, 1.0) + scale
 
     def objective(self) -> float | None:
         """Return the objective as a minimisation; None if the lowered form's own is to be used."""
@@ -97,3 +101,12 @@ class _Step:
             value = self._values.value(chosen) if isinstance(chosen, Expression) else chosen @ inner
             total = total + needed @ value
         return total
+
+
+def _largest_entries(coefficient: Coefficient) -> Vector:
+    """Return the largest absolute entry of each row of a coefficient."""
+    matrix = coefficient.value()
+    largest, met = np.zeros(matrix.shape[0]), np.flatnonzero(np.diff(matrix.indptr))
+    if met.size:
+        largest[met] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[met])
+    return largest

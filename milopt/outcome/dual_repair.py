@@ -35,7 +35,8 @@ def repaired(form: EvaluationForm, rows: Vector, z: Vector, left: Vector) -> Vec
         return None
     pulls = sp.csr_array(taken(transposed(form.rows.A).tocsr(), columns)[:, movable])
     held, slack = np.abs(z[movable]), np.abs(rows[movable])
-    weight = held + LITTLE * max(float(held.max(initial=0.0)), 1e-300) / (1.0 + slack) ** 0.25
+    largest = max(float(held.max(initial=0.0)), float(np.abs(left).max()))
+    weight = held + LITTLE * largest / (1.0 + slack) ** 0.25
     scaled = sp.csr_array(pulls.multiply(weight[None, :]))
     normal = np.asarray((scaled @ scaled.T).toarray())
     step = np.linalg.lstsq(normal, left[columns], rcond=1e-14)[0]

@@ -245,6 +245,42 @@ def test_a_point_far_from_the_dictionary_is_not_forgotten(solver: str) -> None:
         assert result.objective == pytest.approx(-5.1, rel=1e-5)
 
 
+ROUTES = ["auto", "highs", "clarabel", "ecos", "native", "cvxpy:HIGHS", "cvxpy:SCS", "cvxpy:ECOS", "pyomo:highs"]
+
+
+@pytest.mark.parametrize("solver", ROUTES)
+@pytest.mark.parametrize("unit", [1e-6, 1e-8, 1e-9, 1e-10, 1e-12])
+def test_the_unit_of_rows_does_not_matter(solver: str, unit: float) -> None:
+    """min x + 2 y,  x + y >= 1,  x - 2 y <= 1/2: the optimum is 7/6; with x + y >= 3 and x <= 1, y <= 1 infeasible."""
+    program = Program("small rows")
+    x = program.variable("x", 2, lower=0)
+    program.minimize(np.array([1.0, 2.0]) @ x)
+    program.subject_to(unit * (x[0] + x[1]) >= unit)
+    program.subject_to(unit * (x[0] - 2 * x[1]) <= unit / 2)
+    result = milopt.solve(program, solver)
+    if result.point is PointStatus.CERTIFIED:
+        assert result.objective == pytest.approx(7 / 6, abs=1e-5)
+    program.subject_to(unit * (x[0] + x[1]) >= 3 * unit)
+    program.subject_to(unit * x <= unit)
+    assert milopt.solve(program, solver).point is not PointStatus.CERTIFIED
+
+
+@pytest.mark.parametrize("solver", ROUTES)
+@pytest.mark.parametrize("slope", [1e-6, 1e-9, 1e-10, 1e-12])
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_small_slope_is_not_noise(solver: str, slope: float, bounded: bool) -> None:
+    """min x + e y,  x >= 0,  y >= -1/e: the optimum is -1; without the row it is unbounded."""
+    program = Program("small slope")
+    x, y = program.variable("x", lower=0), program.variable("y")
+    program.minimize(x + slope * y)
+    if bounded:
+        program.subject_to(y >= -1 / slope)
+    result = milopt.solve(program, solver)
+    if result.point is PointStatus.CERTIFIED:
+        assert bounded
+        assert result.objective == pytest.approx(-1.0, abs=1e-5)
+
+
 class Claimant(Solver):
     """Answers every program alike, whatever it is."""
 
