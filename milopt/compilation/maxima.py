@@ -37,6 +37,8 @@ class Maxima:
         """Put witnesses on the convex side too (the papers' alternation)."""
         self.ceilings: dict[BagMax, Vector] = {}
         """Upper bounds of maxima, which stand in the objective for entries whose witness is open."""
+        self.without_witness: set[BagMax] = set()
+        """Maxima for which the means of the bags stood in, since they had no witness when they were lowered."""
         self.auxiliary: list[Block] = []
         self._epigraphs: list[tuple[BagMax, Index]] = []
         """Of each auxiliary block, the maximum and those of its bags that have their columns in the block."""
@@ -132,7 +134,10 @@ class Maxima:
     def stand_in(self, atom: BagMax) -> Witness:
         """Return what stands for the maximum on its other side: its witness, or the mean of each bag without one."""
         chosen = self.witnesses.get(atom)
-        return mean_selection(atom) if chosen is None else chosen
+        if chosen is None:
+            self.without_witness.add(atom)
+            return mean_selection(atom)
+        return chosen
 
     def released(self, atom: BagMax) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Per bag, whether its witness is open (a zero row of the selection)."""

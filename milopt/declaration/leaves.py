@@ -71,6 +71,10 @@ class Parameter(Leaf):
             )
         self._value = np.atleast_1d(numbers).copy()
 
+    def restore(self, value: Vector | None) -> None:
+        """Set a value that the parameter had before."""
+        self._value = value
+
     def current(self) -> Vector:
         """The current numbers, or an error that says to give them."""
         if self._value is None:

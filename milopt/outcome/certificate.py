@@ -13,7 +13,7 @@ For the evaluation form  min 1/2 x'Px + q'x (+ functions)  s.t.  s = A x + E f +
 A residual is compared with the numbers that cancel in it, so that no choice of units makes a wrong answer look right:
 
     column j                       max(|q_j|, |Px|_j, |A_j|'|z|) + a little of max_k(|q_k|, |Px|_k), k over columns that
-                                   are not fixed and over points: 1e-3 of it if q_j = 0, and 1e-9 of it otherwise
+                                   are not fixed and over points: 1e-3 of it if q_j = 0, and 1e-4 of it otherwise
     column with a square of its    the same or, if larger, sqrt(2 h (1 + |objective|)), at which the residual is worth
     own, h x_j^2 / 2               1 + |objective|
     function f, c ||f||^2 / 2      1 + |p|
@@ -22,8 +22,8 @@ A residual is compared with the numbers that cancel in it, so that no choice of 
     multiplier (t, w) of a         max(|t|, ||w||) + 0.001 max |z|, or, if the head of the row is a constant R (a ball),
     second-order cone              (1 + |objective|) / R
 
-The little terms admit the noise of interior-point methods in columns without a linear term, and in cones: 1e-9 of the
-largest numbers of their kind, at a tolerance of 1e-6.
+The little terms admit the noise of interior-point methods: at a tolerance of 1e-6, 1e-9 of the largest gradient in
+columns without a linear term and in cones, 1e-10 of it in other columns, and 1e-13 in any case.
 
 `objective` is the declared one. `bound` is the dual value of z. It is a lower bound on the optimum if r = 0. The effect
 of another r is  sum_j |r_j| |x_j|,  or  r_j^2 / (2 h)  with a square of its own, for columns;  ||r_f||^2 / (2 c),  or
@@ -51,8 +51,10 @@ from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows
 from milopt.declaration.sparse import absolute, transposed
 
-NOISE, DATA_NOISE = 1e-3, 1e-9
-"""Share of the largest number of its kind that is added to the scale of a dual residual; the second if there is data."""
+NOISE, DATA_NOISE = 1e-3, 1e-4
+"""Share of the largest number of its kind that is added to the scale of a dual residual; the second for data."""
+NOTHING = 1e-7
+"""Added to the scale of every dual residual: a gradient of 1e-13, at a tolerance of 1e-6, is nothing in any unit."""
 ROUNDING = 1e-15
 """Share of the largest gradient up to which the linear term of a column is no data."""
 
@@ -220,7 +222,7 @@ class _Gradient:
         moving = self._terms[form.lower < form.upper]
         self._largest = max([_inf(moving), *(_inf(pull) for pull in self._pulls)])
         has_data = linear > ROUNDING * self._largest
-        self._noise = np.where(has_data, DATA_NOISE, NOISE) * self._largest
+        self._noise = np.where(has_data, DATA_NOISE, NOISE) * self._largest + NOTHING
 
     @property
     def is_zero(self) -> bool:

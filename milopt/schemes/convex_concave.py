@@ -31,7 +31,7 @@ from milopt.solving.options import Options
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
 
-VANISHED = "The function is constant on every bag, also from the witnesses of a ridge regression."
+VANISHED = "The function is constant on every bag"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ConvexConcave(Scheme):
                 scheme=self.name,
                 termination=found.ended,
                 point=kept_status(found.last, found.ended),
-                message=found.totals.noted(f"{found.message} {VANISHED}".strip() if found.vanished else found.message),
+                message=found.totals.noted(_told(found)),
                 seconds=clock.elapsed(),
                 history=found.history,
                 witnesses=named(found.chosen),
@@ -107,3 +107,11 @@ def _enter_bags(session: Session, atoms: list[BagMax], clock: Clock, totals: Tot
         session.set_witnesses({atom: mean_selection(atom) for atom in atoms})
     else:
         session.set_witnesses(one_hot(choice.at(session, outcome).witnesses))
+
+
+def _told(found: Descended) -> str:
+    """Return the message of a descent, and whether its function vanished; from ridge witnesses if there was time."""
+    if not found.vanished:
+        return found.message
+    tried = ", also from the witnesses of a ridge regression" if len(found.history) > 1 else ""
+    return f"{found.message} {VANISHED}{tried}.".strip()

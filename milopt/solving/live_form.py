@@ -108,6 +108,9 @@ class LiveForm:
             return self.start_again()
         if not self._is_flat:
             return self._compile_again(more=0)
+        if self.rows.lazy and self.form.second_order:
+            # Lazy rows were appended after the cones; a form that is made again has them before.
+            return self._compile_again()
         rows = np.flatnonzero(np.isin(self._names_of(self.form, self.rows.active), changed))
         self._compiled = self.coordinates()
         if same_entries(self.form.rows.A, before.rows.A):

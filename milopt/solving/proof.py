@@ -118,7 +118,8 @@ class Prover:
         new = self._certificate(other)
         if not new.dual <= REPAIRED * proof.dual:
             return found, proof, None
-        return other, new, None if proof.holds(self.options.tolerance) else proof
+        mended = new.holds(self.options.tolerance) and not proof.holds(self.options.tolerance)
+        return other, new, proof if mended else None
 
     def _polished(
         self, answer: Answer, found: Candidate, proof: Certificate, before: Certificate | None
@@ -130,6 +131,7 @@ class Prover:
                 break
             x, z = polish(self.compiled.form, x, z)
             better, new = self._certified(x, _worth(self.form, self.spaces, self.compiled.recover(x, z)))
+            better, new, _ = self._repaired(better, new)
             if _is_better(new, proof, tolerance):
                 found, proof, before = better, new, before or proof
         return found, proof, before

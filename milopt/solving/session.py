@@ -38,7 +38,7 @@ from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_form import EVERYTHING, LiveForm
 from milopt.solving.options import Options
 from milopt.solving.proof import Candidate, Prover, candidate
-from milopt.solving.refusal import check, refusal
+from milopt.solving.refusal import check, features_of, refusal
 from milopt.solving.solver import Feature, Solver
 from milopt.solving.solver_failure import solver_errors
 
@@ -106,12 +106,13 @@ class Session:
 
     def set_inputs(self, parameters: Mapping[Parameter, npt.ArrayLike], witnesses: Mapping[BagMax, Witness]) -> None:
         """Parameters and witnesses at once: what they occur in is lowered again once."""
-        for parameter, value in parameters.items():
-            parameter.value = value
-        for witness in witnesses.values():
-            self.lowering.linear.register_witness(witness)
-        self.lowering.maxima.witnesses.update(witnesses)
-        self._refresh([*parameters, *witnesses])
+        with self._all_or_nothing():
+            for parameter, value in parameters.items():
+                parameter.value = value
+            for witness in witnesses.values():
+                self.lowering.linear.register_witness(witness)
+            self.lowering.maxima.witnesses.update(witnesses)
+            self._refresh([*parameters, *witnesses])
 
     def set_objective(self, objective: Expression, *, maximize: bool = False) -> None:
         """Another objective for the same constraints."""
@@ -188,8 +189,9 @@ class Session:
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """A change that is refused leaves program, forms and engine as they were."""
-        program = self.program
+        """Leave the program, its parameters, the witnesses, the forms and the engine as they were if a change fails."""
+        program, witnesses = self.program, dict(self.lowering.maxima.witnesses)
+        values = {parameter: parameter.value for parameter in program.parameters.values()}
         variables, constraints = dict(program.variables), dict(program.constraints)
         objective, maximizes = program.objective, program.maximizes
         try:
@@ -197,8 +199,9 @@ class Session:
         except MiloptError:
             program.variables, program.constraints = variables, constraints
             (program.maximize if maximizes else program.minimize)(objective)
-            maxima = self.lowering.maxima
-            self.lowering = Lowering(program, maxima.witnesses, maxima.both_sides)
+            for parameter, value in values.items():
+                parameter.restore(value)
+            self.lowering = Lowering(program, witnesses, self.lowering.maxima.both_sides)
             self.live = LiveForm(self.lowering, self.options, self.solver)
             self._tell(EVERYTHING)
             raise
@@ -221,8 +224,11 @@ class Session:
 
     def _tell(self, change: Change | None) -> None:
         if self._engine is not None and change is not None:
+            form = self.live.compiled.form
+            if features_of(form) - self.solver.features:
+                check(self.solver, form, self.program.name)
             with solver_errors(self.solver.name):
-                self._engine.update(self.live.compiled.form, change)
+                self._engine.update(form, change)
 
     # -- solving -----------------------------------------------------------------------------------------------
 
@@ -238,7 +244,18 @@ class Session:
         except TimeLimitError as error:
             return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))
 
+    def _refuse_missing_witnesses(self) -> None:
+        """Raise an error if means stand in for maxima that need a witness: that would be another program."""
+        maxima = self.lowering.maxima
+        missing = [atom for atom in maxima.without_witness if atom not in maxima.witnesses]
+        if missing:
+            raise ConvexityError(
+                f"{self.program.name!r} is a DC program: {missing[0].describe()} needs a witness per bag; give "
+                "witnesses= to the session, call set_witnesses, or solve the program by a scheme."
+            )
+
     def _solve(self, clock: Clock) -> Outcome:
+        self._refuse_missing_witnesses()
         began, work = working_seconds(), _Work()
         try:
             outcome = self._solved(clock, work)
