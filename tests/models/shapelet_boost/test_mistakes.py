@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -228,6 +229,25 @@ def test_the_step_after_an_exact_oracles_choice_has_time_though_the_limit_has_pa
     monkeypatch.setattr(exact.Session, "solve", watched)
     assert solve(program, "highs", "exact", time_limit=60.0).point is PointStatus.CERTIFIED
     assert left[-1] > 0.5
+
+
+def test_a_step_after_an_exact_oracles_choice_that_violates_its_rows_is_not_feasible(monkeypatch) -> None:
+    from milopt.schemes import exact
+
+    class Off(exact.Session):
+        def solve(self, clock=None):
+            found = super().solve(clock)
+            proof = replace(found.certificate, primal=0.25, violation=0.5)
+            return replace(found, status=PointStatus.NONE, certificate=proof)
+
+    bags, y = random_bags(0, 8)
+    program = ShapeletBoost(oracle="exact", kernel=K).program(bags, y).oracles[0].program
+    (price,) = program.parameters.values()
+    price.value = np.full(8, 1 / 8)
+    monkeypatch.setattr(exact, "Session", Off)
+    result = solve(program, "highs", "exact")
+    assert result.point is PointStatus.NONE
+    assert result.message.endswith("The best point is kept, but it violates the constraints by 0.5.")
 
 
 @pytest.mark.parametrize(
