@@ -321,8 +321,9 @@ solved = generation.Generation._solve
 
 def told(self):
     ended = solved(self)
-    if len(self.history) == 2:
-        print("two rounds", flush=True)
+    if len(self.history) == 3:
+        # The value is positive by now: no column that an interrupted oracle leaves, such as zero, has more of it.
+        print("three rounds", flush=True)
     return ended
 
 generation.Generation._solve = told
@@ -345,7 +346,7 @@ def test_ctrl_c_in_a_fit_keeps_the_best_ensemble(solver: str) -> None:
     )
     try:
         assert process.stdout is not None
-        assert process.stdout.readline() == "two rounds\n"
+        assert process.stdout.readline() == "three rounds\n"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     finally:
@@ -356,6 +357,6 @@ def test_ctrl_c_in_a_fit_keeps_the_best_ensemble(solver: str) -> None:
     found = json.loads(out.splitlines()[-1])
     assert found["ended"] == "limit"
     assert found["said"] == "Interrupted; the best ensemble is kept."
-    assert found["rounds"] >= 2
+    assert found["rounds"] >= 3
     assert found["members"] > 0
     assert found["accuracy"] > 0.5
