@@ -1,5 +1,7 @@
 """Every check of the project, one after the other: `python tests/all.py`, in an environment with the `dev` extra.
 
+Slow tests that rarely find what others do not are left out; `python tests/all.py --thorough` runs them too.
+
 All steps run, whatever the earlier ones said; the exit status is 0 only when all passed. The tests come last, so that
 their closing line is the last thing to read.
 """
@@ -83,7 +85,10 @@ def passes_on_another_core() -> bool:
     return passes(f"rounding of {core}", ["pytest", "-q", "-n", "2", *NUMERICAL], OPENBLAS_CORETYPE=core)
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--thorough"]):
+        print("usage: python tests/all.py [--thorough]", file=sys.stderr)
+        return 2
     # Whoever runs this in the background had Ctrl-C ignored, here and in every child; tests of Ctrl-C need it back.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     failed = [step for step, command in CHECKS.items() if not passes(step, command)]
@@ -95,9 +100,10 @@ def main() -> int:
     failed += [] if passes_on_another_core() else ["the numerical tests on another core"]
     if failed:
         print(f"--- FAILED before the tests: {', '.join(failed)}", flush=True)
-    tested = subprocess.run(TESTS, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False).returncode
+    command = [*TESTS, *arguments]
+    tested = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False).returncode
     return 1 if failed or tested else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
