@@ -1,7 +1,9 @@
-"""Every check of the project, one after the other: `python tests/all.py`, in an environment with the `dev` extra.
+"""Every check of the project: `python tests/all.py`, in an environment with the `dev` extra.
 
-All steps run, whatever the earlier ones said; the exit status is 0 only when all passed. The tests come last, so that
-their closing line is the last thing to read.
+Slow tests that rarely find what others do not are left out; `python tests/all.py --thorough` runs them too.
+
+All steps run, the short ones two at a time, whatever the others said; the exit status is 0 only when all passed. The
+tests come last, so that their closing line is the last thing to read.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,14 +51,22 @@ ENVIRONMENT = os.environ | {
 
 
 def passes(step: str, command: list[str], where: Path = ROOT, **variables: str) -> bool:
-    """Run one step, its output going where ours goes."""
-    print(f"--- {step}: {' '.join(command)}", flush=True)
+    """Run one step, and print its output when it has ended: another step may run at the same time."""
     start = time.monotonic()
-    code = subprocess.run(
-        command, cwd=where, env=ENVIRONMENT | variables, stdin=subprocess.DEVNULL, check=False
-    ).returncode
-    print(f"--- {step}: {'passed' if code == 0 else 'FAILED'}, {time.monotonic() - start:.0f} s", flush=True)
-    return code == 0
+    done = subprocess.run(
+        command,
+        cwd=where,
+        env=ENVIRONMENT | variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    seconds, said = time.monotonic() - start, "passed" if done.returncode == 0 else "FAILED"
+    print(f"--- {step}: {' '.join(command)}\n{done.stdout}--- {step}: {said}, {seconds:.0f} s", flush=True)
+    return done.returncode == 0
 
 
 def first_command(scratch: str) -> bool:
@@ -83,21 +94,28 @@ def passes_on_another_core() -> bool:
     return passes(f"rounding of {core}", ["pytest", "-q", "-n", "2", *NUMERICAL], OPENBLAS_CORETYPE=core)
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--thorough"]):
+        print("usage: python tests/all.py [--thorough]", file=sys.stderr)
+        return 2
     # Whoever runs this in the background had Ctrl-C ignored, here and in every child; tests of Ctrl-C need it back.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    failed = [step for step, command in CHECKS.items() if not passes(step, command)]
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as two_at_a_time:
+        steps = {}
+        for step, command in CHECKS.items():
+            steps[step] = two_at_a_time.submit(passes, step, command)
         for example in EXAMPLES:
-            step = f"example {Path(example).name}"
-            failed += [] if passes(step, [sys.executable, example], Path(scratch)) else [step]
-        failed += [] if first_command(scratch) else ["the README's first command"]
+            step, command = f"example {Path(example).name}", [sys.executable, example]
+            steps[step] = two_at_a_time.submit(passes, step, command, Path(scratch))
+        steps["the README's first command"] = two_at_a_time.submit(first_command, scratch)
+        failed = [step for step, passed in steps.items() if not passed.result()]
     failed += [] if passes_on_another_core() else ["the numerical tests on another core"]
     if failed:
         print(f"--- FAILED before the tests: {', '.join(failed)}", flush=True)
-    tested = subprocess.run(TESTS, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False).returncode
+    command = [*TESTS, *arguments]
+    tested = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False).returncode
     return 1 if failed or tested else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -2,16 +2,73 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from milopt import Bags, load_data
 from milopt.data import known
 
 DataSet = tuple[list[np.ndarray], np.ndarray]
+
+# No example may fail because the machine is busy. In CI the examples are the same in every run.
+settings.register_profile("milopt", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("milopt")
+
+LEFT_OUT = pytest.StashKey[int]()
+"""How many tests marked `thorough` were left out."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--thorough`."""
+    parser.addoption("--thorough", action="store_true", help="also run the tests that are marked as thorough")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests marked `thorough` unless they are asked for."""
+    left_out = [] if config.getoption("--thorough") else [item for item in items if _is_thorough(item)]
+    if left_out:
+        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=left_out)
+    _count(config, len(left_out))
+
+
+def _is_thorough(item: pytest.Item) -> bool:
+    """Whether a test is marked, and no mark's `unless` (values by parameter) says that its parameters always run."""
+    marks = list(item.iter_markers("thorough"))
+    callspec = getattr(item, "callspec", None)
+    parameters = {} if callspec is None else callspec.params
+
+    def always_runs(unless: dict[str, list[object]]) -> bool:
+        return bool(unless) and all(parameters[name] in values for name, values in unless.items())
+
+    return bool(marks) and not any(always_runs(mark.kwargs.get("unless", {})) for mark in marks)
+
+
+def _count(config: pytest.Config, left_out: int) -> None:
+    """Keep the number for the summary; a worker of pytest-xdist hands it to the process that prints."""
+    config.stash[LEFT_OUT] = left_out
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left_out"] = left_out
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the number of tests that a worker left out; all workers leave out the same."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """State how many tests were left out, and how to run them."""
+    left_out = config.stash.get(LEFT_OUT, 0)
+    if left_out:
+        how = "`python tests/all.py --thorough` or `pytest --thorough` runs them too."
+        terminalreporter.write_line(f"{left_out} thorough tests were left out; {how}")
 
 
 @cache

@@ -73,3 +73,10 @@ class Outcome:
     def without_point(cls, form: EvaluationForm, termination: Termination, raw: str, message: str) -> Outcome:
         """Infeasible, unbounded, or ended before any point."""
         return cls(form, termination, PointStatus.NONE, raw, None, None, None, None, message)
+
+
+def unless_feasible(status: PointStatus, certificate: Certificate | None) -> str:
+    """Continue a sentence about a point that is kept: by how much it violates the constraints; empty if it does not."""
+    if status is not PointStatus.NONE or certificate is None:
+        return ""
+    return f", but it violates the constraints by {certificate.violation:.3g}"

@@ -58,7 +58,8 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
     alone = separable_optimum(rest, options.tolerance)
     if alone is not None:
         return Completed(*alone)
-    tried = Attempts(rest, Direct(), replace(options, form="auto"))
+    # Another solver may take it, so the settings that are meant for one solver do not apply.
+    tried = Attempts(rest, Direct(), replace(options, form="auto", extra={}))
     tried.automatic(clock.extended(LEAST_SECONDS))
     result = tried.best()
     if result.point is not PointStatus.CERTIFIED:

@@ -13,7 +13,7 @@ from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.certificate import Certificate
-from milopt.outcome.outcome import Outcome
+from milopt.outcome.outcome import Outcome, unless_feasible
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
@@ -109,7 +109,8 @@ class Exact(Scheme):
                     return self._result(session, search, solver, options, clock)
         except KeyboardInterrupt:
             clock.interrupted = True
-        message = f"{clock.why()} before a global bound; the point of the convex-concave procedure is kept."
+        message = f"{clock.why()} before a global bound; the point of the convex-concave procedure is kept"
+        message += f"{unless_feasible(first.point, first.certificate)}."
         point = PointStatus.NONE if first.point is PointStatus.NONE else PointStatus.FEASIBLE
         return replace(first, scheme=self.name, termination=Termination.LIMIT, point=point, bound=None, message=message)
 
@@ -138,6 +139,12 @@ class Exact(Scheme):
         proof = _global(outcome.certificate, objective, search.bound)
         proved = proof.holds(options.tolerance)
         chosen = selections(values, list(search.index))
+        point, message = PointStatus.CERTIFIED, ""
+        if not proved:
+            point = PointStatus.NONE if outcome.status is PointStatus.NONE else PointStatus.FEASIBLE
+            message = f"{search.why}; the global bound is {sign * search.bound:.6g}, not closed yet."
+            if point is PointStatus.NONE:
+                message += f" The best point is kept{unless_feasible(point, outcome.certificate)}."
         return assemble(
             session.lowering,
             session.spaces,
@@ -145,8 +152,8 @@ class Exact(Scheme):
             solver=solver.name,
             scheme=self.name,
             termination=Termination.OPTIMAL if proved else search.ended,
-            point=PointStatus.CERTIFIED if proved else PointStatus.FEASIBLE,
-            message="" if proved else f"{search.why}; the global bound is {sign * search.bound:.6g}, not closed yet.",
+            point=point,
+            message=message,
             bound=search.bound if np.isfinite(search.bound) else None,
             seconds=clock.elapsed(),
             history=search.history,

@@ -77,11 +77,16 @@ class Representatives(Scheme):
                         if ended in (Termination.INFEASIBLE, Termination.UNBOUNDED):
                             failed, ended = best is None, Termination.STALLED
                             message = f"A step is {outcome.termination}; the best iterate is kept."
+                        elif best is not None or outcome.point is not None:
+                            why = clock.why() if clock.is_over() else f"A step is not certified ({outcome.raw_status})"
+                            message = f"{why}; the best iterate is kept."
                         if best is None:
                             best = (np.inf, outcome, None)
                             if outcome.point is not None:
                                 values = PointValues(session.lowering, outcome)
                                 best = (np.inf, outcome, complete(program, values, options, clock))
+                                if best[-1] is None:
+                                    message = outcome.message
                         break
                     values = PointValues(session.lowering, outcome)
                     completed = complete(program, values, options, clock)

@@ -27,7 +27,7 @@ from milopt.declaration.leaves import BagMax, Parameter
 from milopt.declaration.program import Program, leaves
 from milopt.errors import ConvexityError, MiloptError, SolverError, TimeLimitError
 from milopt.jit_time import working_seconds
-from milopt.outcome.outcome import Outcome
+from milopt.outcome.outcome import Outcome, unless_feasible
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.clock import Clock
@@ -268,7 +268,8 @@ class Session:
         )
         if cut and outcome.point is not None:
             why = clock.why() if clock.is_over() else f"The solver gave up ({outcome.raw_status})"
-            outcome = replace(outcome, termination=Termination.LIMIT, message=f"{why}; the last point is kept.")
+            message = f"{why}; the last point is kept{unless_feasible(outcome.status, outcome.certificate)}."
+            outcome = replace(outcome, termination=Termination.LIMIT, message=message)
         build, self._build_seconds = self._build_seconds + working_seconds() - began - work.seconds, 0.0
         return replace(
             outcome,

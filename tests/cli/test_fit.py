@@ -18,6 +18,7 @@ def takers() -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_every_solver_that_takes_mi_svm_reports_the_same_optimum(run, takers: list[str]) -> None:
     reports = {solver: run("fit", "musk1", "--model", "mi-svm", "--solver", solver, "--json") for solver in takers}
     found = {solver: outcome.json("fit") for solver, outcome in reports.items()}

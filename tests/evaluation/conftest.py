@@ -12,6 +12,7 @@ from milopt.data.data_set import DataSet
 
 OWN = '''
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -19,14 +20,29 @@ from milopt import BagClassifier, Program, bag_mean, Linear, ParameterError
 from milopt.models import SetKernelSVM
 
 
+def taken(one):
+    """Whether this process is the one that makes a file."""
+    try:
+        one.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
 class Slow(SetKernelSVM):
-    """Takes a while; like a solver, it takes Ctrl-C as the wish for something poorer at once."""
+    """Takes a while; like a solver, it takes Ctrl-C as the wish for something poorer at once.
+
+    While there is a file `hold` beside this one, two fits go through and the others wait.
+    """
 
     pause: float = 0.25
 
     def declare(self, bags, y, weight):
+        hold, *passes = (Path(__file__).with_name(name) for name in ("hold", "first pass", "second pass"))
         try:
             time.sleep(self.pause)
+            while hold.exists() and not any(taken(one) for one in passes):
+                time.sleep(0.02)
         except KeyboardInterrupt:
             self.C = 1e-9
         return super().declare(bags, y, weight)

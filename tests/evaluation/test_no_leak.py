@@ -53,6 +53,8 @@ def tasks(data: DataSet, model: str, protocol: str = "2", **keywords: object) ->
     return make_plan(data, model, parse_protocol(protocol), 0, "auto", **chosen).tasks  # type: ignore[arg-type]  # mixed
 
 
+@pytest.mark.thorough(unless={"scale": ["zscore"]})
+@pytest.mark.thorough(unless={"model": ["mi-svm", "set-kernel-svm"]})
 @pytest.mark.parametrize("scale", ["minmax01", "zscore"])
 @pytest.mark.parametrize("model", model_names())
 def test_no_task_sees_its_test_bags(model: str, scale: str) -> None:

@@ -18,6 +18,7 @@ from milopt.data.data_set import DataSet
 from milopt.errors import DeclarationError
 from milopt.evaluation.evaluate import evaluate
 from milopt.evaluation.one_thread import one_thread
+from milopt.files import PART_PREFIX
 
 from .compared import numbers
 from .conftest import toy_data
@@ -59,10 +60,12 @@ class Script:
         self.store = folder / "store"
         self.model = f"{own_file}:Slow"
         self.file = folder / "run.py"
+        self.hold = own_file.with_name("hold")
         self.process: subprocess.Popen[str] | None = None
 
     def start(self, jobs: int, deaf: bool = False) -> subprocess.Popen[str]:
-        """Begin; a deaf run does not listen to Ctrl-C."""
+        """Begin; a deaf run does not listen to Ctrl-C. Two of its eight tasks wait until `hold` is removed."""
+        self.hold.touch()
         here = str(Path(__file__).parent)
         text = SCRIPT.format(here=here, model=self.model, jobs=jobs, store=str(self.store), deaf=deaf)
         self.file.write_text(text)
@@ -88,8 +91,8 @@ class Script:
         return {name: (record["pid"], record["finished"]) for name, record in held.items()}
 
     def wait_for(self, count: int) -> None:
-        until = time.monotonic() + 60
-        while len(list(self.store.glob("*.json")) if self.store.exists() else []) < count:
+        until = time.monotonic() + 300
+        while sum(not path.name.startswith(PART_PREFIX) for path in self.store.glob("*.json")) < count:
             assert time.monotonic() < until, "the run does not come on"
             time.sleep(0.02)
 
@@ -128,6 +131,7 @@ def test_a_killed_run_goes_on_without_repeating_work(script: Script) -> None:
     script.wait_for(5)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+    script.hold.unlink()
     kept = script.records()
     assert 5 <= len(kept) < 8
     again = evaluate(
@@ -147,7 +151,8 @@ def test_ctrl_c_keeps_what_is_finished_and_nothing_else(script: Script, jobs: in
     script.wait_for(5)
     # As a terminal does: to the run and to its workers.
     os.killpg(process.pid, signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=300)
+    script.hold.unlink()
     assert process.returncode == 0, errors
     assert errors == ""
     told = json.loads(output.splitlines()[-1])
@@ -185,7 +190,8 @@ def test_workers_leave_ctrl_c_to_the_run(script: Script) -> None:
     process = script.start(jobs=2, deaf=True)
     script.wait_for(5)
     os.killpg(process.pid, signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
+    script.hold.unlink()
+    output, errors = process.communicate(timeout=300)
     assert errors == ""
     assert not json.loads(output.splitlines()[-1])["interrupted"]
     kept = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, grid={}, store=script.store)
@@ -227,7 +233,7 @@ def test_a_script_without_a_guard_runs_once_or_says_what_to_do(tmp_path: Path, j
     script = tmp_path / "plain.py"
     script.write_text(UNGUARDED.format(here=str(Path(__file__).parent), jobs=jobs))
     command = [sys.executable, str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     told = f'{script} sets to work while its model is imported: put the work under `if __name__ == "__main__":`.'
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("The same table") + done.stdout.count("protocol 1x2") == 1

@@ -70,6 +70,7 @@ def test_exact_is_enumeration_on_the_golden_bags(name, golden_bags):
     assert result.bound == pytest.approx(result.objective, rel=1e-6)
 
 
+@pytest.mark.thorough(unless={"seed": [0, 1]})
 @pytest.mark.parametrize("C", [1.0, 10.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_exact_is_enumeration_and_bounds_ccp_from_below(seed, C):
@@ -100,6 +101,8 @@ def _musk1_by_highs(C, folder_of):
     return solve(MISVM(C=C, kernel=RBF()).program(bags, y), "highs")
 
 
+@pytest.mark.thorough(unless={"C": [10.0]})
+@pytest.mark.thorough(unless={"name": ["highs", "clarabel"]})
 @pytest.mark.parametrize("C", [1.0, 10.0, 100.0])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_musk1_ends_at_one_stationary_point(name, C, data_set):

@@ -197,6 +197,8 @@ ROUTES = [
 ]
 
 
+@pytest.mark.thorough(unless={"data": ["musk1"]})
+@pytest.mark.thorough(unless={"data": ["tiger"], "name": ["native", "clarabel"]})
 @pytest.mark.parametrize(("name", "form"), ROUTES)
 @pytest.mark.parametrize("data", ["musk1", "tiger", "sival_mcil360"])
 def test_one_optimum_on_the_representatives_of_real_bags_whoever_solves_and_in_whichever_form(

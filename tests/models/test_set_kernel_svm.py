@@ -126,6 +126,8 @@ def test_order_of_bags_and_of_instances_changes_nothing(normalize):
     np.testing.assert_allclose(scores, others, atol=1e-6)
 
 
+@pytest.mark.thorough(unless={"normalize": ["mean"]})
+@pytest.mark.thorough(unless={"name": ["highs", "clarabel", "libsvm"]})
 @pytest.mark.parametrize("normalize", ["mean", "feature"])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_musk1_has_the_optimum_of_svc(name, normalize, data_set):

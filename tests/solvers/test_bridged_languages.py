@@ -176,8 +176,11 @@ def hard_knapsack() -> StandardForm:
 @pytest.mark.parametrize("name", ["cvxpy:HIGHS", "cvxpy:SCIPY", "pyomo:highs", "pyomo:appsi_highs"])
 def test_a_time_limit_keeps_the_best_point(name: str) -> None:
     form = hard_knapsack()
-    answer = solve(name, form, Options(time_limit=0.5))
-    assert answer.termination is Termination.LIMIT
+    for limit in (0.5, 5.0, 50.0):  # longer only where the machine is too busy to find a point in time
+        answer = solve(name, form, Options(time_limit=limit))
+        assert answer.termination is Termination.LIMIT
+        if answer.x is not None:
+            break
     assert answer.x is not None
     assert np.abs(form.F @ answer.x + form.g).max() <= 1e-4
 

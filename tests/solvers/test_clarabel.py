@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
+import os
+import signal
 from dataclasses import replace
 
 import cvxpy
@@ -14,6 +13,7 @@ import pytest
 from milopt.compilation.standard_form import Cone
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
+from milopt.solvers import clarabel as clarabel_engine
 from milopt.solvers.clarabel import Clarabel
 from milopt.solvers.highs import HiGHS
 from milopt.solving.engine import Change, What
@@ -132,30 +132,20 @@ def test_a_wrong_extra_setting_is_named(extra, program):
         solve(program("one row"), extra=extra)
 
 
-INTERRUPTED = """
-    import os, signal, threading, time
-    import numpy as np, scipy.sparse as sp
-    from milopt.compilation.quadratic import Quadratic
-    from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
-    from milopt.solvers.clarabel import Clarabel
-    from milopt.solving.options import Options
+def test_ctrl_c_ends_a_solve(program, monkeypatch):
+    engine = Clarabel().engine(program("second-order"), Options())
+    run = clarabel_engine.run_interruptible
 
-    rng = np.random.default_rng(0)
-    n = 1400
-    form = StandardForm(
-        "long", Quadratic(n), rng.uniform(size=n), 0.0, sp.csr_array(rng.uniform(size=(1800, n))), -np.ones(1800),
-        np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool), (ColumnBlock("x", 0, n),),
-        (RowBlock("r", Cone.NONNEGATIVE, 0, 1800),),
-    )
-    engine = Clarabel().engine(form, Options())
-    threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+    def pressed(call, stop):
+        def begun():
+            os.kill(os.getpid(), signal.SIGINT)
+            assert engine._stop.wait(60.0), "Ctrl-C asks the solver to stop"
+            call()
+
+        return run(begun, stop, patience=60.0)
+
+    monkeypatch.setattr(clarabel_engine, "run_interruptible", pressed)
     answer = engine.solve(None)
-    print(answer.termination, answer.raw_status)
-"""
-
-
-def test_ctrl_c_ends_a_solve():
-    code = textwrap.dedent(INTERRUPTED)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("limit")
+    assert (answer.termination, answer.interrupted) == (Termination.LIMIT, True)
+    monkeypatch.undo()
+    assert engine.solve(None).termination is Termination.OPTIMAL

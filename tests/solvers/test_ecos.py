@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -122,12 +120,11 @@ def test_a_time_limit_that_suffices_changes_nothing(program):
     assert "ECOS" in limited.log
 
 
-def test_a_time_limit_that_does_not_suffice_ends_the_solve(build_form):
+def test_a_time_limit_that_does_not_suffice_ends_the_solve(build_form, monkeypatch):
+    monkeypatch.setattr("milopt.solving.engine_process.GRACE", 0.0)
     rng = np.random.default_rng(0)
     form = build_form(rng.uniform(size=500), [(Cone.NONNEGATIVE, rng.uniform(size=(700, 500)), -np.ones(700))], lower=0)
-    start = time.perf_counter()
-    answer = solve(form, time_limit=0.2)
-    assert time.perf_counter() - start < 10
+    answer = solve(form, time_limit=0.01)  # less than one iteration takes
     assert (answer.termination, answer.x) == (Termination.LIMIT, None)
 
 

@@ -13,17 +13,22 @@ import pytest
 from milopt.solving.interrupt import Ended, noted_interrupt, run_interruptible
 
 LEFT_BEHIND = """
-import os, signal, threading, time
+import os, signal, threading
 from milopt.solving.interrupt import run_interruptible
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+left = threading.Event()
+
 def deaf():
-    time.sleep(1.5)
+    os.kill(os.getpid(), signal.SIGINT)
+    left.wait()
     os.write(1, b"ended\\n")
 
-threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 print(run_interruptible(deaf, lambda: None, patience=0.1).name, flush=True)
+later = threading.Timer(0.5, left.set)
+later.daemon = True
+later.start()
 """
 
 
@@ -49,8 +54,7 @@ def test_a_call_in_a_thread_is_stopped_though_interrupts_are_noted_around_it() -
     seen: list[str] = []
     stop = threading.Event()
     with noted_interrupt(lambda: seen.append("noted")):
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-        ended = run_interruptible(lambda: stop.wait(30), stop.set)
+        ended = run_interruptible(lambda: os.kill(os.getpid(), signal.SIGINT) or stop.wait(60), stop.set, patience=60.0)
         assert (ended, seen) == (Ended.STOPPED, ["noted"])
         signal.raise_signal(signal.SIGINT)
     assert seen == ["noted", "noted"]

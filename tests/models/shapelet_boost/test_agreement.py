@@ -88,6 +88,7 @@ def test_the_master_over_the_same_columns_has_one_optimum(name: str, ball: str) 
             assert found.termination is not Termination.OPTIMAL
 
 
+@pytest.mark.thorough(unless={"side": [0]})
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("ball", "solver"), [(ball, solver) for ball in BALLS for solver in TAKES[ball]])
 @pytest.mark.parametrize("side", [0, 1])
@@ -109,6 +110,8 @@ def test_the_convex_step_at_the_same_prices_has_one_optimum(name: str, ball: str
 FITS = ("highs", "clarabel", "ecos", "native", "master=highs,oracle=native", "cvxpy:SCS", "auto")
 
 
+@pytest.mark.thorough(unless={"name": ["musk1"]})
+@pytest.mark.thorough(unless={"solver": ["native", "highs", "clarabel"]})
 @pytest.mark.parametrize("solver", FITS)
 @pytest.mark.parametrize("ball", BALLS)
 @pytest.mark.parametrize(("name", "cut"), [("musk1", {}), ("gunpoint", {"window": 0.4, "stride": 5})])

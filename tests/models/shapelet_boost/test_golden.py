@@ -98,6 +98,8 @@ def test_the_oracle_prices_the_global_edge(ball: str, name: str, golden_bags) ->
     assert (y * UNIFORM) @ priced.column == pytest.approx(priced.value, abs=1e-9)
 
 
+@pytest.mark.thorough(unless={"nu": [0.34]})
+@pytest.mark.thorough(unless={"name": ["native", "highs"]})
 @pytest.mark.parametrize("nu", MARGINS)
 @pytest.mark.parametrize("name", [*LINEAR, "native", "master=highs,oracle=native"])
 def test_the_margin_of_the_one_norm_ball(nu: float, name: str, golden_bags) -> None:
