@@ -23,6 +23,9 @@ from milopt.declaration.leaves import Function, Points
 
 Index = npt.NDArray[np.intp]
 
+MOST_FACTORISED = 500
+"""Size up to which a dense weight is factorised to find out whether it is semidefinite."""
+
 
 @dataclass(frozen=True)
 class Space:
@@ -100,12 +103,12 @@ class Objective:
 
     @cached_property
     def separable_curvature(self) -> Vector:
-        """Per column, the curvature from squares of this column alone; 0 everywhere if a square may not be convex.
+        """Per column, the curvature from squares of this column alone; 0 unless all squares are known to be convex.
 
         The objective curves up at least as much in the column, whatever the other columns do.
         """
         found = np.zeros(self.q.size)
-        if any(square.weight.ndim == 1 and (square.weight < 0).any() for square in self.squares):
+        if not all(_is_known_convex(square.weight) for square in self.squares):
             return found
         for square in self.squares:
             lengths = np.diff(square.rows.A.indptr)
@@ -115,6 +118,20 @@ class Objective:
                 at = square.rows.A.indptr[single]
                 np.add.at(found, square.rows.A.indices[at], square.weight[single] * square.rows.A.data[at] ** 2)
         return found
+
+
+def _is_known_convex(weight: npt.NDArray[np.float64]) -> bool:
+    """Return True if a weight is semidefinite and that costs little to find out."""
+    if weight.ndim == 1:
+        return bool((weight >= 0).all())
+    if len(weight) > MOST_FACTORISED:
+        return False
+    size = float(np.max(np.abs(weight), initial=0.0))
+    try:
+        np.linalg.cholesky(weight + 1e-14 * size * len(weight) * np.eye(len(weight)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
