@@ -39,6 +39,8 @@ def repaired(form: EvaluationForm, rows: Vector, z: Vector, left: Vector) -> Vec
     weight = held + LITTLE * largest / (1.0 + slack) ** 0.25
     scaled = sp.csr_array(pulls.multiply(weight[None, :]))
     normal = np.asarray((scaled @ scaled.T).toarray())
+    if not np.isfinite(normal).all() or not np.isfinite(left).all():
+        return None
     step = np.linalg.lstsq(normal, left[columns], rcond=1e-14)[0]
     moved = z.copy()
     moved[movable] += weight * np.asarray(scaled.T @ step)
