@@ -276,7 +276,10 @@ def _violations(form: EvaluationForm, x: Vector, worth: Evaluated, norms: Sequen
 
 
 def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
-    """Return per row its largest coefficient or the size of its terms, whichever is larger, but at most 1."""
+    """Return per row its largest coefficient or the size of its terms, whichever is larger, but at most 1.
+
+    A row without coefficients has the unit 1: its constant may be the rounding error of larger numbers.
+    """
     unit, terms = np.zeros(rows.count), np.zeros(rows.count)
     for matrix, values in ((rows.A, x), *zip(rows.E, evaluations, strict=True)):
         if matrix.nnz:
@@ -284,7 +287,8 @@ def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
             met = np.flatnonzero(np.diff(matrix.indptr))
             unit[met] = np.maximum(unit[met], np.maximum.reduceat(size.data, matrix.indptr[met]))
             terms += size @ np.abs(values)
-    return np.minimum(np.maximum(unit, terms), 1.0)
+    unit = np.maximum(unit, terms)
+    return np.where(unit > 0, np.minimum(unit, 1.0), 1.0)
 
 
 def _outside_dual(form: EvaluationForm, z: Vector, tails: Sequence[float], worth: Evaluated) -> tuple[float, float]:

@@ -73,7 +73,7 @@ class _Step:
             if isinstance(leaf, (Norm, Norm1)):
                 offset = float(np.max(np.abs(leaf.inner.constant), initial=0.0))
                 scale = np.maximum(scale, np.abs(times(coefficient.value(), np.array([offset]))))
-        return np.where(kept, total, 0.0), np.minimum(unit, 1.0) + scale
+        return np.where(kept, total, 0.0), np.where(unit > 0, np.minimum(unit, 1.0), 1.0) + scale
 
     def objective(self) -> float | None:
         """Return the objective as a minimisation; None if the lowered form's own is to be used."""

@@ -19,6 +19,8 @@ from milopt.declaration.sparse import taken, transposed
 
 MOST_COLUMNS = 1000
 """Columns with a residual up to which a repair is tried: it solves a dense system of that size."""
+ROUNDS = 4
+"""Steps that are tried: where one ends at z = 0, the next spares that row."""
 LITTLE = 1e-3
 """Share of the largest multiplier that is added to every weight; it is divided by the fourth root of 1 + the slack.
 
@@ -34,14 +36,28 @@ def repaired(form: EvaluationForm, rows: Vector, z: Vector, left: Vector) -> Vec
     if not left.any() or columns.size > MOST_COLUMNS or not movable.size:
         return None
     pulls = sp.csr_array(taken(transposed(form.rows.A).tocsr(), columns)[:, movable])
-    held, slack = np.abs(z[movable]), np.abs(rows[movable])
+    signed = form.inequality[movable]
+    slack, moved, rest = np.abs(rows[movable]), z[movable], left[columns]
+    for _ in range(ROUNDS):
+        step = _step(pulls, moved, slack, rest)
+        if step is None:
+            return None
+        stepped = np.where(signed, np.maximum(moved + step, 0.0), moved + step)
+        rest, moved = rest - pulls @ (stepped - moved), stepped
+        if not rest.any():
+            break
+    result = z.copy()
+    result[movable] = moved
+    return result
+
+
+def _step(pulls: sp.csr_array, z: Vector, slack: Vector, left: Vector) -> Vector | None:
+    """Return the smallest weighted step that takes away `left`; None if numbers overflow."""
+    held = np.abs(z)
     largest = max(float(held.max(initial=0.0)), float(np.abs(left).max()))
     weight = held + LITTLE * largest / (1.0 + slack) ** 0.25
     scaled = sp.csr_array(pulls.multiply(weight[None, :]))
     normal = np.asarray((scaled @ scaled.T).toarray())
     if not np.isfinite(normal).all() or not np.isfinite(left).all():
         return None
-    step = np.linalg.lstsq(normal, left[columns], rcond=1e-14)[0]
-    moved = z.copy()
-    moved[movable] += weight * np.asarray(scaled.T @ step)
-    return np.where(form.inequality, np.maximum(moved, 0.0), moved)
+    return np.asarray(weight * (scaled.T @ np.linalg.lstsq(normal, left, rcond=1e-14)[0]))

@@ -285,6 +285,17 @@ def test_a_small_slope_is_not_noise(solver: str, slope: float, bounded: bool) ->
         assert result.objective == pytest.approx(-1.0, abs=1e-5)
 
 
+@pytest.mark.parametrize("solver", ["auto", "highs", "clarabel", "ecos", "native"])
+def test_a_constant_row_holds_up_to_the_rounding_of_its_constants(solver: str) -> None:
+    """0 x + 0.59 p - 0.4248 = 0 at p = 0.72, where the constants leave 5.6e-17."""
+    program = Program("constants")
+    x, p = program.variable("x", lower=0, upper=1), program.parameter("p")
+    p.value = 0.72
+    program.minimize(x)
+    program.subject_to(0.0 * x + 0.59 * p - 0.4248 == 0)
+    assert milopt.solve(program, solver).require_certified().objective == pytest.approx(0.0, abs=1e-6)
+
+
 class Claimant(Solver):
     """Answers every program alike, whatever it is."""
 
