@@ -169,7 +169,8 @@ def _solve(problem: Any, solver: str) -> str:
         warnings.simplefilter("ignore")
         try:
             problem.solve(solver=solver, **SETTINGS[solver])
-        except cp.error.SolverError as error:
+        except (cp.error.SolverError, ValueError) as error:
+            # cvxpy raises a ValueError if ECOS would get a matrix without entries.
             return f"error ({error})"
     return str(problem.status)
 
