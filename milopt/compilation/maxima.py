@@ -44,7 +44,7 @@ class Maxima:
         """Of each auxiliary block, the maximum and those of its bags that have their columns in the block."""
         self._columns: dict[BagMax, Index] = {}
         self._halves: dict[tuple[int, int], tuple[Coefficient, sp.csr_array, sp.csr_array]] = {}
-        """What `sides` found for coefficients without parameters, by identity, and the coefficient, lest it go."""
+        """Results of `sides` for coefficients without parameters, by identity; each keeps its coefficient alive."""
         self._expansions: dict[str, Expansion] = {}
         """The last one of each block: new witnesses leave what is on the convex side as it is."""
 

@@ -43,7 +43,7 @@ def matrix(value: Any) -> Vector | sp.csr_array:
     """What multiplies an expression from the left: a dense vector or matrix, or a sparse one."""
     if not sp.issparse(value):
         return numbers(value)
-    # A copy: whoever owns the matrix may write to it later.
+    # A copy, since the owner of the matrix may write to it later.
     entries = as_csr(value).copy()
     numbers(entries.data)
     return entries

@@ -23,7 +23,7 @@ from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
 ORPHAN_SECONDS = 10.0
-"""Seconds after the time limit when the process ends itself: whoever should have killed it is gone."""
+"""Seconds after the time limit when the process ends itself, in case its parent has died."""
 
 
 def main() -> None:
