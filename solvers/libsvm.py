@@ -18,6 +18,7 @@ from milopt.errors import ParameterError, UnsupportedError
 from milopt.outcome.status import Termination
 from milopt.solvers.family import blame
 from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
 
@@ -28,7 +29,7 @@ MOST_ITERATIONS = 10_000_000
 """libsvm's own limit, which scikit-learn takes away."""
 
 SECONDS_AN_ENTRY = 5e-9
-"""About what one iteration costs for each row; libsvm cannot be stopped by the clock, only by a count."""
+"""About what one iteration costs for each row; libsvm counts iterations and does not look at the clock."""
 
 SETTINGS = ("tol", "cache_size", "max_iter", "shrinking")
 """What `extra` may hold: SVC's other parameters would change the program, or do nothing."""
@@ -61,6 +62,7 @@ class LibSVMEngine(Engine):
         for name in options.extra:
             if name not in SETTINGS:
                 raise ParameterError(f"libsvm has no option named {name!r} for `extra`; it has {', '.join(SETTINGS)}.")
+        self._process = EngineProcess(LibSVM.name, options)
 
     def solve(self, time_limit: float | None) -> Answer:
         """Fit the SVC on the columns that may move."""
@@ -68,6 +70,8 @@ class LibSVMEngine(Engine):
         found = LibSVM().refusal(form)
         if found is not None:
             raise UnsupportedError(f"libsvm cannot take {form.name!r}: {found}.")
+        if time_limit is not None and is_heavy(form) and self._process.can_run():
+            return self._process.solve(form, time_limit)
         s = _row(form)
         y, k = np.sign(s), -float(form.q[0])
         moving = np.flatnonzero(form.upper > 0)
@@ -109,6 +113,10 @@ class LibSVMEngine(Engine):
             return Answer(Termination.OPTIMAL, "converged", a, z, iterations=done)
         stopped = Termination.STALLED if settings["max_iter"] == MOST_ITERATIONS else Termination.LIMIT
         return Answer(stopped, "iteration limit", a, z, iterations=done)
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        self._process.close()
 
 
 def _multiplier(form: StandardForm, a: Vector, s: Vector) -> Vector:

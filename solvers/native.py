@@ -27,6 +27,7 @@ from milopt.solvers.closed_form import ClosedForm
 from milopt.solvers.kernel_closed_form import KernelClosedForm, kernel_pattern
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Change, Engine, What
+from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
 
@@ -41,6 +42,8 @@ FEW, ENTRIES = 500, 2_000_000
 """Of a linear program: rows or columns, whichever are fewer, and entries of its matrix, zeros included."""
 SPARSE, SMALL = 0.05, 100_000
 """Share of entries that are not 0, below which a sparse method is faster unless there are so few in all."""
+CLOSED_FORM_ENTRIES, BOX_ENTRIES = 4_000_000, 16_000_000
+"""Entries of P and F from which one factorisation, during which nothing looks at the clock, may take a second."""
 
 
 class Native(Solver):
@@ -132,6 +135,20 @@ def _needs_simplex(form: StandardForm) -> bool:
     return form.m > 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
 
 
+def _has_box(form: StandardForm) -> bool:
+    """Return True if the program has bounds and no rows, or a bound that no number satisfies."""
+    if np.any(form.lower == np.inf) or np.any(form.upper == -np.inf):
+        return True
+    return form.m == 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
+
+
+def _may_be_late(form: StandardForm) -> bool:
+    """Return True if one factorisation may take a second or more; the simplex method looks at the clock often."""
+    if _needs_simplex(form):
+        return False
+    return is_heavy(form, BOX_ENTRIES if _has_box(form) else CLOSED_FORM_ENTRIES)
+
+
 def _moved(last: Vector, places: npt.NDArray[np.intp], size: int) -> Vector | None:
     """The last point where its columns are now, and 0 elsewhere; None where they are not all there."""
     if places.size and places.max() >= size:
@@ -154,6 +171,7 @@ class NativeEngine(Engine):
             raise ParameterError(
                 f"native has no option named {next(iter(options.extra))!r}; leave `extra` empty for it."
             )
+        self._process = EngineProcess(Native.name, options)
         self._forget()
 
     def _forget(self) -> None:
@@ -187,15 +205,15 @@ class NativeEngine(Engine):
         found = Native().refusal(form)
         if found is not None:
             raise UnsupportedError(f"native cannot take {form.name!r}: {found}.")
+        if time_limit is not None and _may_be_late(form) and self._process.can_run():
+            return self._process.solve(form, time_limit)
         if _needs_simplex(form):
             # numba takes a second to load.
             from milopt.solvers.linear_form import LinearForm
 
             self._linear = LinearForm(form)
             return self._solve_linear(self._linear, time_limit)
-        if form.m == 0 and (np.isfinite(form.lower).any() or np.isfinite(form.upper).any()):
-            return self._solve_box(time_limit)
-        if np.any(form.lower == np.inf) or np.any(form.upper == -np.inf):
+        if _has_box(form):
             return self._solve_box(time_limit)
         if self._closed is None:
             pattern = kernel_pattern(form.P, form.F)
@@ -209,6 +227,10 @@ class NativeEngine(Engine):
             iterations=1,
             inertia=self._closed.inertia,
         )
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        self._process.close()
 
     def _solve_linear(self, linear: LinearForm, time_limit: float | None) -> Answer:
         if self.form.n == 0:

@@ -9,10 +9,13 @@ import numpy as np
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.compilation.standard_form import Cone, StandardForm
-from milopt.errors import ConvexityError
+from milopt.errors import ConvexityError, TimeLimitError
+from milopt.solving.deadline import seconds_left
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """Per column, what an eigenvalue of a matrix with a diagonal of ones may be below 0 by rounding."""
+BLOCK_COLUMNS = 512
+"""Columns that a factorisation eliminates between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +91,32 @@ def is_semidefinite(weight: Vector | Matrix) -> bool:
     if (np.abs(unit[diagonal == 0]) > 0).any():
         # Beside a zero on the diagonal any other entry makes a negative eigenvalue.
         return False
-    try:
-        np.linalg.cholesky(unit + ROUNDING * len(unit) * np.eye(len(unit)))
-    except np.linalg.LinAlgError:
-        return False
+    unit.flat[:: len(unit) + 1] += ROUNDING * len(unit)
+    return _has_cholesky_factor(unit)
+
+
+def _has_cholesky_factor(matrix: Matrix) -> bool:
+    """Return True if a symmetric matrix, which is overwritten, has a Cholesky factor; blocks of columns at a time.
+
+    Raises `TimeLimitError` if the time is up before it is known.
+    """
+    from scipy.linalg import solve_triangular
+
+    n = len(matrix)
+    for start in range(0, n, BLOCK_COLUMNS):
+        if seconds_left() == 0.0:
+            raise TimeLimitError(
+                f"The time limit passed while a matrix of size {n} was tested for convexity: give more time."
+            )
+        stop = min(start + BLOCK_COLUMNS, n)
+        try:
+            factor = np.linalg.cholesky(matrix[start:stop, start:stop])
+        except np.linalg.LinAlgError:
+            return False
+        below = solve_triangular(factor, matrix[stop:, start:stop].T, lower=True, check_finite=False).T
+        for first in range(stop, n, BLOCK_COLUMNS):
+            last = min(first + BLOCK_COLUMNS, n)
+            matrix[first:, first:last] -= below[first - stop :] @ below[first - stop : last - stop].T
     return True
 
 

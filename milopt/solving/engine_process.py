@@ -49,12 +49,15 @@ def mark_child() -> None:
     _in_child = True
 
 
-def is_heavy(form: StandardForm) -> bool:
-    """Whether one iteration over a program, in which no solver looks at the clock, may take a second or more."""
+def is_heavy(form: StandardForm, limit: int = HEAVY_ENTRIES) -> bool:
+    """Return True if P and F have so many entries that one iteration, without a look at the clock, may take a second.
+
+    `limit` is that number of entries. It depends on the algorithm.
+    """
     entries = form.F.nnz
     for piece in form.P.pieces:
         entries += piece.weight.size if piece.weight.ndim == 2 else piece.rows.nnz
-    return bool(entries >= HEAVY_ENTRIES)
+    return bool(entries >= limit)
 
 
 class EngineProcess:

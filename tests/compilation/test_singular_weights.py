@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milopt import RBF, Program, as_bags, bag_mean, quad_form, solve
+from milopt import RBF, Linear, Program, as_bags, bag_mean, quad_form, solve
 from milopt.compilation.dual import dual_refusal
 from milopt.compilation.lowering import Lowering
 from milopt.models import SAFE
@@ -48,3 +48,26 @@ def test_the_largest_convex_gamma_of_points_far_from_each_other() -> None:
         bags.append(counts)
     model = SAFE(kernel=RBF(1.0), scale="none", aggregation="sum")
     assert model.largest_convex_gamma(bags, np.where(np.arange(100) % 2, 1, -1)) == pytest.approx(1.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "cvxpy:SCS"])
+@pytest.mark.parametrize("seed", [1, 31, 6])
+def test_duplicate_atoms_beside_a_second_function(seed: int, solver: str) -> None:
+    """An SVM of f + g with a dictionary of g that holds a point twice has the optimum of the one that holds it once."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 6))
+    points = np.round(rng.normal(size=(m, 2)), 1)
+    y = np.where(rng.random(m) < 0.5, -1.0, 1.0)
+
+    def optimum(dictionary: np.ndarray) -> float:
+        program = Program("two functions")
+        f = program.function("f", RBF(0.5))
+        g = program.function("g", RBF(1.0) if seed % 3 == 0 else Linear(), dictionary=dictionary)
+        slack = program.variable("slack", m, lower=0)
+        program.minimize(0.5 * f.norm_squared() + 0.5 * g.norm_squared() + slack.sum())
+        program.subject_to(y * (f(points) + g(points)) >= 1 - slack)
+        result = solve(program, solver)
+        assert result.point is PointStatus.CERTIFIED
+        return result.objective
+
+    assert optimum(points[[0, 0, 1]]) == pytest.approx(optimum(points[[0, 1]]), rel=1e-5)

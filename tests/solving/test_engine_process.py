@@ -156,6 +156,50 @@ def test_large_programs_are_heavy() -> None:
     assert not is_heavy(_form(n))
 
 
+def _quadratic(n: int, bounds: tuple[float, float], y: np.ndarray | None = None) -> StandardForm:
+    """min 1/2 x'Px - 1'x  over a box, with a dense P; with y, the dual of an SVM: y'x = 0 too."""
+    factors = np.random.default_rng(0).normal(size=(n, 3))
+    P = Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), factors @ factors.T + np.eye(n)),))
+    F = sp.csr_array(np.zeros((0, n)) if y is None else y[None])
+    rows = () if y is None else (RowBlock("bias", Cone.ZERO, 0, 1),)
+    lower, upper = (np.full(n, bound) for bound in bounds)
+    columns = (ColumnBlock("x", 0, n),)
+    return StandardForm(
+        "late", P, -np.ones(n), 0.0, F, np.zeros(F.shape[0]), lower, upper, np.zeros(n, dtype=bool), columns, rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("solver", "name", "value", "form"),
+    [
+        ("native", "CLOSED_FORM_ENTRIES", 1600, _quadratic(40, (-np.inf, np.inf))),
+        ("native", "BOX_ENTRIES", 1600, _quadratic(40, (0.0, 0.5))),
+        ("libsvm", "is_heavy", lambda form: True, _quadratic(40, (0.0, 0.5), np.where(np.arange(40) % 2, 1.0, -1.0))),
+    ],
+)
+def test_long_factorisations_run_in_a_process_if_there_is_a_time_limit(
+    solver: str, name: str, value: object, form: StandardForm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the same answer is found, or the process is ended when the time is up."""
+    here = registry.get(solver).engine(form, Options()).solve(None)
+    monkeypatch.setattr(f"milopt.solvers.{solver}.{name}", value)
+    used: list[float] = []
+    solve = EngineProcess.solve
+
+    def recorded(process: EngineProcess, form: StandardForm, time_limit: float) -> Answer:
+        used.append(time_limit)
+        return solve(process, form, time_limit)
+
+    monkeypatch.setattr(EngineProcess, "solve", recorded)
+    engine = registry.get(solver).engine(form, Options())
+    there = engine.solve(OUTER_SECONDS)
+    engine.close()
+    assert used == [OUTER_SECONDS]
+    assert there.termination is here.termination is Termination.OPTIMAL
+    assert there.inertia == here.inertia
+    np.testing.assert_allclose(there.x, here.x, atol=1e-9)
+
+
 def test_a_child_solves_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_process, "_in_child", True)
     assert not EngineProcess("ecos", Options()).can_run()
