@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.bridges import bounds_to_rows
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solving.capture import captured
@@ -121,9 +122,9 @@ class ClarabelEngine(Engine):
         import clarabel
 
         cones = {
-            Cone.ZERO: clarabel.ZeroConeT,
-            Cone.NONNEGATIVE: clarabel.NonnegativeConeT,
-            Cone.SECOND_ORDER: clarabel.SecondOrderConeT,
+            ZERO: clarabel.ZeroConeT,
+            NONNEGATIVE: clarabel.NonnegativeConeT,
+            SECOND_ORDER: clarabel.SecondOrderConeT,
         }
         form = bounds_to_rows.apply(self.form)
         self._solver = clarabel.DefaultSolver(

@@ -21,7 +21,8 @@ import scipy.sparse as sp
 from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred, unit_scales
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.recession import Recession
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solvers.ecos_call import ConeProgram, Reply, call_ecos
@@ -163,7 +164,7 @@ class EcosEngine(Engine):
 def _split(form: StandardForm) -> tuple[Index, Index]:
     """The rows of A, and the rows of G in ECOS's order: the linear ones first."""
     cones = [np.arange(block.start, block.stop) for block in form.second_order]
-    return form.rows_in(Cone.ZERO), np.concatenate([form.rows_in(Cone.NONNEGATIVE), *cones]).astype(np.intp)
+    return form.rows_in(ZERO), np.concatenate([form.rows_in(NONNEGATIVE), *cones]).astype(np.intp)
 
 
 def _cone_program(form: StandardForm, equal: Index, inner: Index) -> ConeProgram:
@@ -173,7 +174,7 @@ def _cone_program(form: StandardForm, equal: Index, inner: Index) -> ConeProgram
         h=form.g[inner],
         A=sp.csc_matrix(-form.F[equal]),
         b=form.g[equal],
-        linear=form.rows_in(Cone.NONNEGATIVE).size,
+        linear=form.rows_in(NONNEGATIVE).size,
         cones=np.array([block.size for block in form.second_order], dtype=np.int64),
     )
 

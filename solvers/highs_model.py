@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import ZERO
 from milopt.errors import ParameterError, SolverError
 from milopt.solving.engine import Change, What
 from milopt.solving.interrupt import Ended, noted_interrupt, run_interruptible
@@ -364,7 +365,7 @@ def _row_bounds(form: StandardForm, start: int) -> tuple[Vector, Vector]:
     for block in reversed(form.rows):
         if block.stop <= start:
             break
-        if block.cone is Cone.ZERO:
+        if block.cone is ZERO:
             part = slice(max(block.start - start, 0), block.stop - start)
             upper[part] = lower[part]
     return lower, upper

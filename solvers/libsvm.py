@@ -13,7 +13,8 @@ import warnings
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import ZERO
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.outcome.status import Termination
 from milopt.solvers.family import blame
@@ -137,7 +138,7 @@ def _obstacle(form: StandardForm) -> str | None:
     """The part of a program that is not as in a C-SVM's dual, in words."""
     if form.n == 0 or form.integer.any():
         return "this program has integer columns" if form.n else "this program has no columns"
-    if form.m != 1 or form.rows_in(Cone.ZERO).size != 1:
+    if form.m != 1 or form.rows_in(ZERO).size != 1:
         return "their only row is the equality s'a = 0 of the bias, and this program has other rows, or none"
     if form.g[0] != 0:
         return "the equality of the bias has the right-hand side 0, and here it has another"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import ZERO
 from milopt.declaration.sparse import between
 from milopt.solvers.dense_simplex import DenseSimplex, Vertex
 from milopt.solving.engine import Change, What
@@ -52,6 +53,6 @@ def _equality(form: StandardForm, start: int) -> npt.NDArray[np.bool_]:
     for block in reversed(form.rows):
         if block.stop <= start:
             break
-        if block.cone is Cone.ZERO:
+        if block.cone is ZERO:
             equality[max(block.start - start, 0) : block.stop - start] = True
     return equality

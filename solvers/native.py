@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import NONNEGATIVE
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import Atom, FunctionNorm, FunctionNormSquared, Norm1, QuadForm
 from milopt.errors import ParameterError, UnsupportedError
@@ -114,7 +115,7 @@ def _obstacle(form: StandardForm) -> str | None:
     if not _needs_simplex(form):
         return None
     if not form.P.is_zero:
-        inequalities = form.rows_in(Cone.NONNEGATIVE).size
+        inequalities = form.rows_in(NONNEGATIVE).size
         curved = "a quadratic objective together with"
         if inequalities:
             return f"{curved} {_counted(inequalities, 'inequality row')}"
@@ -130,7 +131,7 @@ def _obstacle(form: StandardForm) -> str | None:
 
 def _needs_simplex(form: StandardForm) -> bool:
     """Whether inequalities meet rows: then neither a closed form nor a box."""
-    if form.rows_in(Cone.NONNEGATIVE).size:
+    if form.rows_in(NONNEGATIVE).size:
         return True
     return form.m > 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
 

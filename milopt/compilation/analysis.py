@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.standard_form import Cone
+from milopt.cones import SECOND_ORDER
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.solving.refusal import kind_name
@@ -63,7 +63,7 @@ def form_kind(form: EvaluationForm) -> str:
     features = {Feature.LINEAR}
     if o.squares or any(o.ridge):
         features.add(Feature.QUADRATIC)
-    if any(block.cone is Cone.SECOND_ORDER for block in form.blocks):
+    if any(block.cone is SECOND_ORDER for block in form.blocks):
         features.add(Feature.SECOND_ORDER)
     if form.integer.any():
         features.add(Feature.INTEGER)

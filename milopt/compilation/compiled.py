@@ -10,7 +10,8 @@ import numpy as np
 
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import RowBlock, StandardForm
+from milopt.cones import SECOND_ORDER
 from milopt.outcome.inertia import Inertia
 
 
@@ -58,7 +59,7 @@ def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowB
 
 def split_cones(form: EvaluationForm, active: Index) -> tuple[Index, list[int]]:
     """The active rows outside second-order cones, and the blocks that are such cones (always whole)."""
-    cones = [k for k, block in enumerate(form.blocks) if block.cone is Cone.SECOND_ORDER]
+    cones = [k for k, block in enumerate(form.blocks) if block.cone is SECOND_ORDER]
     if not cones:
         return active, cones
     block_of = np.searchsorted(form.starts, active, side="right") - 1

@@ -12,7 +12,7 @@ from milopt.compilation.curvature import symmetric_root
 from milopt.compilation.evaluation_form import Block, Index
 from milopt.compilation.linear import Linear
 from milopt.compilation.rows import Rows, stack, unit_rows
-from milopt.compilation.standard_form import Cone
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO, Cone
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.leaves import Atom, FunctionNorm, FunctionNormSquared, Norm, Norm1, QuadForm, unknown_atom
 from milopt.declaration.sparse import row_vector
@@ -57,7 +57,7 @@ class Cones:
                 return replace(cone, share=share / weight)
         for atom, coefficient in scalars:
             rows = self.through_column(rows, atom, coefficient.value())
-        return plain(name, Cone.NONNEGATIVE, rows)
+        return plain(name, NONNEGATIVE, rows)
 
     def through_column(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
         """Add coefficient * t, with a column t >= atom."""
@@ -97,8 +97,8 @@ class Cones:
         split = self.linear.inner(atom).widened(width).plus(both.left(apart))
         total = both.left(row_vector(-np.ones(2 * count)))
         return [
-            plain(f"{name}.split", Cone.ZERO, split, ""),
-            plain(f"{name}.sum", Cone.NONNEGATIVE, bound.widened(width).plus(total), ""),
+            plain(f"{name}.split", ZERO, split, ""),
+            plain(f"{name}.sum", NONNEGATIVE, bound.widened(width).plus(total), ""),
         ]
 
     def _cone(self, name: str, origin: str, atom: Atom, bound: Rows) -> Block:
@@ -122,7 +122,7 @@ class Cones:
             parts.append(self.linear.inner(atom).left(root))
         rows = stack([part.widened(self.linear.width) for part in parts])
         none = np.full(rows.count, -1, dtype=np.intp)
-        return Block(name, Cone.SECOND_ORDER, rows, origin, np.zeros(rows.count, dtype=np.intp), none, none, space)
+        return Block(name, SECOND_ORDER, rows, origin, np.zeros(rows.count, dtype=np.intp), none, none, space)
 
 
 @dataclass

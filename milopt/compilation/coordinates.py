@@ -14,7 +14,8 @@ from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import Whitening
 from milopt.compilation.quadratic import Piece, Quadratic, Vector, weighted
 from milopt.compilation.rows import Rows
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import SECOND_ORDER
 from milopt.declaration.sparse import picked, stacked, transposed
 
 
@@ -165,7 +166,7 @@ class Coordinates(Compiled):
                 offsets.append(np.zeros(rank))
                 row_of.append(np.full(rank, -1, dtype=np.intp))
                 size += rank
-            blocks.append(RowBlock(block.name, Cone.SECOND_ORDER, stop, stop + size))
+            blocks.append(RowBlock(block.name, SECOND_ORDER, stop, stop + size))
             stop += size
         return np.concatenate(row_of).astype(np.intp), stacked(matrices), np.concatenate(offsets), blocks
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.quadratic import Matrix, Vector
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import ZERO
 from milopt.errors import ConvexityError, TimeLimitError
 from milopt.solving.deadline import seconds_left
 
@@ -56,7 +57,7 @@ def curvature(form: EvaluationForm, flat: StandardForm) -> Curvature:
     if not terms:
         return Curvature(True, 0.0)
     free = np.flatnonzero(flat.lower < flat.upper)
-    P, equalities = flat.P.submatrix(free), flat.F[flat.rows_in(Cone.ZERO)][:, free].toarray()
+    P, equalities = flat.P.submatrix(free), flat.F[flat.rows_in(ZERO)][:, free].toarray()
     sizes = flat.P.diagonal_sizes[free]
     unit = 1.0 / np.sqrt(np.where(sizes > 0, sizes, 1.0))
     scaled = _on_subspace(unit[:, None] * P * unit, equalities * unit)

@@ -30,7 +30,8 @@ from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Piece, Quadratic, Vector
 from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.smallest_curvature import smallest_curvature
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.declaration.sparse import from_parts, picked, scaled_rows, taken, transposed, widened, zeros
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.inertia import Inertia
@@ -193,7 +194,7 @@ class Dual(Compiled):
         start = 0
         for column in s.columns:
             span = np.arange(column.start, column.stop)
-            for flags, cone in ((self._equality, Cone.ZERO), (self._inequality, Cone.NONNEGATIVE)):
+            for flags, cone in ((self._equality, ZERO), (self._inequality, NONNEGATIVE)):
                 mine = span[flags[span]]
                 if mine.size:
                     chosen.append(mine)

@@ -18,8 +18,10 @@ import numpy.typing as npt
 from milopt.compilation.bounds import Bounds
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows, stack
-from milopt.compilation.standard_form import ColumnBlock, Cone, check_cone
+from milopt.compilation.standard_form import ColumnBlock, check_cone
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO, Cone
 from milopt.declaration.leaves import Function, Points
+from milopt.errors import UnsupportedError
 
 Index = npt.NDArray[np.intp]
 
@@ -59,9 +61,18 @@ class Block:
     """A second-order block `(rows, f)`: the function that ends it, by its place in the form's spaces."""
     share: Vector | None = None
     """Per row, what its multiplier adds to the declared entry's; None means 1."""
+    sizes: Index | None = None
+    """The number of rows of each cone of the block; None for the default of `cone_sizes`."""
 
     def __post_init__(self) -> None:
         check_cone(self.cone, self.name)
+        if self.cone_sizes.size > 1 and self.space is not None:
+            raise UnsupportedError(f"The rows {self.name!r} end in a function, so they must be one {self.cone.words}.")
+
+    @property
+    def cone_sizes(self) -> Index:
+        """Return the number of rows of each cone of the block, as for a `RowBlock`."""
+        return self.cone.sizes_of(self.count, self.sizes, self.name)
 
     @property
     def count(self) -> int:
@@ -187,18 +198,18 @@ class EvaluationForm:
     @cached_property
     def equality(self) -> npt.NDArray[np.bool_]:
         """Per row, whether it lies in the zero cone."""
-        return self._rows_in(Cone.ZERO)
+        return self._rows_in(ZERO)
 
     @cached_property
     def inequality(self) -> npt.NDArray[np.bool_]:
         """Per row, whether it lies in the non-negative cone."""
-        return self._rows_in(Cone.NONNEGATIVE)
+        return self._rows_in(NONNEGATIVE)
 
     @cached_property
     def second_order(self) -> tuple[tuple[int, Block], ...]:
         """The second-order blocks, each with its first row."""
         starts = zip(self.starts[:-1].tolist(), self.blocks, strict=True)
-        return tuple((start, block) for start, block in starts if block.cone is Cone.SECOND_ORDER)
+        return tuple((start, block) for start, block in starts if block.cone is SECOND_ORDER)
 
     def _rows_in(self, cone: Cone) -> npt.NDArray[np.bool_]:
         flags = np.array([block.cone is cone for block in self.blocks], dtype=bool)
@@ -218,9 +229,9 @@ class EvaluationForm:
             bounds=self.bounds,
             rows=stack([self.rows, block.rows]),
             starts=np.concatenate([self.starts, start + block.count]),
-            equality=np.concatenate([self.equality, np.full(block.count, cone is Cone.ZERO)]),
-            inequality=np.concatenate([self.inequality, np.full(block.count, cone is Cone.NONNEGATIVE)]),
-            second_order=(*self.second_order, *([(int(start[0]), block)] if cone is Cone.SECOND_ORDER else [])),
+            equality=np.concatenate([self.equality, np.full(block.count, cone is ZERO)]),
+            inequality=np.concatenate([self.inequality, np.full(block.count, cone is NONNEGATIVE)]),
+            second_order=(*self.second_order, *([(int(start[0]), block)] if cone is SECOND_ORDER else [])),
         )
         return longer
 

@@ -13,8 +13,8 @@ from milopt.compilation.evaluation_form import Block, EvaluationForm, Objective,
 from milopt.compilation.linear import Linear
 from milopt.compilation.maxima import Maxima
 from milopt.compilation.selection import Witnesses
-from milopt.compilation.standard_form import Cone
 from milopt.compilation.streamed import is_large, stream
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.declaration.expression import Constraint
 from milopt.declaration.leaves import Atom, BagMax, FunctionNormSquared, InnerAtom, QuadForm
 from milopt.declaration.program import Program, leaves
@@ -113,9 +113,9 @@ class Lowering:
                     f"Constraint {name!r} equates {atoms[0][0].describe()}, which is not affine; "
                     "an equality may hold affine expressions only."
                 )
-            return plain(name, Cone.ZERO, rows)
+            return plain(name, ZERO, rows)
         if not atoms:
-            return plain(name, Cone.NONNEGATIVE, rows)
+            return plain(name, NONNEGATIVE, rows)
         scalars = [(atom, c) for atom, c in atoms if not isinstance(atom, BagMax)]
         rows, convex, kept = self.maxima.in_constraint(rows, [(a, c) for a, c in atoms if isinstance(a, BagMax)])
         if not scalars:
@@ -126,7 +126,7 @@ class Lowering:
             pick = picked(kept, constraint.expression.size)
             scalars = [(atom, coefficient.left(pick)) for atom, coefficient in scalars]
             if not kept.size:
-                return plain(name, Cone.NONNEGATIVE, rows)
+                return plain(name, NONNEGATIVE, rows)
         for atom, coefficient in convex:
             rows = self.maxima.through_columns(rows, atom, coefficient)
         block = self.cones.in_constraint(name, rows, scalars)

@@ -17,7 +17,7 @@ from milopt.compilation.linear import Linear
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.rows import Rows, unit_rows
 from milopt.compilation.selection import Witness, Witnesses, instances_of, mean_selection
-from milopt.compilation.standard_form import Cone
+from milopt.cones import NONNEGATIVE
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import BagMax
@@ -166,7 +166,7 @@ class Maxima:
         below = self.linear.inner(atom).take(instance).left(minus)
         above = unit_rows(self._columns[atom][bags][place], self.linear.width, self.linear.point_counts)
         rows = above.plus(below.widened(self.linear.width))
-        return Block(name, Cone.NONNEGATIVE, rows, "", bags[place], instance, place)
+        return Block(name, NONNEGATIVE, rows, "", bags[place], instance, place)
 
     def _expanded(self, name: str, rows: Rows, convex: Entries) -> Block:
         """Rows with one maximum become one row an instance; rows with more go through epigraph columns."""
@@ -186,7 +186,7 @@ class Maxima:
         total = rows.take(known.declared).widened(self.linear.width)
         for values in known.values:
             total = total.plus(values.widened(self.linear.width, self.linear.point_counts))
-        return Block(name, Cone.NONNEGATIVE, total, name, known.declared, known.instance, known.group)
+        return Block(name, NONNEGATIVE, total, name, known.declared, known.instance, known.group)
 
     def _expansion(self, single: Entries, count: int) -> Expansion:
         """One row an instance where a row has a maximum."""

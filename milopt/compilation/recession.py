@@ -15,8 +15,9 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Quadratic, Vector
 from milopt.compilation.scaling import equilibrated_units
-from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.compilation.violations import violations
+from milopt.cones import ZERO
 
 ZERO_TOLERANCE = 1e-11
 """Entries of a direction below it, relative to the largest entry, are rounding."""
@@ -33,7 +34,7 @@ class Recession:
         P = sp.csr_array(form.P.sparse)
         curved = np.flatnonzero(np.diff(P.indptr))
         F = sp.csr_array(sp.vstack([form.F, P[curved]], format="csr"))
-        rows = (*form.rows, RowBlock("flat", Cone.ZERO, form.m, F.shape[0])) if curved.size else form.rows
+        rows = (*form.rows, RowBlock("flat", ZERO, form.m, F.shape[0])) if curved.size else form.rows
         units = equilibrated_units(F, rows, np.zeros(form.n, dtype=bool))
         q = form.q * units.column
         self._column = units.column

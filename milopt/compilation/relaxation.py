@@ -20,8 +20,9 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Quadratic, Vector
 from milopt.compilation.scaling import equilibrated_units
-from milopt.compilation.standard_form import ColumnBlock, Cone, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, StandardForm
 from milopt.compilation.violations import violations
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import UnsupportedError
 
 REACH = 1e8
@@ -100,9 +101,9 @@ class Relaxation:
     def _elastic(self) -> StandardForm:
         """Add e >= 0 to every non-negative row and to the first row of every cone, and +-e to every equation."""
         form = self._scaled
-        equal = form.rows_in(Cone.ZERO)
+        equal = form.rows_in(ZERO)
         heads = [np.array([block.start]) for block in form.second_order]
-        up = np.concatenate([form.rows_in(Cone.NONNEGATIVE), *heads, equal]).astype(np.intp)
+        up = np.concatenate([form.rows_in(NONNEGATIVE), *heads, equal]).astype(np.intp)
         owner = np.concatenate([up, equal])
         data = np.concatenate([np.ones(up.size), -np.ones(equal.size)])
         count = owner.size
@@ -135,11 +136,11 @@ def _in_dual_cone(form: StandardForm, z: Vector) -> Vector:
     inside = z.copy()
     for block in form.rows:
         span = slice(block.start, block.stop)
-        if block.cone is Cone.NONNEGATIVE:
+        if block.cone is NONNEGATIVE:
             inside[span] = np.maximum(z[span], 0.0)
-        elif block.cone is Cone.SECOND_ORDER:
+        elif block.cone is SECOND_ORDER:
             tail = float(np.linalg.norm(z[block.start + 1 : block.stop]))
             inside[block.start] = max(float(z[block.start]), tail)
-        elif block.cone is not Cone.ZERO:
+        elif block.cone is not ZERO:
             raise UnsupportedError(f"The dual cone of rows {block.name!r} in the cone {block.cone} is not known.")
     return inside

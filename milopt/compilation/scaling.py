@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone, RowBlock
+from milopt.compilation.standard_form import RowBlock
+from milopt.cones import SECOND_ORDER
 
 PASSES = 10
 
@@ -48,7 +49,7 @@ def _row_sizes(matrix: sp.csr_array, rows: Sequence[RowBlock]) -> Vector:
     """The largest entry of each row, the same for all rows of one second-order cone; 1 for an empty row."""
     sizes = _largest(matrix, axis=1)
     for block in rows:
-        if block.cone is Cone.SECOND_ORDER:
+        if block.cone is SECOND_ORDER:
             part = slice(block.start, block.stop)
             sizes[part] = matrix[part].max() or 1.0
     return sizes

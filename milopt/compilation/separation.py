@@ -15,7 +15,8 @@ from milopt.compilation.compiled import row_blocks
 from milopt.compilation.evaluation_form import EvaluationForm, Index, Square
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows, stack
-from milopt.compilation.standard_form import ColumnBlock, Cone
+from milopt.compilation.standard_form import ColumnBlock
+from milopt.cones import SECOND_ORDER
 from milopt.declaration.sparse import picked
 
 
@@ -118,4 +119,4 @@ def _is_separable(square: Square) -> bool:
 
 def has_cone(form: EvaluationForm) -> bool:
     """Whether a second-order cone occurs."""
-    return any(block.cone is Cone.SECOND_ORDER for block in form.blocks)
+    return any(block.cone is SECOND_ORDER for block in form.blocks)

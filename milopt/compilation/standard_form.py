@@ -1,36 +1,31 @@
 """What flat solvers get:  min 1/2 x'Px + q'x + c   s.t.  F x + g in K,  lower <= x <= upper,  some x integer.
 
-K is a product of zero, non-negative and second-order cones, one `RowBlock` after the other. The multiplier z of the
-rows lies in the dual cone K*, and  P x + q = F'z + reduced costs  (reduced cost >= 0 at a lower bound, <= 0 at an
+K is a product of cones (`milopt.cones`), one `RowBlock` after the other. The multiplier z of the rows lies in the dual
+cone K*, and  P x + q = F'z + reduced costs  (reduced cost >= 0 at a lower bound, <= 0 at an
 upper bound). For HiGHS that is `row_lower = -g`; Clarabel and ECOS get `A = -F`, `b = g`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.cones import CONES, Cone
 from milopt.declaration.sparse import same_entries
 from milopt.errors import UnsupportedError
 
-
-class Cone(Enum):
-    """A factor of K; a second-order block is one cone `(t, v): t >= ||v||`, t first."""
-
-    ZERO = "zero"
-    NONNEGATIVE = "nonnegative"
-    SECOND_ORDER = "second-order"
+Index = npt.NDArray[np.intp]
 
 
 def check_cone(cone: object, name: str) -> None:
     """Raise an error if a block of rows lies in a cone that milopt does not know."""
     if not isinstance(cone, Cone):
-        known = ", ".join(one.value for one in Cone)
+        known = ", ".join(CONES)
         raise UnsupportedError(f"The rows {name!r} lie in an unknown cone, {cone!r}; milopt knows {known}.")
 
 
@@ -70,9 +65,20 @@ class RowBlock:
     """Per row, the entry of the declared block; None means 0, 1, 2, ..."""
     instance: npt.NDArray[np.intp] | None = None
     """Per row, the flat instance of an epigraph row, -1 for the others; None when there are none."""
+    sizes: Index | None = None
+    """The number of rows of each cone of the block; None for the default of `cone_sizes`."""
 
     def __post_init__(self) -> None:
         check_cone(self.cone, self.name)
+        self.cone.sizes_of(self.size, self.sizes, self.name)
+
+    @property
+    def cone_sizes(self) -> Index:
+        """Return the number of rows of each cone of the block.
+
+        By default every cone has `row_size` rows. If a kind of cone has no such number, the block is one cone.
+        """
+        return self.cone.sizes_of(self.size, self.sizes, self.name)
 
     @property
     def size(self) -> int:
@@ -129,7 +135,7 @@ class StandardForm:
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name)) for name in ("g", "lower", "upper", "integer")
             )
-            and [(block.cone, block.stop) for block in self.rows] == [(block.cone, block.stop) for block in other.rows]
+            and same_cones(self.rows, other.rows)
         )
 
     def rows_in(self, cone: Cone) -> npt.NDArray[np.intp]:
@@ -140,7 +146,7 @@ class StandardForm:
     @property
     def second_order(self) -> tuple[RowBlock, ...]:
         """The second-order cones, one block each."""
-        return tuple(block for block in self.rows if block.cone is Cone.SECOND_ORDER)
+        return tuple(block for block in self.rows if not block.cone.is_polyhedral)
 
     def column_names(self) -> list[str]:
         """One readable name a column: `b`, `slack[3]`."""
@@ -154,6 +160,14 @@ class StandardForm:
         for block in self.rows:
             names.extend(f"{block.name}[{label}]" for label in block.labels)
         return names
+
+
+def same_cones(some: Sequence[RowBlock], others: Sequence[RowBlock]) -> bool:
+    """Return True if the blocks of two forms are the same cones over the same rows."""
+    return len(some) == len(others) and all(
+        a.cone is b.cone and a.stop == b.stop and np.array_equal(a.cone_sizes, b.cone_sizes)
+        for a, b in zip(some, others, strict=True)
+    )
 
 
 def _labels(size: int, declared: npt.NDArray[np.intp] | None, instance: npt.NDArray[np.intp] | None) -> list[str]:

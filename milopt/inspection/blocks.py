@@ -7,7 +7,7 @@ import numpy as np
 from milopt.compilation.analysis import OBJECTIVE, Side, sides
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import Atom, BagMax
 from milopt.declaration.program import Program
@@ -15,7 +15,7 @@ from milopt.inspection.lowered import evaluated_points
 from milopt.inspection.table import Table
 
 _SIGNS = {1: ">= 0", -1: "<= 0", 0: "any"}
-_CONES = {Cone.ZERO: "= 0", Cone.NONNEGATIVE: ">= 0", Cone.SECOND_ORDER: "second-order cone"}
+_CONES = {ZERO: "= 0", NONNEGATIVE: ">= 0", SECOND_ORDER: "second-order cone"}
 
 
 def variable_table(program: Program) -> Table:

@@ -21,10 +21,11 @@ import scipy.sparse as sp
 
 from milopt.compilation.bridges.quadratic_to_cone import factor
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.inspection.preamble import one_line, preamble
 
-_CODE = {Cone.ZERO: "L=", Cone.NONNEGATIVE: "L+", Cone.SECOND_ORDER: "Q"}
+_CODE = {ZERO: "L=", NONNEGATIVE: "L+", SECOND_ORDER: "Q"}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Matrix, Piece, Quadratic, Vector
-from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ConvexityError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class CvxpyModel:
                 return None
             parts = dual if isinstance(dual, list) else [dual]
             flat = np.concatenate([np.ravel(part) for part in parts])
-            z[block.start : block.stop] = -flat if block.cone is Cone.ZERO else flat
+            z[block.start : block.stop] = -flat if block.cone is ZERO else flat
         return z
 
 
@@ -110,9 +111,9 @@ def _constraint(form: StandardForm, block: RowBlock, times: Any) -> Any:
 
     rows = slice(block.start, block.stop)
     expression = times(sp.csr_array(form.F[rows])) + form.g[rows]
-    if block.cone is Cone.ZERO:
+    if block.cone is ZERO:
         return expression == 0
-    if block.cone is Cone.NONNEGATIVE or block.size == 1:
+    if block.cone is NONNEGATIVE or block.size == 1:
         return expression >= 0
     return cp.SOC(expression[0], expression[1:])
 

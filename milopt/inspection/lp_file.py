@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import ZERO
 from milopt.inspection.names import OBJECTIVE, legal_columns, legal_rows
 from milopt.inspection.preamble import preamble, refuse_cones
 
@@ -71,7 +72,7 @@ def _rows(form: StandardForm, names: Sequence[str], longest: int) -> Iterator[st
     starts, columns = matrix.indptr.tolist(), matrix.indices.tolist()
     values, offsets = matrix.data.tolist(), (0.0 - form.g).tolist()
     for block in form.rows:
-        relation = "=" if block.cone is Cone.ZERO else ">="
+        relation = "=" if block.cone is ZERO else ">="
         for i in range(block.start, block.stop):
             entries = slice(starts[i], starts[i + 1])
             terms = _terms(values[entries], [names[j] for j in columns[entries]])

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import ZERO
 from milopt.inspection.names import OBJECTIVE, legal_columns, legal_name, legal_rows
 from milopt.inspection.preamble import preamble, refuse_cones
 
@@ -22,7 +23,7 @@ def write_mps(form: StandardForm) -> str:
     names, labels = legal_columns(form), legal_rows(form)
     lines = [*preamble(form, "*"), f"NAME {legal_name(form.name)}", "OBJSENSE", " MIN", "ROWS", f" N {OBJECTIVE}"]
     for block in form.rows:
-        letter = "E" if block.cone is Cone.ZERO else "G"
+        letter = "E" if block.cone is ZERO else "G"
         lines.extend(f" {letter} {label}" for label in labels[block.start : block.stop])
     lines.append("COLUMNS")
     lines.extend(_columns(form, names, labels))

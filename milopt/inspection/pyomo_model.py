@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import ZERO, Cone
 from milopt.errors import UnsupportedError
 from milopt.inspection.names import legal_names
 
@@ -96,7 +97,7 @@ def _fill(constraint: Any, matrix: sp.csr_array, right: Vector, cone: Cone, colu
         coefficients = values[entries] or [0.0]
         variables = [columns[j] for j in indices[entries]] or columns[:1]
         body = LinearExpression(linear_coefs=coefficients, linear_vars=variables)
-        constraint.add(i, (bound, body, bound if cone is Cone.ZERO else None))
+        constraint.add(i, (bound, body, bound if cone is ZERO else None))
 
 
 def _objective(form: StandardForm, columns: list[Any]) -> Any:

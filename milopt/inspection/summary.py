@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.standard_form import Cone
+from milopt.compilation.evaluation_form import Block, EvaluationForm
+from milopt.cones import CONES
 from milopt.declaration.program import Program
 from milopt.errors import MiloptError
 from milopt.inspection.blocks import atom_table, constraint_table, function_table, parameter_table, variable_table
@@ -88,13 +88,14 @@ def size_table(form: EvaluationForm) -> Table:
     squares = len(form.objective.squares) + sum(1 for ridge in form.objective.ridge if ridge)
     if squares:
         rows.append(("squares in the objective", str(squares), ""))
-    for cone in Cone:
+    for cone in CONES.values():
         blocks = [block for block in form.blocks if block.cone is cone]
-        if cone is Cone.SECOND_ORDER and blocks:
-            sizes = ", ".join(f"{b.name} {b.count}{_and_function(form, b.space)}" for b in blocks)
-            rows.append((f"{cone.value} cones", str(len(blocks)), f"rows each: {sizes}"))
+        if blocks and cone.is_polyhedral:
+            rows.append((f"{cone.name} rows", str(sum(block.count for block in blocks)), ""))
         elif blocks:
-            rows.append((f"{cone.value} rows", str(sum(block.count for block in blocks)), ""))
+            count = sum(block.cone_sizes.size for block in blocks)
+            sizes = ", ".join(f"{b.name} {_cone_sizes(b)}{_and_function(form, b.space)}" for b in blocks)
+            rows.append((f"{cone.words}s", str(count), f"rows each: {sizes}"))
     return Table("sizes", ("what", "count", "remark"), tuple(rows), frozenset({"count"}))
 
 
@@ -104,6 +105,15 @@ def range_table(found: tuple[Range, ...]) -> Table:
     return Table(
         "coefficients", ("of", "smallest", "largest", "ratio"), rows, frozenset({"smallest", "largest", "ratio"})
     )
+
+
+def _cone_sizes(block: Block) -> str:
+    """Return the number of rows per cone: "4", "5 x 3" for five cones of 3 rows, or "5 x 2 to 9"."""
+    sizes = block.cone_sizes
+    each = str(sizes.min(initial=block.count))
+    if sizes.size and sizes.min() < sizes.max():
+        each += f" to {sizes.max()}"
+    return each if sizes.size <= 1 else f"{sizes.size} x {each}"
 
 
 def _and_function(form: EvaluationForm, space: int | None) -> str:

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import Index
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import ZERO
 
 DENSE_BELOW = 3000
 """KKT systems up to this size are factorised densely."""
@@ -29,7 +30,7 @@ def polish(form: StandardForm, x: Vector, z: Vector) -> tuple[Vector, Vector]:
         at_upper = np.isfinite(form.upper) & (-reduced > form.upper - x)
     fixed = at_lower | at_upper | (form.lower == form.upper)
     active = z > slack
-    active[form.rows_in(Cone.ZERO)] = True
+    active[form.rows_in(ZERO)] = True
     free, rows = np.flatnonzero(~fixed), np.flatnonzero(active)
     if free.size + rows.size == 0:
         return x, z

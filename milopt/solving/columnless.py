@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.compilation.standard_form import Cone, StandardForm
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.outcome.status import Termination
 from milopt.solving.engine import Answer
 
@@ -14,9 +15,9 @@ def answer_without_columns(form: StandardForm, tolerance: float) -> Answer:
     worst = 0.0
     for block in form.rows:
         part = form.g[block.start : block.stop]
-        if block.cone is Cone.ZERO:
+        if block.cone is ZERO:
             violation = float(np.abs(part).max(initial=0.0))
-        elif block.cone is Cone.NONNEGATIVE:
+        elif block.cone is NONNEGATIVE:
             violation = float((-part).max(initial=0.0))
         else:
             violation = float(np.linalg.norm(part[1:]) - part[0])

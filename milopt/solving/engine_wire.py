@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import cone_named
 from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import Termination
 from milopt.solving.engine import Answer
@@ -43,7 +44,7 @@ def pack_form(form: StandardForm) -> bytes:
         "maximize": form.maximize,
         "known_convex": form.known_convex,
         "columns": [[block.name, block.start, block.stop, block.scalar] for block in form.columns],
-        "rows": [[block.name, block.cone.value, block.start, block.stop] for block in form.rows],
+        "rows": [_row_header(block) for block in form.rows],
         "pieces": len(form.P.pieces),
     }
     arrays = {name: getattr(form, name) for name in ("q", "g", "lower", "upper", "integer")}
@@ -68,9 +69,20 @@ def unpack_form(packed: bytes) -> StandardForm:
         arrays["upper"],
         arrays["integer"],
         tuple(ColumnBlock(name, start, stop, scalar) for name, start, stop, scalar in header["columns"]),
-        tuple(RowBlock(name, Cone(cone), start, stop) for name, cone, start, stop in header["rows"]),
+        tuple(_row_block(*row) for row in header["rows"]),
         header["maximize"],
         known_convex=header["known_convex"],
+    )
+
+
+def _row_header(block: RowBlock) -> list[Any]:
+    sizes = None if block.sizes is None else block.sizes.tolist()
+    return [block.name, block.cone.name, block.start, block.stop, sizes]
+
+
+def _row_block(name: str, cone: str, start: int, stop: int, sizes: list[int] | None) -> RowBlock:
+    return RowBlock(
+        name, cone_named(cone), start, stop, sizes=None if sizes is None else np.array(sizes, dtype=np.intp)
     )
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred, unit_scales
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ConvexityError
 from milopt.outcome.status import Termination
 from milopt.solving.engine import Answer
@@ -31,7 +32,7 @@ def form_with(P: Quadratic, lower, upper) -> StandardForm:
         upper=np.array(upper, dtype=float),
         integer=np.zeros(n, dtype=bool),
         columns=(ColumnBlock("x", 0, n),),
-        rows=(RowBlock("sum", Cone.ZERO, 0, 1),),
+        rows=(RowBlock("sum", ZERO, 0, 1),),
     )
 
 
@@ -39,9 +40,9 @@ def test_finite_bounds_become_rows_in_order_fixed_lower_upper():
     form = form_with(Quadratic(4), [0, -np.inf, 3, -1], [np.inf, 5, 3, 1])
     free = bounds_to_rows.apply(form)
     assert [(block.name, block.cone, block.start, block.stop) for block in free.rows[1:]] == [
-        ("fixed", Cone.ZERO, 1, 2),
-        ("lower bound", Cone.NONNEGATIVE, 2, 4),
-        ("upper bound", Cone.NONNEGATIVE, 4, 6),
+        ("fixed", ZERO, 1, 2),
+        ("lower bound", NONNEGATIVE, 2, 4),
+        ("upper bound", NONNEGATIVE, 4, 6),
     ]
     x = np.array([0.5, 4.0, 3.5, 0.25])
     assert (free.F @ x + free.g)[1:] == pytest.approx([0.5, 0.5, 1.25, 1.0, 0.75])
@@ -81,7 +82,7 @@ def test_the_cone_holds_exactly_when_t_is_at_least_the_quadratic(kinds, seed, sc
     form = form_with(Quadratic(n, tuple(made)), [-np.inf] * n, [np.inf] * n)
     conic = quadratic_to_cone.apply(form, scale)
     block = conic.rows[-1]
-    assert (conic.P.is_zero, block.cone, conic.n) == (True, Cone.SECOND_ORDER, n + 1)
+    assert (conic.P.is_zero, block.cone, conic.n) == (True, SECOND_ORDER, n + 1)
     x = rng.normal(size=n)
     t = form.P.value(x)
 
@@ -154,7 +155,7 @@ def test_unit_scales_change_neither_the_point_nor_the_gradient(seed):
         q=1e6 * rng.normal(size=5) * units,
         F=sp.csr_array(rows),
         g=rng.normal(size=4),
-        rows=(RowBlock("rows", Cone.NONNEGATIVE, 0, 4),),
+        rows=(RowBlock("rows", NONNEGATIVE, 0, 4),),
     )
     scales = unit_scales.scales(form)
     scaled = unit_scales.apply(form, scales)

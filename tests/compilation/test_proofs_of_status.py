@@ -14,10 +14,11 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.recession import Recession
 from milopt.compilation.relaxation import Relaxation
 from milopt.compilation.scaling import equilibrated_units
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO, Cone
 
 
-def _form(F: list[list[float]], g: list[float], q: list[float], cone: Cone = Cone.NONNEGATIVE) -> StandardForm:
+def _form(F: list[list[float]], g: list[float], q: list[float], cone: Cone = NONNEGATIVE) -> StandardForm:
     n, m = len(q), len(g)
     return StandardForm(
         name="form",
@@ -54,7 +55,7 @@ def test_farkas_vector_may_use_bounds_but_not_missing_ones() -> None:
 
 def test_farkas_vector_that_only_excludes_near_points_is_no_proof() -> None:
     """x - y = 1 and (1 + 1e-6) y = x hold at y = 1e6."""
-    form = _form([[1.0, -1.0], [1.0, -1.0 - 1e-6]], [-1.0, 0.0], [0.0, 0.0], Cone.ZERO)
+    form = _form([[1.0, -1.0], [1.0, -1.0 - 1e-6]], [-1.0, 0.0], [0.0, 0.0], ZERO)
     assert not Relaxation(form).is_infeasible(np.array([1.0, -1.0]))
 
 
@@ -100,7 +101,7 @@ def test_columns_without_curvature_add_no_rows() -> None:
 def test_units_bring_rows_and_columns_to_one_size_and_keep_cones_whole() -> None:
     rng = np.random.default_rng(0)
     F = sp.csr_array(rng.uniform(1, 2, (5, 4)) * 10.0 ** rng.integers(-8, 9, (5, 1)) * 10.0 ** rng.integers(-4, 5, 4))
-    rows = (RowBlock("a", Cone.NONNEGATIVE, 0, 2), RowBlock("b", Cone.SECOND_ORDER, 2, 5))
+    rows = (RowBlock("a", NONNEGATIVE, 0, 2), RowBlock("b", SECOND_ORDER, 2, 5))
     units = equilibrated_units(F, rows, np.zeros(4, dtype=bool))
     scaled = units.matrix(F).toarray()
     largest = np.append(np.abs(scaled[:2]).max(axis=1), np.abs(scaled[2:]).max())

@@ -13,7 +13,8 @@ from milopt import RBF, Program, as_bags, bag_max, norm, norm1, quad_form, sum_s
 from milopt.compilation.cones import Cones
 from milopt.compilation.curvature import is_semidefinite, symmetric_root
 from milopt.compilation.evaluation_form import Block
-from milopt.compilation.standard_form import Cone, RowBlock
+from milopt.compilation.standard_form import RowBlock
+from milopt.cones import SECOND_ORDER, ZERO
 from milopt.declaration.leaves import InnerAtom
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.status import PointStatus, Termination
@@ -102,12 +103,12 @@ def test_a_lowering_that_is_too_loose_is_found_out(atom: str, monkeypatch: pytes
 
 def _with_half_the_argument(block: Block) -> Block:
     """Halve the argument of an atom in the rows that it was lowered to; the bound on the atom stays as it is."""
-    if block.cone is Cone.ZERO:  # e - plus + minus = 0, with e in the first three columns
+    if block.cone is ZERO:  # e - plus + minus = 0, with e in the first three columns
         A = block.rows.A.toarray()
         A[:, :3] *= 0.5
         return replace(block, rows=replace(block.rows, A=sp.csr_array(A)))
     factor = np.ones(block.count)
-    if block.cone is Cone.SECOND_ORDER:
+    if block.cone is SECOND_ORDER:
         is_square = block.rows.g[1] != 0  # its head is ((1 + b) / 2, (1 - b) / 2)
         factor[2 if is_square else 1 :] = 0.5
     return replace(block, rows=block.rows.left(sp.csr_array(sp.diags_array(factor))))

@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 
 
 def random_form(
@@ -30,19 +31,19 @@ def random_form(
     is_integer = rng.random(n) < 0.5 if integer else np.zeros(n, dtype=bool)
     lower[is_integer], upper[is_integer] = x[is_integer] - 2, x[is_integer] + 1
     rows = [
-        RowBlock("balance", Cone.ZERO, 0, 1),
-        RowBlock("margin", Cone.NONNEGATIVE, 1, 5, np.array([0, 0, 1, 1]), np.arange(4)),
+        RowBlock("balance", ZERO, 0, 1),
+        RowBlock("margin", NONNEGATIVE, 1, 5, np.array([0, 0, 1, 1]), np.arange(4)),
     ]
     if cones:
-        rows += [RowBlock("ball", Cone.SECOND_ORDER, 5, 8), RowBlock("ray", Cone.SECOND_ORDER, 8, 9)]
+        rows += [RowBlock("ball", SECOND_ORDER, 5, 8), RowBlock("ray", SECOND_ORDER, 8, 9)]
     m = rows[-1].stop
     F = np.round(rng.standard_normal((m, n)) * (rng.random((m, n)) < 0.6), 3)
     s, z = np.zeros(m), np.zeros(m)
     for block in rows:
         part = slice(block.start, block.stop)
-        if block.cone is Cone.ZERO:
+        if block.cone is ZERO:
             z[part] = rng.standard_normal(block.size)
-        elif block.cone is Cone.NONNEGATIVE:
+        elif block.cone is NONNEGATIVE:
             s[part], z[part] = rng.random(block.size), rng.random(block.size)
         else:
             s[part], z[part] = np.r_[2.0, rng.random(block.size - 1)], np.r_[1.5, 0.5 * rng.random(block.size - 1)]

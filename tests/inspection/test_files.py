@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import UnsupportedError
 from milopt.inspection.cvxpy_model import to_cvxpy
 from milopt.inspection.lp_file import write_lp
@@ -71,7 +72,7 @@ def check_same_data(highs: highspy.Highs, form: StandardForm) -> None:
     np.testing.assert_array_equal(np.array(lp.col_lower_)[columns], form.lower)
     np.testing.assert_array_equal(np.array(lp.col_upper_)[columns], form.upper)
     np.testing.assert_array_equal(np.array(lp.row_lower_)[rows], -form.g)
-    equal = np.isin(np.arange(form.m), form.rows_in(Cone.ZERO))
+    equal = np.isin(np.arange(form.m), form.rows_in(ZERO))
     np.testing.assert_array_equal(np.array(lp.row_upper_)[rows], np.where(equal, -form.g, np.inf))
     assert lp.offset_ == form.constant
     np.testing.assert_allclose(hessian(model, form.n)[np.ix_(columns, columns)], form.P.dense, rtol=1e-15, atol=1e-15)
@@ -136,7 +137,7 @@ def test_hostile_names_come_out_legal_and_unique_and_highs_writes_them_again(end
         upper=np.full(n, np.inf),
         integer=np.zeros(n, dtype=bool),
         columns=tuple(ColumnBlock(name, j, j + 1, scalar=j % 2 == 0) for j, name in enumerate(HOSTILE)),
-        rows=tuple(RowBlock(name, Cone.NONNEGATIVE, i, i + 1) for i, name in enumerate(HOSTILE)),
+        rows=tuple(RowBlock(name, NONNEGATIVE, i, i + 1) for i, name in enumerate(HOSTILE)),
         maximize=True,
     )
     text = WRITERS[ending](form)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.svm import SVC
 
 from milopt import RBF, Linear, as_bags, solve
-from milopt.compilation.standard_form import Cone
+from milopt.cones import ZERO
 from milopt.errors import ParameterError
 from milopt.models.set_kernel_svm import SetKernelSVM
 from milopt.outcome.status import PointStatus
@@ -58,7 +58,7 @@ def test_derived_dual_is_the_textbook_svm_on_the_set_gram(normalize, golden_bags
     np.testing.assert_allclose(form.q, -np.ones(6))
     np.testing.assert_allclose(form.lower, np.zeros(6))
     np.testing.assert_allclose(form.upper, 2.0 * weight)
-    assert [block.cone for block in form.rows] == [Cone.ZERO]
+    assert [block.cone for block in form.rows] == [ZERO]
     row = form.F.toarray()[0]
     np.testing.assert_allclose(row * np.sign(row[0]), y * y[0])
     np.testing.assert_allclose(form.g, [0.0])

@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 
 
 def build_form(q, rows=(), P=None, lower=-np.inf, upper=np.inf, integer=False, constant=0.0):
@@ -54,9 +55,9 @@ def kkt_residuals(form: StandardForm, x, z) -> Residuals:
     """Primal, dual and complementarity residuals from the definitions in `standard_form`, scaled by the data."""
 
     def outside(v, cone, dual):
-        if cone is Cone.ZERO:
+        if cone is ZERO:
             return 0.0 if dual else np.abs(v).max(initial=0.0)
-        if cone is Cone.NONNEGATIVE:
+        if cone is NONNEGATIVE:
             return (-v).max(initial=0.0)
         return max(0.0, np.linalg.norm(v[1:]) - v[0])
 
@@ -86,7 +87,7 @@ def program(family: str) -> StandardForm:
     rng = np.random.default_rng(7)
     one = np.ones((1, 6))
     if family == "one row":
-        return build_form([3.0, 1.0, 2.0], [(Cone.NONNEGATIVE, [1.0, 1.0, 1.0], [-1.0])], lower=0.0)
+        return build_form([3.0, 1.0, 2.0], [(NONNEGATIVE, [1.0, 1.0, 1.0], [-1.0])], lower=0.0)
     if family == "no rows":
         return build_form([1.0, -2.0, 0.0], lower=-1.0, upper=[4.0, 5.0, 6.0], constant=2.0)
     if family == "no rows, quadratic":
@@ -95,17 +96,17 @@ def program(family: str) -> StandardForm:
         # an assignment problem: far more rows are active than columns are free
         cost = rng.integers(1, 9, size=(4, 4)).astype(float)
         sums = np.vstack([np.kron(np.eye(4), np.ones(4)), np.kron(np.ones(4), np.eye(4))])
-        return build_form(cost.ravel(), [(Cone.ZERO, sums, -np.ones(8))], lower=0.0, upper=1.0)
+        return build_form(cost.ravel(), [(ZERO, sums, -np.ones(8))], lower=0.0, upper=1.0)
     if family == "badly scaled":
         scales = np.array([1e6, 1.0, 1e-2, 1e3, 1.0, 10.0])
         rows = rng.uniform(0.5, 1.5, size=(8, 6)) * scales
-        return build_form(rng.uniform(1, 2, 6) * scales, [(Cone.NONNEGATIVE, rows, -1e3 * np.ones(8))], lower=0.0)
+        return build_form(rng.uniform(1, 2, 6) * scales, [(NONNEGATIVE, rows, -1e3 * np.ones(8))], lower=0.0)
     if family == "random linear":
         rows = rng.normal(size=(10, 6))
         offset = -rows @ np.full(6, 1 / 6) + rng.uniform(0, 0.2, 10)
         return build_form(
             rng.normal(size=6),
-            [(Cone.ZERO, one, [-1.0]), (Cone.NONNEGATIVE, rows, offset)],
+            [(ZERO, one, [-1.0]), (NONNEGATIVE, rows, offset)],
             lower=[0, 0, 0, -np.inf, -2, 0.1],
             upper=[1, np.inf, 1, 2, np.inf, 0.1],
         )
@@ -114,7 +115,7 @@ def program(family: str) -> StandardForm:
         rows = rng.normal(size=(4, 6))
         return build_form(
             rng.normal(size=6),
-            [(Cone.ZERO, one, [-1.0]), (Cone.NONNEGATIVE, rows, 0.3 - rows @ np.full(6, 1 / 6))],
+            [(ZERO, one, [-1.0]), (NONNEGATIVE, rows, 0.3 - rows @ np.full(6, 1 / 6))],
             P=root.T @ root,
             lower=0.0,
             constant=-3.0,
@@ -122,19 +123,19 @@ def program(family: str) -> StandardForm:
     if family == "second-order":
         # the largest c'x in a ball, cut by a half-space
         cone = np.vstack([np.zeros((1, 6)), np.eye(6)])
-        rows = [(Cone.SECOND_ORDER, cone, [2.0, *np.zeros(6)]), (Cone.NONNEGATIVE, one, [-1.0])]
+        rows = [(SECOND_ORDER, cone, [2.0, *np.zeros(6)]), (NONNEGATIVE, one, [-1.0])]
         return build_form(rng.normal(size=6), rows, upper=1.0)
     if family == "infeasible":
-        return build_form(np.ones(2), [(Cone.NONNEGATIVE, [[1.0, 1.0], [-1.0, -1.0]], [-2.0, 1.0])], lower=0.0)
+        return build_form(np.ones(2), [(NONNEGATIVE, [[1.0, 1.0], [-1.0, -1.0]], [-2.0, 1.0])], lower=0.0)
     if family == "infeasible quadratic":
         return replace(program("infeasible"), P=Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.ones(2)),)))
     if family == "unbounded":
-        return build_form([-1.0, 0.5], [(Cone.NONNEGATIVE, [1.0, 1.0], [0.0])], lower=0.0)
+        return build_form([-1.0, 0.5], [(NONNEGATIVE, [1.0, 1.0], [0.0])], lower=0.0)
     if family == "unbounded quadratic":
-        return build_form([-1.0, 1.0], [(Cone.NONNEGATIVE, [1.0, 1.0], [0.0])], P=np.diag([0.0, 1.0]), lower=0.0)
+        return build_form([-1.0, 1.0], [(NONNEGATIVE, [1.0, 1.0], [0.0])], P=np.diag([0.0, 1.0]), lower=0.0)
     if family == "knapsack":
         value, weight = rng.integers(5, 30, 12).astype(float), rng.integers(3, 20, 12).astype(float)
-        rows = [(Cone.NONNEGATIVE, -weight, [weight.sum() / 2])]
+        rows = [(NONNEGATIVE, -weight, [weight.sum() / 2])]
         return build_form(-value, rows, lower=0.0, upper=1.0, integer=True, constant=1.0)
     raise ValueError(family)
 

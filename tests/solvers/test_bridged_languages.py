@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError, UnknownNameError
 from milopt.outcome.status import Termination
 from milopt.solvers.cvxpy import CVXPY
@@ -36,12 +37,12 @@ def program(kind: str) -> StandardForm:
     """min 1/2 x'Px + q'x + 2 over a box in some columns, an equality, inequalities, and a ball about the origin."""
     rng = np.random.default_rng(7)
     n = 6
-    rows = [RowBlock("balance", Cone.ZERO, 0, 1), RowBlock("margin", Cone.NONNEGATIVE, 1, 5)]
+    rows = [RowBlock("balance", ZERO, 0, 1), RowBlock("margin", NONNEGATIVE, 1, 5)]
     F = np.round(rng.standard_normal((5, n)), 2)
     x = np.round(0.3 * rng.standard_normal(n), 2)
     g = np.r_[0.0, 0.05, 0.0, 0.3, 0.02] - F @ x
     if kind == "SOCP":
-        rows.append(RowBlock("ball", Cone.SECOND_ORDER, 5, 6 + n))
+        rows.append(RowBlock("ball", SECOND_ORDER, 5, 6 + n))
         F = np.vstack([F, np.zeros((1, n)), np.eye(n)])
         g = np.r_[g, 1.1, np.zeros(n)]
     P = Quadratic(n)
@@ -70,9 +71,9 @@ def check_certificate(form: StandardForm, answer: Answer, tolerance: float) -> N
     s = form.F @ x + form.g
     for block in form.rows:
         part, dual = s[block.start : block.stop], z[block.start : block.stop]
-        if block.cone is Cone.ZERO:
+        if block.cone is ZERO:
             assert np.abs(part).max() <= tolerance
-        elif block.cone is Cone.NONNEGATIVE:
+        elif block.cone is NONNEGATIVE:
             assert min(part.min(), dual.min()) >= -tolerance
         else:
             assert np.linalg.norm(part[1:]) <= part[0] + tolerance
@@ -127,10 +128,10 @@ def test_a_mixed_integer_search_gives_its_bound(name: str) -> None:
 def test_infeasible_and_unbounded_are_told_apart(name: str) -> None:
     form = program("LP")
     free = replace(form, lower=np.full(6, -np.inf), upper=np.full(6, np.inf))
-    no_rows = replace(free, F=sp.csr_array(np.eye(6)[:1]), g=np.zeros(1), rows=(RowBlock("r", Cone.NONNEGATIVE, 0, 1),))
+    no_rows = replace(free, F=sp.csr_array(np.eye(6)[:1]), g=np.zeros(1), rows=(RowBlock("r", NONNEGATIVE, 0, 1),))
     assert solve(name, no_rows).termination is Termination.UNBOUNDED
     F = sp.csr_array(np.vstack([np.eye(6)[:1], -np.eye(6)[:1]]))
-    empty = replace(free, F=F, g=np.array([-1.0, 0.0]), rows=(RowBlock("r", Cone.NONNEGATIVE, 0, 2),))
+    empty = replace(free, F=F, g=np.array([-1.0, 0.0]), rows=(RowBlock("r", NONNEGATIVE, 0, 2),))
     # Infeasible, and with a ray along which the objective falls: a solver may claim either, and the diagnosis decides.
     assert solve(name, empty).termination in (Termination.INFEASIBLE, Termination.UNBOUNDED)
     assert solve(name, replace(empty, q=np.zeros(6))).termination is Termination.INFEASIBLE
@@ -143,7 +144,7 @@ def test_infeasible_and_unbounded_are_told_apart(name: str) -> None:
 @pytest.mark.parametrize("name", ["cvxpy:HIGHS", "pyomo:highs", "pyomo:appsi_highs"])
 def test_infeasible_and_unbounded_are_told_apart_with_integers(name: str) -> None:
     form = replace(program("LP"), lower=np.full(6, -np.inf), upper=np.full(6, np.inf), integer=np.ones(6, bool))
-    rows = (RowBlock("r", Cone.NONNEGATIVE, 0, 1),)
+    rows = (RowBlock("r", NONNEGATIVE, 0, 1),)
     unbounded = replace(form, F=sp.csr_array(np.eye(6)[:1]), g=np.zeros(1), rows=rows)
     assert solve(name, unbounded).termination is Termination.UNBOUNDED
 
@@ -169,7 +170,7 @@ def hard_knapsack() -> StandardForm:
     q = np.r_[np.zeros(n), np.ones(2 * m)]
     columns = (ColumnBlock("take", 0, n), ColumnBlock("miss", n, n + 2 * m))
     g = -np.floor(A.sum(axis=1) / 2)
-    rows = (RowBlock("split", Cone.ZERO, 0, m),)
+    rows = (RowBlock("split", ZERO, 0, m),)
     return StandardForm("split", Quadratic(n + 2 * m), q, 0.0, F, g, np.zeros(n + 2 * m), upper, integer, columns, rows)
 
 

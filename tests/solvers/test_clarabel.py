@@ -10,7 +10,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from milopt.compilation.standard_form import Cone
+from milopt.cones import SECOND_ORDER
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solvers import clarabel as clarabel_engine
@@ -83,7 +83,7 @@ def test_infeasible_and_unbounded_leave_no_point(family, termination, program):
 
 def test_programs_without_columns_or_without_anything_binding(build_form):
     assert solve(build_form([])).termination is Termination.OPTIMAL
-    fails = build_form([], [(Cone.SECOND_ORDER, np.zeros((2, 0)), [1.0, 2.0])])
+    fails = build_form([], [(SECOND_ORDER, np.zeros((2, 0)), [1.0, 2.0])])
     assert solve(fails).termination is Termination.INFEASIBLE
     assert solve(build_form([1.0, 0.0])).termination is Termination.UNBOUNDED
     assert solve(build_form([0.0, 0.0])).termination is Termination.OPTIMAL

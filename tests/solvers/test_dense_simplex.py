@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from milopt.compilation.quadratic import Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.outcome.status import Termination
 from milopt.solvers import dense_simplex_dual as dual
 from milopt.solvers import dense_simplex_kernel as kernel
@@ -63,7 +64,7 @@ def _random(rng, most=12) -> StandardForm:
     q = np.round(rng.normal(size=n), rng.integers(0, 3)) * rng.choice([1.0, 1e4])
     if rng.random() < 0.4:
         q = F.T @ rng.random(m) + np.where(np.isfinite(lower), rng.random(n), 0.0)
-    rows = [(Cone.ZERO, F[:split], g[:split]), (Cone.NONNEGATIVE, F[split:], g[split:])]
+    rows = [(ZERO, F[:split], g[:split]), (NONNEGATIVE, F[split:], g[split:])]
     return build_form(q, [row for row in rows if row[2].size], lower=lower, upper=upper)
 
 
@@ -93,7 +94,7 @@ def _with_rows(form, rng):
     k = int(rng.integers(1, 4))
     F = np.round(rng.normal(size=(k, form.n)), rng.integers(0, 4)) * rng.choice([1.0, 100.0])
     g = rng.integers(-1, 4, k) - F @ np.clip(np.zeros(form.n), form.lower, form.upper)
-    block = RowBlock("more", rng.choice([Cone.ZERO, Cone.NONNEGATIVE], p=[0.2, 0.8]), form.m, form.m + k)
+    block = RowBlock("more", rng.choice([ZERO, NONNEGATIVE], p=[0.2, 0.8]), form.m, form.m + k)
     rows = (*form.rows, block)
     new = replace(form, F=sp.csr_array(sp.vstack([form.F, F])), g=np.concatenate([form.g, g]), rows=rows)
     return new, Change(What.ROWS_ADDED)
@@ -173,7 +174,7 @@ def test_families_of_programs(family: str) -> None:
 
 def test_beale_s_cycling_example() -> None:
     rows = [[-0.25, 60, 0.04, -9], [-0.5, 90, 0.02, -3], [0, 0, -1, 0]]
-    form = build_form([-0.75, 150, -0.02, 6], [(Cone.NONNEGATIVE, rows, [0.0, 0.0, 1.0])], lower=0.0)
+    form = build_form([-0.75, 150, -0.02, 6], [(NONNEGATIVE, rows, [0.0, 0.0, 1.0])], lower=0.0)
     answer = _native(form)
     assert answer.termination is Termination.OPTIMAL
     assert form.value(answer.x) == pytest.approx(-0.05)
@@ -185,9 +186,9 @@ def test_assignments_are_as_degenerate_as_can_be(dual: bool) -> None:
     cost = np.random.default_rng(3).integers(1, 4, size=k * k).astype(float)
     sums = np.vstack([np.kron(np.eye(k), np.ones(k)), np.kron(np.ones(k), np.eye(k))])
     if dual:
-        _agree(form := build_form(-np.ones(2 * k), [(Cone.NONNEGATIVE, -sums.T, cost)]), _native(form))
+        _agree(form := build_form(-np.ones(2 * k), [(NONNEGATIVE, -sums.T, cost)]), _native(form))
     else:
-        _agree(form := build_form(cost, [(Cone.ZERO, sums, -np.ones(2 * k))], lower=0.0), _native(form))
+        _agree(form := build_form(cost, [(ZERO, sums, -np.ones(2 * k))], lower=0.0), _native(form))
 
 
 def _cover(m: int, n: int) -> DenseSimplex:
@@ -238,10 +239,10 @@ def test_interrupt_is_told_and_the_basis_survives(monkeypatch: pytest.MonkeyPatc
 
 def test_a_program_may_outgrow_what_would_be_taken_at_first() -> None:
     n = FEW + 10
-    form = build_form(np.ones(n), [(Cone.NONNEGATIVE, np.ones((1, n)), [-1.0])], lower=0.0)
+    form = build_form(np.ones(n), [(NONNEGATIVE, np.ones((1, n)), [-1.0])], lower=0.0)
     engine = Native().engine(form, Options())
     engine.solve(None)
-    rows = (*form.rows, RowBlock("more", Cone.NONNEGATIVE, 1, n + 1))
+    rows = (*form.rows, RowBlock("more", NONNEGATIVE, 1, n + 1))
     larger = replace(form, F=sp.csr_array(np.vstack([np.ones((1, n)), np.eye(n)])), g=-np.ones(n + 1), rows=rows)
     engine.update(larger, Change(What.ROWS_ADDED))
     assert larger.value(engine.solve(None).x) == pytest.approx(n)

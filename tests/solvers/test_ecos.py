@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import milopt
-from milopt.compilation.standard_form import Cone
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solvers.clarabel import Clarabel
@@ -60,9 +60,9 @@ def test_the_units_of_objective_and_columns_do_not_decide_the_accuracy(size, uni
         z[:4] = rng.uniform(0.5, 1.5, 4)
         slack = np.concatenate([np.zeros(4), rng.uniform(0.5, 1.5, 4)])
         P, q = root.T @ root, rows.T @ z - root.T @ (root @ x)
-        rows_of = [(Cone.NONNEGATIVE, rows * d, slack - rows @ x)]
+        rows_of = [(NONNEGATIVE, rows * d, slack - rows @ x)]
         answer = solve(build_form(size * d * q, rows_of, P=size * d[:, None] * P * d))
-        unscaled = build_form(q, [(Cone.NONNEGATIVE, rows, slack - rows @ x)], P=P)
+        unscaled = build_form(q, [(NONNEGATIVE, rows, slack - rows @ x)], P=P)
         assert kkt_residuals(unscaled, d * answer.x, answer.z / size).worst < 1e-7
 
 
@@ -97,9 +97,9 @@ def test_infeasible_and_unbounded_leave_no_point(family, termination, program):
 def test_programs_without_columns_rows_or_entries(build_form):
     assert solve(build_form([])).termination is Termination.OPTIMAL
     assert solve(build_form([1.0, 0.0])).termination is Termination.UNBOUNDED
-    empty = build_form([0.0, 0.0], [(Cone.NONNEGATIVE, np.zeros((1, 2)), [1.0])])
+    empty = build_form([0.0, 0.0], [(NONNEGATIVE, np.zeros((1, 2)), [1.0])])
     assert solve(empty).termination is Termination.OPTIMAL
-    equalities = build_form([1.0, 1.0], [(Cone.ZERO, np.eye(2), [-1.0, -2.0])])
+    equalities = build_form([1.0, 1.0], [(ZERO, np.eye(2), [-1.0, -2.0])])
     assert solve(equalities).x == pytest.approx([1.0, 2.0])
 
 
@@ -123,7 +123,7 @@ def test_a_time_limit_that_suffices_changes_nothing(program):
 def test_a_time_limit_that_does_not_suffice_ends_the_solve(build_form, monkeypatch):
     monkeypatch.setattr("milopt.solving.engine_process.GRACE", 0.0)
     rng = np.random.default_rng(0)
-    form = build_form(rng.uniform(size=500), [(Cone.NONNEGATIVE, rng.uniform(size=(700, 500)), -np.ones(700))], lower=0)
+    form = build_form(rng.uniform(size=500), [(NONNEGATIVE, rng.uniform(size=(700, 500)), -np.ones(700))], lower=0)
     answer = solve(form, time_limit=0.01)  # less than one iteration takes
     assert (answer.termination, answer.x) == (Termination.LIMIT, None)
 

@@ -15,7 +15,8 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import Cone, RowBlock
+from milopt.compilation.standard_form import RowBlock
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solvers import highs_model, highs_quadratic
@@ -59,7 +60,7 @@ def test_the_interior_point_method_helps_out_where_the_active_set_breaks_down(
 @pytest.mark.parametrize("family", LINEAR)
 def test_linear_objectives_agree_with_scipy(family, program):
     form = program(family)
-    equal, inner = form.rows_in(Cone.ZERO), form.rows_in(Cone.NONNEGATIVE)
+    equal, inner = form.rows_in(ZERO), form.rows_in(NONNEGATIVE)
     reference = scipy.optimize.linprog(
         form.q,
         A_ub=-form.F[inner].toarray(),
@@ -116,9 +117,9 @@ def test_mixed_integer_quadratics_are_refused_in_words(program):
 
 def test_programs_without_columns(build_form):
     assert solve(build_form([])).termination is Termination.OPTIMAL
-    holds = build_form([], [(Cone.NONNEGATIVE, np.zeros((2, 0)), [1.0, 0.0])])
+    holds = build_form([], [(NONNEGATIVE, np.zeros((2, 0)), [1.0, 0.0])])
     assert solve(holds).termination is Termination.OPTIMAL
-    fails = build_form([], [(Cone.ZERO, np.zeros((1, 0)), [1.0])])
+    fails = build_form([], [(ZERO, np.zeros((1, 0)), [1.0])])
     assert solve(fails).termination is Termination.INFEASIBLE
 
 
@@ -138,7 +139,7 @@ def boosting_master(rows: int, m: int = 60):
     simplex = np.append(np.ones(m), 0.0)
     return (
         np.append(np.zeros(m), 1.0),
-        [(Cone.ZERO, simplex, [-1.0]), (Cone.NONNEGATIVE, edges[:rows], np.zeros(rows))],
+        [(ZERO, simplex, [-1.0]), (NONNEGATIVE, edges[:rows], np.zeros(rows))],
         np.append(np.zeros(m), -np.inf),
         np.append(np.full(m, 5.0 / m), np.inf),
     )
@@ -170,7 +171,7 @@ def changed(form, what):
     if what is What.OFFSET:
         return replace(form, g=form.g + np.append(0.0, rng.uniform(0, 0.1, form.m - 1))), Change(what)
     if what is What.ROWS_ADDED:
-        rows = (*form.rows, RowBlock("cut", Cone.NONNEGATIVE, form.m, form.m + 2))
+        rows = (*form.rows, RowBlock("cut", NONNEGATIVE, form.m, form.m + 2))
         F = sp.csr_array(np.vstack([dense, rng.normal(size=(2, form.n))]))
         new = replace(form, F=F, g=np.append(form.g, [0.7, 0.8]), rows=rows)
         return new, Change(what, np.array([form.m, form.m + 1]))
@@ -216,7 +217,7 @@ def test_a_changed_model_has_the_optimum_of_a_new_one(what, program, kkt_residua
 def test_many_replaced_coefficients_rebuild_once_and_keep_the_basis(build_form):
     rng = np.random.default_rng(2)
     rows = rng.uniform(0.1, 1, size=(80, 50))
-    form = build_form(np.ones(50), [(Cone.NONNEGATIVE, rows, -np.ones(80))], lower=0.0)
+    form = build_form(np.ones(50), [(NONNEGATIVE, rows, -np.ones(80))], lower=0.0)
     engine = HiGHS().engine(form, Options())
     cold = engine.solve(None)
     new = replace(form, F=sp.csr_array(rows * (1 + 1e-6)))
@@ -248,7 +249,7 @@ def test_quadratic_models_take_new_costs_in_place(program, kkt_residuals):
 def hard_knapsack(build_form, n=70):
     rng = np.random.default_rng(0)
     weights = rng.integers(1000, 100000, size=(5, n)).astype(float)
-    rows = [(Cone.NONNEGATIVE, -weights, weights.sum(axis=1) / 2)]
+    rows = [(NONNEGATIVE, -weights, weights.sum(axis=1) / 2)]
     return build_form(-weights.mean(axis=0) - rng.integers(0, 1000, n), rows, lower=0.0, upper=1.0, integer=True)
 
 
@@ -319,7 +320,8 @@ INTERRUPTED = """
     import os, signal, threading
     import numpy as np, scipy.sparse as sp
     from milopt.compilation.quadratic import Piece, Quadratic
-    from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+    from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+    from milopt.cones import NONNEGATIVE, ZERO
     from milopt.solvers import highs_model
     from milopt.solvers.highs import HiGHS
     from milopt.solving import engine_process
@@ -335,7 +337,7 @@ INTERRUPTED = """
     form = StandardForm(
         "long", P, 100 * rows.mean(axis=0) + 100 * rng.normal(size=n), 0.0, sp.csr_array(rows), -rows.sum(axis=1) / 2,
         np.full(n, -100.0 if {quadratic} else 0.0), np.full(n, 100.0 if {quadratic} else 1.0),
-        np.full(n, not {quadratic}), (ColumnBlock("x", 0, n),), (RowBlock("r", Cone.NONNEGATIVE, 0, rows.shape[0]),),
+        np.full(n, not {quadratic}), (ColumnBlock("x", 0, n),), (RowBlock("r", NONNEGATIVE, 0, rows.shape[0]),),
     )
     engine = HiGHS().engine(form, Options())
     run = {module}.run_interruptible

@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import ZERO
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.outcome.status import Termination
 from milopt.solvers.cvxpy import CVXPY
@@ -27,7 +28,7 @@ def dual(seed: int, C: float = 1.0, k: float = 1.0, sigma: float = 1.0, n: int =
     P = Quadratic(n, (Piece(sp.csr_array(sp.diags_array(y)), k * K),))
     upper = C * rng.uniform(0.5, 2.0, n)
     row = sp.csr_array(sigma * y[None])
-    columns, rows = (ColumnBlock("a", 0, n),), (RowBlock("bias", Cone.ZERO, 0, 1),)
+    columns, rows = (ColumnBlock("a", 0, n),), (RowBlock("bias", ZERO, 0, 1),)
     nothing = np.zeros(n, bool)
     return StandardForm("SVM", P, np.full(n, -k), 0.0, row, np.zeros(1), np.zeros(n), upper, nothing, columns, rows)
 

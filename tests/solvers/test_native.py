@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.linalg import null_space
 
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO, Cone
 from milopt.errors import ConvexityError, ParameterError, UnsupportedError
 from milopt.outcome.status import Termination
 from milopt.solvers.closed_form import ClosedForm
@@ -29,7 +30,7 @@ def form(
     g: np.ndarray | None = None,
     lower: float | np.ndarray = -np.inf,
     upper: float | np.ndarray = np.inf,
-    cone: Cone = Cone.ZERO,
+    cone: Cone = ZERO,
 ) -> StandardForm:
     n = q.size
     rows = np.zeros((0, n)) if F is None else F
@@ -212,8 +213,8 @@ def test_box_that_opens_on_negative_curvature_is_refused_then() -> None:
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), cone=Cone.NONNEGATIVE), "a quadratic.*2 inequality rows"),
-        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), cone=Cone.SECOND_ORDER), "1 second-order cone"),
+        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), cone=NONNEGATIVE), "a quadratic.*2 inequality rows"),
+        (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), cone=SECOND_ORDER), "1 second-order cone"),
         (form(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2), lower=0.0), "a quadratic.*2 equality rows and 2 bounded"),
         (form(Quadratic(501), np.ones(501), np.eye(501), np.ones(501), lower=0.0), "501 rows and 501 columns"),
         (

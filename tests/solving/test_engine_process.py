@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from time import perf_counter, sleep
 
 import numpy as np
@@ -16,7 +17,8 @@ import scipy.sparse as sp
 import milopt
 from milopt import Options, Program
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
 from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import Termination
@@ -55,7 +57,7 @@ def _form(n: int = 3) -> StandardForm:
         np.full(n, np.inf),
         np.zeros(n, dtype=bool),
         (ColumnBlock("x", 0, n),),
-        (RowBlock("tie", Cone.ZERO, 0, 1), RowBlock("ball", Cone.SECOND_ORDER, 1, n + 2)),
+        (RowBlock("tie", ZERO, 0, 1), RowBlock("ball", SECOND_ORDER, 1, n + 2)),
     )
 
 
@@ -67,6 +69,16 @@ def test_a_form_survives_the_wire() -> None:
     assert (again.name, again.constant, again.maximize) == (form.name, form.constant, form.maximize)
     assert again.column_names() == form.column_names()
     assert again.row_names() == form.row_names()
+
+
+def test_the_sizes_of_several_cones_in_one_block_survive_the_wire() -> None:
+    form = _form()
+    several = replace(form, rows=(form.rows[0], replace(form.rows[1], sizes=np.array([1, 3]))))
+    again = engine_wire.unpack_form(engine_wire.pack_form(several))
+    assert again.rows[1].cone is SECOND_ORDER
+    assert again.rows[1].cone_sizes.tolist() == [1, 3]
+    assert again.differs_in_q_only(several)
+    assert not again.differs_in_q_only(form)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +173,7 @@ def _quadratic(n: int, bounds: tuple[float, float], y: np.ndarray | None = None)
     factors = np.random.default_rng(0).normal(size=(n, 3))
     P = Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), factors @ factors.T + np.eye(n)),))
     F = sp.csr_array(np.zeros((0, n)) if y is None else y[None])
-    rows = () if y is None else (RowBlock("bias", Cone.ZERO, 0, 1),)
+    rows = () if y is None else (RowBlock("bias", ZERO, 0, 1),)
     lower, upper = (np.full(n, bound) for bound in bounds)
     columns = (ColumnBlock("x", 0, n),)
     return StandardForm(

@@ -15,7 +15,8 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import RowBlock, StandardForm
+from milopt.cones import NONNEGATIVE, ZERO
 from milopt.solving.engine import Answer
 
 
@@ -37,9 +38,9 @@ def apply(form: StandardForm) -> StandardForm:
     blocks = list(form.rows)
     start = form.m
     for name, cone, index in (
-        ("fixed", Cone.ZERO, fixed),
-        ("lower bound", Cone.NONNEGATIVE, lower),
-        ("upper bound", Cone.NONNEGATIVE, upper),
+        ("fixed", ZERO, fixed),
+        ("lower bound", NONNEGATIVE, lower),
+        ("upper bound", NONNEGATIVE, upper),
     ):
         if index.size:
             blocks.append(RowBlock(name, cone, start, start + index.size))

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.standard_form import Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.compilation.violations import violations
+from milopt.cones import SECOND_ORDER
 from milopt.solving.engine import Answer
 
 
@@ -48,5 +49,5 @@ def _kept(form: StandardForm) -> npt.NDArray[np.bool_]:
     row = np.repeat(np.arange(form.m), np.diff(form.F.indptr))
     kept = violations(form, form.g) > 0.0
     kept[row[form.F.data != 0.0]] = True
-    kept[form.rows_in(Cone.SECOND_ORDER)] = True
+    kept[form.rows_in(SECOND_ORDER)] = True
     return kept

@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Matrix, Quadratic, Vector
-from milopt.compilation.standard_form import ColumnBlock, Cone, RowBlock, StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import SECOND_ORDER
 from milopt.errors import ConvexityError
 from milopt.solving.engine import Answer
 
@@ -46,7 +47,7 @@ def apply(form: StandardForm, scale: float = 1.0) -> StandardForm:
         upper=np.append(form.upper, np.inf),
         integer=np.append(form.integer, False),
         columns=(*form.columns, ColumnBlock("quadratic", n, n + 1, scalar=True)),
-        rows=(*form.rows, RowBlock("quadratic", Cone.SECOND_ORDER, m, m + 2 + k)),
+        rows=(*form.rows, RowBlock("quadratic", SECOND_ORDER, m, m + 2 + k)),
     )
 
 
