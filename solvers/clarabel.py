@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.bridges import bounds_to_rows
-from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
-from milopt.errors import ParameterError
+from milopt.errors import ParameterError, UnsupportedError
 from milopt.outcome.status import Termination
 from milopt.solving.capture import captured
 from milopt.solving.columnless import answer_without_columns
@@ -47,7 +47,8 @@ class Clarabel(Solver):
     """The `clarabel` solver."""
 
     name = "clarabel"
-    features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
+    features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
+    cones = frozenset({SECOND_ORDER.name})
     package = "clarabel"
     licence = "Apache-2.0"
 
@@ -121,18 +122,13 @@ class ClarabelEngine(Engine):
             return self._solver
         import clarabel
 
-        cones = {
-            ZERO: clarabel.ZeroConeT,
-            NONNEGATIVE: clarabel.NonnegativeConeT,
-            SECOND_ORDER: clarabel.SecondOrderConeT,
-        }
         form = bounds_to_rows.apply(self.form)
         self._solver = clarabel.DefaultSolver(
             sp.csc_matrix(sp.triu(form.P.sparse)),
             form.q,
             sp.csc_matrix(-form.F),
             form.g,
-            [cones[block.cone](block.size) for block in form.rows if block.size],
+            [cone for block in form.rows if block.size for cone in _cones(block)],
             self._settings,
         )
         if hasattr(self._solver, "set_termination_callback"):
@@ -148,6 +144,19 @@ class ClarabelEngine(Engine):
 
     def _request_stop(self) -> None:
         self._stop.set()
+
+
+def _cones(block: RowBlock) -> list[Any]:
+    """Return Clarabel's cones of a block; the rows of a polyhedral one are in one cone."""
+    import clarabel
+
+    if block.cone is ZERO:
+        return [clarabel.ZeroConeT(block.size)]
+    if block.cone is NONNEGATIVE:
+        return [clarabel.NonnegativeConeT(block.size)]
+    if block.cone is SECOND_ORDER:
+        return [clarabel.SecondOrderConeT(size) for size in block.cone_sizes.tolist()]
+    raise UnsupportedError(f"Clarabel does not take {block.cone.words}s.")
 
 
 def _settings(options: Options) -> Any:

@@ -64,7 +64,7 @@ class CVXPY(Variants[Backend]):
 
     def refusal(self, form: StandardForm) -> str | None:
         """Integer columns beside a quadratic objective or cones need a solver that branches over such programs."""
-        curved = not form.P.is_zero or bool(form.second_order)
+        curved = not form.P.is_zero or bool(form.conic)
         if form.integer.any() and curved and not self.backend.mixed_integer_quadratic:
             return "it takes integer variables in linear programs only, and this one is not linear"
         return None

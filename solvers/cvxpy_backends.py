@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from milopt.compilation.standard_form import StandardForm
+from milopt.cones import SECOND_ORDER
 from milopt.errors import ParameterError
 from milopt.solvers.family import MIP_GAP
 from milopt.solvers.highs_model import iteration_limits
@@ -19,8 +20,8 @@ from milopt.solving.solver import Feature
 
 LP = frozenset({Feature.LINEAR})
 QP = LP | {Feature.QUADRATIC}
-SOCP = QP | {Feature.SECOND_ORDER}
 MILP = LP | {Feature.INTEGER}
+SOC = frozenset({SECOND_ORDER.name})
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Backend:
     """
     limits: Callable[[StandardForm], Mapping[str, object]] | None = None
     """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
+    cones: frozenset[str] = frozenset()
+    """The names of the cones that it takes besides linear rows."""
 
     def settings(self, form: StandardForm, options: Options, time_limit: float | None) -> dict[str, object]:
         """The keywords for `problem.solve`; a person's `extra` comes last and wins."""
@@ -86,11 +89,16 @@ _ECOS = _same(1e-3, "abstol", "reltol", "feastol")
 
 BACKENDS: dict[str, Backend] = {
     "CLARABEL": Backend(
-        SOCP, "clarabel", "Apache-2.0", _same(1e-3, "tol_gap_abs", "tol_gap_rel", "tol_feas"), time="time_limit"
+        QP,
+        "clarabel",
+        "Apache-2.0",
+        _same(1e-3, "tol_gap_abs", "tol_gap_rel", "tol_feas"),
+        time="time_limit",
+        cones=SOC,
     ),
-    "SCS": Backend(SOCP, "scs", "MIT", _EPS, {"max_iters": 200_000}, time="time_limit_secs"),
+    "SCS": Backend(QP, "scs", "MIT", _EPS, {"max_iters": 200_000}, time="time_limit_secs", cones=SOC),
     "OSQP": Backend(QP, "osqp", "Apache-2.0", _EPS, {"max_iter": 200_000, "polishing": True}, time="time_limit"),
-    "ECOS": Backend(SOCP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}),
+    "ECOS": Backend(QP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}, cones=SOC),
     "HIGHS": Backend(
         QP | MILP,
         "highspy",
@@ -105,44 +113,48 @@ BACKENDS: dict[str, Backend] = {
     "PIQP": Backend(QP, "piqp", "BSD-2-Clause", _EPS),
     "PROXQP": Backend(QP, "proxsuite", "BSD-2-Clause", {"eps_abs": 1e-3}),
     "DAQP": Backend(QP, "daqp", "MIT", _same(1e-3, "primal_tol", "dual_tol")),
-    "QOCO": Backend(SOCP, "qoco", "BSD-3-Clause", _same(1e-2, "abstol", "reltol")),
-    "CVXOPT": Backend(SOCP, "cvxopt", "GPL-3.0", _ECOS, {"max_iters": 500}),
+    "QOCO": Backend(QP, "qoco", "BSD-3-Clause", _same(1e-2, "abstol", "reltol"), cones=SOC),
+    "CVXOPT": Backend(QP, "cvxopt", "GPL-3.0", _ECOS, {"max_iters": 500}, cones=SOC),
     "GLPK": Backend(LP, "cvxopt", "GPL-3.0"),
     "GLPK_MI": Backend(MILP, "cvxopt", "GPL-3.0"),
     "SCIP": Backend(
-        SOCP | MILP,
+        QP | MILP,
         "pyscipopt",
         "MIT (interface), Apache-2.0 (SCIP)",
         time="limits/time",
         inside="scip_params",
         mixed_integer_quadratic=True,
+        cones=SOC,
     ),
     "GUROBI": Backend(
-        SOCP | MILP,
+        QP | MILP,
         "gurobipy",
         "commercial",
         _same(1e-2, "FeasibilityTol", "OptimalityTol", "BarConvTol", "BarQCPConvTol"),
         time="TimeLimit",
         threads="Threads",
         mixed_integer_quadratic=True,
+        cones=SOC,
         gaps=("MIPGap", "MIPGapAbs"),
     ),
-    "MOSEK": Backend(SOCP | MILP, "mosek", "commercial", {"eps": 1e-2}, mixed_integer_quadratic=True),
+    "MOSEK": Backend(QP | MILP, "mosek", "commercial", {"eps": 1e-2}, mixed_integer_quadratic=True, cones=SOC),
     "COPT": Backend(
-        SOCP | MILP,
+        QP | MILP,
         "coptpy",
         "commercial",
         time="TimeLimit",
         mixed_integer_quadratic=True,
+        cones=SOC,
         gaps=("RelGap", "AbsGap"),
     ),
     "CPLEX": Backend(
-        SOCP | MILP,
+        QP | MILP,
         "cplex",
         "commercial",
         time="timelimit",
         inside="cplex_params",
         mixed_integer_quadratic=True,
+        cones=SOC,
         gaps=("mip.tolerances.mipgap", "mip.tolerances.absmipgap"),
     ),
 }

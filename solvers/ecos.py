@@ -22,7 +22,7 @@ from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recent
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.recession import Recession
 from milopt.compilation.standard_form import StandardForm
-from milopt.cones import NONNEGATIVE, ZERO
+from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solvers.ecos_call import ConeProgram, Reply, call_ecos
@@ -58,7 +58,8 @@ class ECOS(Solver):
     """The `ecos` solver."""
 
     name = "ecos"
-    features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
+    features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
+    cones = frozenset({SECOND_ORDER.name})
     package = "ecos"
     licence = "GPL-3.0"
     remark: ClassVar[str] = "no wheels from Python 3.13 on, where pip builds it from source"
@@ -163,11 +164,11 @@ class EcosEngine(Engine):
 
 def _split(form: StandardForm) -> tuple[Index, Index]:
     """The rows of A, and the rows of G in ECOS's order: the linear ones first."""
-    cones = [np.arange(block.start, block.stop) for block in form.second_order]
-    return form.rows_in(ZERO), np.concatenate([form.rows_in(NONNEGATIVE), *cones]).astype(np.intp)
+    return form.rows_in(ZERO), np.concatenate([form.rows_in(NONNEGATIVE), form.rows_in(SECOND_ORDER)])
 
 
 def _cone_program(form: StandardForm, equal: Index, inner: Index) -> ConeProgram:
+    sizes = [block.cone_sizes for block in form.rows if block.cone is SECOND_ORDER]
     return ConeProgram(
         c=form.q,
         G=sp.csc_matrix(-form.F[inner]),
@@ -175,7 +176,7 @@ def _cone_program(form: StandardForm, equal: Index, inner: Index) -> ConeProgram
         A=sp.csc_matrix(-form.F[equal]),
         b=form.g[equal],
         linear=form.rows_in(NONNEGATIVE).size,
-        cones=np.array([block.size for block in form.second_order], dtype=np.int64),
+        cones=np.concatenate([np.zeros(0, dtype=np.int64), *sizes]).astype(np.int64),
     )
 
 

@@ -28,6 +28,10 @@ class Behind(Protocol):
         """What it takes."""
 
     @property
+    def cones(self) -> frozenset[str]:
+        """The names of the cones that it takes besides linear rows."""
+
+    @property
     def licence(self) -> str:
         """Its own licence."""
 
@@ -54,7 +58,7 @@ class Variants(Solver, Generic[B]):
         self.variant = name
         self.backend = backends[name]
         self.name = f"{self.package}:{name}"
-        self.features = self.backend.features
+        self.features, self.cones = self.backend.features, self.backend.cones
         self.licence = f"{self.own_licence}, {self.backend.licence}"
 
     @classmethod

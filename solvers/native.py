@@ -110,8 +110,9 @@ def _obstacle(form: StandardForm) -> str | None:
     """The part of a program that fits neither pattern, in words."""
     if form.integer.any():
         return _counted(int(form.integer.sum()), "integer column")
-    if form.second_order:
-        return _counted(len(form.second_order), "second-order cone")
+    for block in form.conic:
+        count = sum(other.cone_sizes.size for other in form.conic if other.cone is block.cone)
+        return _counted(count, block.cone.words)
     if not _needs_simplex(form):
         return None
     if not form.P.is_zero:
@@ -187,7 +188,7 @@ class NativeEngine(Engine):
         A box QP starts from the last point, also where all its numbers changed and its columns have kept their places.
         """
         self.form = form
-        if self._linear is not None and form.P.is_zero and not form.integer.any() and not form.second_order:
+        if self._linear is not None and form.P.is_zero and not form.integer.any() and not form.conic:
             kept = self._linear.apply(form, change)
         else:
             kept = self._linear is None and change.what in (What.LINEAR, What.OFFSET)

@@ -63,6 +63,8 @@ class Backend:
     """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
     gaps: tuple[str, ...] = ()
     """Its settings for the gap at which a mixed-integer search stops; empty if it searches to a gap of 0."""
+    cones: frozenset[str] = frozenset()
+    """Always empty: the Pyomo models that milopt writes have linear rows only."""
 
     def found(self) -> str | None:
         """The package's version or the executable's path; None when it is not there."""

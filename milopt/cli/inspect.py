@@ -94,6 +94,7 @@ def inspect(
         typer.echo(f"{model} is semi-infinite: this is its master, which has no column yet. {others}.", err=True)
     if as_json:
         from milopt.inspection.summary import summarise
+        from milopt.solving.refusal import in_words
 
         summary = summarise(program)
         print_json(
@@ -104,7 +105,7 @@ def inspect(
                 "iteration": iteration,
                 "name": program.name,
                 "kind": program.kind,
-                "features": sorted(str(feature) for feature in program.features()),
+                "features": in_words(program.features(), program.cones()),
                 "headline": summary.headline,
                 "tables": {
                     table.title: [dict(zip(table.header, row, strict=True)) for row in table.rows]

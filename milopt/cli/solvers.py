@@ -31,10 +31,7 @@ def solvers(as_json: Json = False) -> None:
 
 
 def _entry(name: str, availability: Availability, solver: Solver | None) -> dict[str, object]:
-    from milopt.solving.solver import Feature
-
-    kinds = {Feature.LINEAR: "LP", Feature.QUADRATIC: "QP", Feature.SECOND_ORDER: "SOCP", Feature.INTEGER: "MILP"}
-    takes = [] if solver is None else [kind for feature, kind in kinds.items() if feature in solver.features]
+    takes = [] if solver is None else _kinds(solver)
     patterns = solver is not None and solver.recognises_patterns
     # What recognises patterns takes less than its features say; its own first line says what.
     words = (type(solver).__doc__ or "").strip().partition("\n")[0].rstrip(".")
@@ -50,6 +47,18 @@ def _entry(name: str, availability: Availability, solver: Solver | None) -> dict
         "install": availability.install,
         "reason": availability.reason,
     }
+
+
+def _kinds(solver: Solver) -> list[str]:
+    """Return the kinds of programs that a solver takes."""
+    from milopt.cones import CONES
+    from milopt.solving.solver import Feature
+
+    linear = [
+        kind for feature, kind in ((Feature.LINEAR, "LP"), (Feature.QUADRATIC, "QP")) if feature in solver.features
+    ]
+    conic = [cone.kind for cone in CONES.values() if cone.name in solver.cones and cone.kind is not None]
+    return [*linear, *conic, *(["MILP"] if Feature.INTEGER in solver.features else [])]
 
 
 def _takes(row: dict[str, object]) -> str:

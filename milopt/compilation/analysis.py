@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.cones import SECOND_ORDER
 from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.solving.refusal import kind_name
@@ -58,13 +57,11 @@ def witnessed(program: Program) -> list[BagMax]:
 
 
 def form_kind(form: EvaluationForm) -> str:
-    """LP, QP, SOCP, or with integers MILP, MIQP, MISOCP."""
+    """Return the kind of a form, as `kind_name` gives it."""
     o = form.objective
     features = {Feature.LINEAR}
     if o.squares or any(o.ridge):
         features.add(Feature.QUADRATIC)
-    if any(block.cone is SECOND_ORDER for block in form.blocks):
-        features.add(Feature.SECOND_ORDER)
     if form.integer.any():
         features.add(Feature.INTEGER)
-    return kind_name(features)
+    return kind_name(features, {block.cone.name for block in form.blocks})

@@ -11,7 +11,6 @@ import numpy as np
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import RowBlock, StandardForm
-from milopt.cones import SECOND_ORDER
 from milopt.outcome.inertia import Inertia
 
 
@@ -44,7 +43,7 @@ class Compiled(ABC):
 
 
 def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowBlock]:
-    """Row blocks of active rows (none of a second-order cone), one for each run of rows of one block."""
+    """Return row blocks of active rows, one for each run of rows of one block; cones are whole if not polyhedral."""
     block_of = np.searchsorted(form.starts, active, side="right") - 1
     cuts = np.flatnonzero(block_of[1:] != block_of[:-1]) + 1
     result: list[RowBlock] = []
@@ -53,13 +52,15 @@ def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowB
         local = active[first:stop] - form.starts[block_of[first]]
         instance = block.instance[local]
         shown = instance if (instance >= 0).any() else None
-        result.append(RowBlock(block.name, block.cone, start + first, start + stop, block.declared[local], shown))
+        sizes = None if block.cone.is_polyhedral else block.sizes
+        labels = (block.declared[local], shown)
+        result.append(RowBlock(block.name, block.cone, start + first, start + stop, *labels, sizes))
     return result
 
 
 def split_cones(form: EvaluationForm, active: Index) -> tuple[Index, list[int]]:
-    """The active rows outside second-order cones, and the blocks that are such cones (always whole)."""
-    cones = [k for k, block in enumerate(form.blocks) if block.cone is SECOND_ORDER]
+    """Return the active rows in polyhedral cones, and the blocks of other cones, which are always whole."""
+    cones = [k for k, block in enumerate(form.blocks) if not block.cone.is_polyhedral]
     if not cones:
         return active, cones
     block_of = np.searchsorted(form.starts, active, side="right") - 1

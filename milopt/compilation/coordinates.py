@@ -15,7 +15,6 @@ from milopt.compilation.kernel_space import Whitening
 from milopt.compilation.quadratic import Piece, Quadratic, Vector, weighted
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
-from milopt.cones import SECOND_ORDER
 from milopt.declaration.sparse import picked, stacked, transposed
 
 
@@ -76,7 +75,7 @@ class Coordinates(Compiled):
         return q, constant, Quadratic(width, tuple(pieces))
 
     def rows_of(self, active: Index) -> tuple[sp.csr_array, Vector, list[RowBlock]]:
-        """(F, g, blocks) of rows outside second-order cones, whose points have coordinates already."""
+        """(F, g, blocks) of rows in polyhedral cones, whose points have coordinates already."""
         taken = self.source.rows.take(active)
         return self._flat(taken), taken.g, row_blocks(self.source, active)
 
@@ -166,7 +165,8 @@ class Coordinates(Compiled):
                 offsets.append(np.zeros(rank))
                 row_of.append(np.full(rank, -1, dtype=np.intp))
                 size += rank
-            blocks.append(RowBlock(block.name, SECOND_ORDER, stop, stop + size))
+            sizes = block.sizes if block.space is None else None
+            blocks.append(RowBlock(block.name, block.cone, stop, stop + size, sizes=sizes))
             stop += size
         return np.concatenate(row_of).astype(np.intp), stacked(matrices), np.concatenate(offsets), blocks
 

@@ -49,7 +49,7 @@ def dual_refusal(form: EvaluationForm, stationary: bool = False) -> str | None:
         if ridge <= 0:
             return f"The dual needs ||{space.function.name}||^2 in the objective with a positive weight."
     if has_cone(form):
-        return "The dual of a program with second-order cones is not formed; use coordinates."
+        return f"The dual of a program with {form.conic[0][1].cone.words}s is not formed; use coordinates."
     if form.integer.any():
         return "A program with integer variables has no dual of this kind."
     free = not form.rows.count and not np.isfinite(form.lower).any() and not np.isfinite(form.upper).any()

@@ -19,7 +19,7 @@ from milopt.compilation.bounds import Bounds
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows, stack
 from milopt.compilation.standard_form import ColumnBlock, check_cone
-from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO, Cone
+from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.leaves import Function, Points
 from milopt.errors import UnsupportedError
 
@@ -58,7 +58,7 @@ class Block:
     group: Index
     """Per row, which maximum it belongs to (rows of one group may be generated lazily); -1 for rows always needed."""
     space: int | None = None
-    """A second-order block `(rows, f)`: the function that ends it, by its place in the form's spaces."""
+    """The function f that ends a cone `(rows, f)`, by its place in the form's spaces."""
     share: Vector | None = None
     """Per row, what its multiplier adds to the declared entry's; None means 1."""
     sizes: Index | None = None
@@ -206,10 +206,10 @@ class EvaluationForm:
         return self._rows_in(NONNEGATIVE)
 
     @cached_property
-    def second_order(self) -> tuple[tuple[int, Block], ...]:
-        """The second-order blocks, each with its first row."""
+    def conic(self) -> tuple[tuple[int, Block], ...]:
+        """Return the blocks whose cones are not polyhedral, each with its first row."""
         starts = zip(self.starts[:-1].tolist(), self.blocks, strict=True)
-        return tuple((start, block) for start, block in starts if block.cone is SECOND_ORDER)
+        return tuple((start, block) for start, block in starts if not block.cone.is_polyhedral)
 
     def _rows_in(self, cone: Cone) -> npt.NDArray[np.bool_]:
         flags = np.array([block.cone is cone for block in self.blocks], dtype=bool)
@@ -218,7 +218,7 @@ class EvaluationForm:
     def with_objective(self, objective: Objective) -> EvaluationForm:
         """The same rows under another objective."""
         changed = replace(self, objective=objective)
-        known = ("bounds", "rows", "starts", "group", "equality", "inequality", "second_order")
+        known = ("bounds", "rows", "starts", "group", "equality", "inequality", "conic")
         changed.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})
         return changed
 
@@ -231,7 +231,7 @@ class EvaluationForm:
             starts=np.concatenate([self.starts, start + block.count]),
             equality=np.concatenate([self.equality, np.full(block.count, cone is ZERO)]),
             inequality=np.concatenate([self.inequality, np.full(block.count, cone is NONNEGATIVE)]),
-            second_order=(*self.second_order, *([(int(start[0]), block)] if cone is SECOND_ORDER else [])),
+            conic=(*self.conic, *([] if cone.is_polyhedral else [(int(start[0]), block)])),
         )
         return longer
 

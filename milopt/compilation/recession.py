@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from milopt.compilation.quadratic import Quadratic, Vector
 from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import RowBlock, StandardForm
-from milopt.compilation.violations import violations
 from milopt.cones import ZERO
 
 ZERO_TOLERANCE = 1e-11
@@ -65,5 +64,13 @@ class Recession:
         fall = -float(terms.sum())
         if fall <= CANCELLATION * float(np.abs(terms).sum()):
             return None
-        violation = float(violations(form, np.asarray(form.F @ d)).max(initial=0.0))
+        violation = float(np.abs(self._inside(form.F @ d) - form.F @ d).max(initial=0.0))
         return d * self._column if violation <= VIOLATION_PER_FALL * fall else None
+
+    def _inside(self, rows: Vector) -> Vector:
+        """Return values in K near `rows`."""
+        near = np.zeros(rows.size)
+        for block in self.form.rows:
+            part = slice(block.start, block.stop)
+            near[part] = block.cone.inside(rows[part], block.cone_sizes)
+        return near

@@ -1,9 +1,11 @@
 """The elastic relaxation of a flat program, which decides whether the program has a feasible point.
 
-    min  sum of e   s.t.   F x + g + e in K,   lower <= x <= upper,   e >= 0   (+-e in equations)
+    min  sum of e   s.t.   F x + g + D e in K,   lower <= x <= upper,   e >= 0
 
-in units that give all rows and columns about the same size (`scaling`). It always has a point. Its multipliers z lie in
-K*, so z'(F x + g) >= 0 at every feasible x. Hence z proves that there is no feasible point (Farkas) if
+where D adds e_k times a point in the interior of the k-th cone, which is 1 for an inequality, and +-e_k to equations.
+The program is in units that give all rows and columns about the same size (`scaling`). It always has a point. Its
+multipliers z lie in K*, so z'(F x + g) >= 0 at every feasible x. Hence z proves that there is no feasible point
+(Farkas) if
 
     margin = -( g'z + max of z'F x over the bounds )  >  0.
 
@@ -22,7 +24,8 @@ from milopt.compilation.quadratic import Quadratic, Vector
 from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import ColumnBlock, StandardForm
 from milopt.compilation.violations import violations
-from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
+from milopt.cones import NONNEGATIVE, ZERO, Cone
+from milopt.declaration.sparse import picked
 from milopt.errors import UnsupportedError
 
 REACH = 1e8
@@ -99,15 +102,10 @@ class Relaxation:
         return ", ".join(f"{name!r} by {size:.3g}" for name, size in sorted(worst.items(), key=lambda item: -item[1]))
 
     def _elastic(self) -> StandardForm:
-        """Add e >= 0 to every non-negative row and to the first row of every cone, and +-e to every equation."""
+        """Add one column per cone, or two columns per equation."""
         form = self._scaled
-        equal = form.rows_in(ZERO)
-        heads = [np.array([block.start]) for block in form.second_order]
-        up = np.concatenate([form.rows_in(NONNEGATIVE), *heads, equal]).astype(np.intp)
-        owner = np.concatenate([up, equal])
-        data = np.concatenate([np.ones(up.size), -np.ones(equal.size)])
-        count = owner.size
-        extra = sp.csr_array((data, (owner, np.arange(count))), shape=(form.m, count))
+        extra = _elastic_columns(form)
+        count = extra.shape[1]
         return replace(
             form,
             P=Quadratic(form.n + count),
@@ -118,6 +116,29 @@ class Relaxation:
             integer=np.concatenate([form.integer, np.zeros(count, dtype=bool)]),
             columns=(*form.columns, ColumnBlock("relaxation", form.n, form.n + count)),
         )
+
+
+def _elastic_columns(form: StandardForm) -> sp.csr_array:
+    """Return D: columns for inequalities, then for other cones, then for equations."""
+    equal, above = form.rows_in(ZERO), form.rows_in(NONNEGATIVE)
+    columns = [picked(above, form.m)]
+    for block in form.conic:
+        sizes = block.cone_sizes
+        points = [_interior(block.cone, int(size)) for size in sizes]
+        owner = np.repeat(np.arange(sizes.size), sizes)
+        values = np.concatenate(points) if points else np.zeros(0)
+        met = np.flatnonzero(values)
+        entries = (values[met], (owner[met], block.start + met))
+        columns.append(sp.csr_array(entries, shape=(sizes.size, form.m)))
+    columns += [picked(equal, form.m), picked(equal, form.m, -1.0)]
+    return sp.csr_array(sp.vstack(columns, format="csr").T)
+
+
+def _interior(cone: Cone, size: int) -> Vector:
+    point = cone.interior(size)
+    if point is None:
+        raise UnsupportedError(f"Rows in {cone.words}s have no relaxation: the cone has no interior point.")
+    return point
 
 
 def _unit(form: StandardForm, row: Vector, column: Vector) -> float:
@@ -132,15 +153,9 @@ def _unit(form: StandardForm, row: Vector, column: Vector) -> float:
 
 
 def _in_dual_cone(form: StandardForm, z: Vector) -> Vector:
-    """The multipliers moved into K*: no negative ones of inequalities, heads of second-order cones raised."""
+    """Return the multipliers moved into K*."""
     inside = z.copy()
     for block in form.rows:
         span = slice(block.start, block.stop)
-        if block.cone is NONNEGATIVE:
-            inside[span] = np.maximum(z[span], 0.0)
-        elif block.cone is SECOND_ORDER:
-            tail = float(np.linalg.norm(z[block.start + 1 : block.stop]))
-            inside[block.start] = max(float(z[block.start]), tail)
-        elif block.cone is not ZERO:
-            raise UnsupportedError(f"The dual cone of rows {block.name!r} in the cone {block.cone} is not known.")
+        inside[span] = block.cone.dual_inside(z[span], block.cone_sizes)
     return inside

@@ -1,7 +1,7 @@
 """Units in which the rows and columns of a flat program have about the same size.
 
 With positive diagonal matrices R and S of powers of two, the largest entry of every row and column of  R F S  that has
-an entry is about 1 (Ruiz). Rows of one second-order cone share one factor, so that they stay in the cone.
+an entry is about 1 (Ruiz). Rows of one cone that is not polyhedral share one unit, so that they stay in the cone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import RowBlock
-from milopt.cones import SECOND_ORDER
+from milopt.cones.cone import factor_starts
 
 PASSES = 10
 
@@ -40,26 +40,26 @@ def equilibrated_units(F: sp.csr_array, rows: Sequence[RowBlock], fixed: npt.NDA
         scaled = sp.csr_array(sp.diags_array(row) @ size @ sp.diags_array(column))
         row = row / np.sqrt(_row_sizes(scaled, rows))
         width = _largest(scaled, axis=0)
-        column = np.where(fixed, 1.0, column / np.sqrt(width))
+        column = np.where(fixed, 1.0, column / np.sqrt(np.where(width > 0.0, width, 1.0)))
     row = row / _row_sizes(sp.csr_array(sp.diags_array(row) @ size @ sp.diags_array(column)), rows)
     return Units(_power_of_two(row), _power_of_two(column))
 
 
 def _row_sizes(matrix: sp.csr_array, rows: Sequence[RowBlock]) -> Vector:
-    """The largest entry of each row, the same for all rows of one second-order cone; 1 for an empty row."""
-    sizes = _largest(matrix, axis=1)
+    """Return the largest entry of each row, or of all rows of its cone if it is not polyhedral; 1 if all are 0."""
+    largest = _largest(matrix, axis=1)
     for block in rows:
-        if block.cone is SECOND_ORDER:
-            part = slice(block.start, block.stop)
-            sizes[part] = matrix[part].max() or 1.0
-    return sizes
+        if not block.cone.is_polyhedral and block.size:
+            part, sizes = slice(block.start, block.stop), block.cone_sizes
+            largest[part] = np.repeat(np.maximum.reduceat(largest[part], factor_starts(sizes)), sizes)
+    return np.where(largest > 0.0, largest, 1.0)
 
 
 def _largest(matrix: sp.csr_array, axis: int) -> Vector:
+    """Return the largest entry of each column (axis 0) or row (axis 1)."""
     if not matrix.shape[axis]:
-        return np.ones(matrix.shape[1 - axis])
-    largest = np.asarray(matrix.max(axis=axis).todense(), dtype=np.float64).ravel()
-    return np.where(largest > 0.0, largest, 1.0)
+        return np.zeros(matrix.shape[1 - axis])
+    return np.array(matrix.max(axis=axis).todense(), dtype=np.float64).ravel()
 
 
 def _power_of_two(values: Vector) -> Vector:

@@ -16,7 +16,6 @@ from milopt.compilation.evaluation_form import EvaluationForm, Index, Square
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows, stack
 from milopt.compilation.standard_form import ColumnBlock
-from milopt.cones import SECOND_ORDER
 from milopt.declaration.sparse import picked
 
 
@@ -62,7 +61,7 @@ class Separated:
 
 
 def separated(form: EvaluationForm, active: Index) -> Separated:
-    """The active rows (no second-order cone among them) with separable squares."""
+    """The active rows (all of them in polyhedral cones) with separable squares."""
     o, n = form.objective, form.n
     q, constant, curvature = o.q.copy(), o.constant, np.zeros(n)
     moved: list[Square] = []
@@ -118,5 +117,5 @@ def _is_separable(square: Square) -> bool:
 
 
 def has_cone(form: EvaluationForm) -> bool:
-    """Whether a second-order cone occurs."""
-    return any(block.cone is SECOND_ORDER for block in form.blocks)
+    """Return True if a block of rows lies in a cone that is not polyhedral."""
+    return bool(form.conic)

@@ -144,8 +144,8 @@ class StandardForm:
         return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.intp)
 
     @property
-    def second_order(self) -> tuple[RowBlock, ...]:
-        """The second-order cones, one block each."""
+    def conic(self) -> tuple[RowBlock, ...]:
+        """Return the blocks whose cones are not polyhedral."""
         return tuple(block for block in self.rows if not block.cone.is_polyhedral)
 
     def column_names(self) -> list[str]:

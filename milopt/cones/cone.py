@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,17 @@ from milopt.errors import UnsupportedError
 
 Vector = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class CbfCone:
+    """A cone in the Conic Benchmark Format."""
+
+    code: str
+    order: tuple[int, ...] | None = None
+    """The rows of a factor in the order of the format; None for the same order."""
+    version: int = 1
+    """The first version of the format that has the cone."""
 
 
 class Cone(ABC):
@@ -33,8 +45,8 @@ class Cone(ABC):
     """The kind of a program with such a cone; None if the cone does not change the kind."""
     integer_kind: ClassVar[str | None]
     """The kind of a program with such a cone and integer columns."""
-    cbf: ClassVar[tuple[str, tuple[int, ...] | None]]
-    """The name in the Conic Benchmark Format, and the order of the rows of a factor in it; None for the same order."""
+    cbf: ClassVar[CbfCone]
+    """How files in the Conic Benchmark Format write the cone."""
     is_polyhedral: ClassVar[bool]
     """Whether the cone is described by finitely many linear rows."""
     may_be_lazy: ClassVar[bool]

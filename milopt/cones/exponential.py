@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.cones.cone import Cone, Index, Vector
+from milopt.cones.cone import CbfCone, Cone, Index, Vector
 
 Rows = npt.NDArray[np.float64]
 """One row of three numbers per factor."""
@@ -26,7 +26,7 @@ class Exponential(Cone):
 
     name, words = "exponential", "exponential cone"
     kind, integer_kind = "exponential cone program", "mixed-integer exponential cone program"
-    cbf = ("EXP", (2, 1, 0))
+    cbf = CbfCone("EXP", order=(2, 1, 0), version=2)
     is_polyhedral = False
     may_be_lazy = False
     row_size = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.cones.cone import Cone, Index, Vector
+from milopt.cones.cone import CbfCone, Cone, Index, Vector
 
 
 class Nonnegative(Cone):
@@ -13,7 +13,7 @@ class Nonnegative(Cone):
 
     name, words = "nonnegative", "non-negative cone"
     kind, integer_kind = None, None
-    cbf = ("L+", None)
+    cbf = CbfCone("L+")
     is_polyhedral = True
     may_be_lazy = True
     row_size = 1

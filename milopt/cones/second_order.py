@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.cones.cone import Cone, Index, Vector, factor_starts
+from milopt.cones.cone import CbfCone, Cone, Index, Vector, factor_starts
 
 
 class SecondOrder(Cone):
@@ -13,7 +13,7 @@ class SecondOrder(Cone):
 
     name, words = "second-order", "second-order cone"
     kind, integer_kind = "SOCP", "MISOCP"
-    cbf = ("Q", None)
+    cbf = CbfCone("Q")
     is_polyhedral = False
     may_be_lazy = False
     row_size = None

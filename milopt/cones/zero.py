@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.cones.cone import Cone, Index, Vector
+from milopt.cones.cone import CbfCone, Cone, Index, Vector
 
 
 class Zero(Cone):
@@ -12,7 +12,7 @@ class Zero(Cone):
 
     name, words = "zero", "zero cone"
     kind, integer_kind = None, None
-    cbf = ("L=", None)
+    cbf = CbfCone("L=")
     is_polyhedral = True
     may_be_lazy = False
     row_size = 1

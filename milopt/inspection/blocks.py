@@ -7,7 +7,7 @@ import numpy as np
 from milopt.compilation.analysis import OBJECTIVE, Side, sides
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.quadratic import Vector
-from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
+from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.expression import Expression
 from milopt.declaration.leaves import Atom, BagMax
 from milopt.declaration.program import Program
@@ -15,7 +15,7 @@ from milopt.inspection.lowered import evaluated_points
 from milopt.inspection.table import Table
 
 _SIGNS = {1: ">= 0", -1: "<= 0", 0: "any"}
-_CONES = {ZERO: "= 0", NONNEGATIVE: ">= 0", SECOND_ORDER: "second-order cone"}
+_SENSES = {ZERO: "= 0", NONNEGATIVE: ">= 0"}
 
 
 def variable_table(program: Program) -> Table:
@@ -64,7 +64,7 @@ def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
     ]
     for block in () if form is None else form.blocks:
         if not block.origin:
-            rows.append((block.name, "0", str(block.count), _CONES[block.cone], "auxiliary"))
+            rows.append((block.name, "0", str(block.count), _cone_words(block.cone), "auxiliary"))
     header = ("name", "declared rows", "lowered rows", "sense", "of")
     return Table("constraints", header, tuple(rows), frozenset(header[1:3]))
 
@@ -104,7 +104,11 @@ def _place(where: str) -> str:
 
 def _sense(name: str, equality: bool, form: EvaluationForm | None) -> str:
     cones = [] if form is None else [block.cone for block in form.blocks if block.origin == name]
-    return ", ".join(dict.fromkeys(_CONES[cone] for cone in cones)) or ("= 0" if equality else ">= 0")
+    return ", ".join(dict.fromkeys(_cone_words(cone) for cone in cones)) or ("= 0" if equality else ">= 0")
+
+
+def _cone_words(cone: Cone) -> str:
+    return _SENSES.get(cone, cone.words)
 
 
 def _bounds(lower: Vector, upper: Vector) -> str:

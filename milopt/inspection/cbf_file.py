@@ -1,9 +1,9 @@
-"""Conic Benchmark Format text of a flat program, the one format here that holds second-order cones.
+"""Conic Benchmark Format text of a flat program, the one format here that holds all cones.
 
-CBF minimises `a'x + b` subject to `A x + b in K` and `x in K_x`, which is the standard form itself: rows keep their
-order, the zero cone is `L=`, the non-negative one `L+`, a second-order one `Q`. A bound at zero is a cone of the
-variable; any other bound is a row after the declared ones. A quadratic objective is the last cone: with P = B'B and
-one more column t,
+CBF minimises `a'x + b` subject to `A x + b in K` and `x in K_x`, which is the standard form itself: blocks keep their
+order, and each cone has its own code and order of rows (`Cone.cbf`). A bound at zero is a cone of the variable;
+any other bound is a row after the declared ones. A quadratic objective is the last cone: with P = B'B and one more
+column t,
 
     min t + q'x + c   s.t.  (t, 1, B x) in QR,   that is  2 t 1 >= ||B x||^2.
 
@@ -22,24 +22,28 @@ import scipy.sparse as sp
 from milopt.compilation.bridges.quadratic_to_cone import factor
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import StandardForm
-from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.inspection.preamble import one_line, preamble
-
-_CODE = {ZERO: "L=", NONNEGATIVE: "L+", SECOND_ORDER: "Q"}
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Consecutive rows `A x + b` in one cone; the comment says where they came from."""
+    """Consecutive rows `A x + b` in cones of one code; the comment says where they came from."""
 
     cone: str
     matrix: sp.csr_array
     offset: Vector
     comment: str
+    sizes: list[int]
+    """The number of rows of each cone."""
+    version: int = 1
+    """The version of the format that has the cone."""
 
 
 def write_cbf(form: StandardForm) -> str:
-    """The form as CBF text, version 1; `ConvexityError` when its quadratic objective is not convex."""
+    """Return the form as CBF text, in the first version of the format that has its cones.
+
+    Raise `ConvexityError` if the quadratic objective is not convex.
+    """
     blocks = [block for block in (*_declared(form), *_bounds(form)) if block.offset.size]
     width = form.n
     cost = form.q
@@ -50,13 +54,15 @@ def write_cbf(form: StandardForm) -> str:
         variable_cones.append(("F", 1))
         width += 1
     height = sum(block.offset.size for block in blocks)
-    lines = [*preamble(form, "#"), *_comments(form, blocks), "", "VER", "1", "", "OBJSENSE", "MIN", ""]
+    version = str(max((block.version for block in blocks), default=1))
+    cones = [f"{block.cone} {size}" for block in blocks for size in block.sizes]
+    lines = [*preamble(form, "#"), *_comments(form, blocks), "", "VER", version, "", "OBJSENSE", "MIN", ""]
     lines += ["VAR", f"{width} {len(variable_cones)}", *(f"{cone} {size}" for cone, size in variable_cones), ""]
     integer = np.flatnonzero(form.integer)
     if integer.size:
         lines += ["INT", str(integer.size), *map(str, integer.tolist()), ""]
     if blocks:
-        lines += ["CON", f"{height} {len(blocks)}", *(f"{block.cone} {block.offset.size}" for block in blocks), ""]
+        lines += ["CON", f"{height} {len(cones)}", *cones, ""]
     used = np.flatnonzero(cost)
     if used.size:
         lines += ["OBJACOORD", str(used.size), *(f"{j} {float(cost[j])!r}" for j in used), ""]
@@ -68,8 +74,12 @@ def write_cbf(form: StandardForm) -> str:
 
 def _declared(form: StandardForm) -> Iterator[_Rows]:
     for block in form.rows:
-        rows = slice(block.start, block.stop)
-        yield _Rows(_CODE[block.cone], sp.csr_array(form.F[rows]), form.g[rows], one_line(block.name))
+        code = block.cone.cbf
+        rows = np.arange(block.start, block.stop)
+        if code.order is not None:
+            rows = rows.reshape(-1, len(code.order))[:, code.order].ravel()
+        sizes = [block.size] if block.cone.is_polyhedral else block.cone_sizes.tolist()
+        yield _Rows(code.code, sp.csr_array(form.F[rows]), form.g[rows], one_line(block.name), sizes, code.version)
 
 
 def _bounds(form: StandardForm) -> Iterator[_Rows]:
@@ -78,8 +88,8 @@ def _bounds(form: StandardForm) -> Iterator[_Rows]:
     identity = sp.eye_array(form.n, format="csr")
     below = np.flatnonzero(np.isfinite(form.lower) & (signs != "L+"))
     above = np.flatnonzero(np.isfinite(form.upper) & (signs != "L-"))
-    yield _Rows("L+", sp.csr_array(identity[below]), -form.lower[below], "lower bounds")
-    yield _Rows("L-", sp.csr_array(identity[above]), -form.upper[above], "upper bounds")
+    yield _Rows("L+", sp.csr_array(identity[below]), -form.lower[below], "lower bounds", [below.size])
+    yield _Rows("L-", sp.csr_array(identity[above]), -form.upper[above], "upper bounds", [above.size])
 
 
 def _sign_cone(low: float, high: float) -> str:
@@ -100,7 +110,7 @@ def _epigraph(form: StandardForm) -> _Rows:
     tail = sp.hstack([root, sp.csr_array((root.shape[0], 1))])
     offset = np.zeros(2 + root.shape[0])
     offset[1] = 1.0
-    return _Rows("QR", sp.csr_array(sp.vstack([head, tail])), offset, "quadratic objective")
+    return _Rows("QR", sp.csr_array(sp.vstack([head, tail])), offset, "quadratic objective", [offset.size])
 
 
 def _comments(form: StandardForm, blocks: list[_Rows]) -> Iterator[str]:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Matrix, Piece, Quadratic, Vector
 from milopt.compilation.standard_form import RowBlock, StandardForm
-from milopt.cones import NONNEGATIVE, ZERO
+from milopt.cones import in_cvxpy
 from milopt.errors import ConvexityError
 
 if TYPE_CHECKING:
@@ -47,19 +47,14 @@ class CvxpyModel:
         return x
 
     def multipliers(self, form: StandardForm) -> Vector | None:
-        """The rows' multipliers in K*; None when the solver gave none.
-
-        cvxpy's Lagrangian adds `dual * expression` for an equality, so its sign turns; the other cones agree.
-        """
+        """The rows' multipliers in K*; None when the solver gave none."""
         z = np.zeros(form.m)
         blocks = [block for block in form.rows if block.size]
         for block, constraint in zip(blocks, self.constraints.values(), strict=True):
-            dual = constraint.dual_value
-            if dual is None:
+            found = in_cvxpy.multipliers(block.cone, constraint, block.cone_sizes)
+            if found is None:
                 return None
-            parts = dual if isinstance(dual, list) else [dual]
-            flat = np.concatenate([np.ravel(part) for part in parts])
-            z[block.start : block.stop] = -flat if block.cone is ZERO else flat
+            z[block.start : block.stop] = found
         return z
 
 
@@ -107,15 +102,9 @@ def to_cvxpy(form: StandardForm) -> CvxpyModel:
 
 
 def _constraint(form: StandardForm, block: RowBlock, times: Any) -> Any:
-    import cvxpy as cp
-
     rows = slice(block.start, block.stop)
     expression = times(sp.csr_array(form.F[rows])) + form.g[rows]
-    if block.cone is ZERO:
-        return expression == 0
-    if block.cone is NONNEGATIVE or block.size == 1:
-        return expression >= 0
-    return cp.SOC(expression[0], expression[1:])
+    return in_cvxpy.constraint(block.cone, expression, block.cone_sizes)
 
 
 def _convex_pieces(P: Quadratic) -> tuple[Piece, ...]:

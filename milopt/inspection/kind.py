@@ -10,6 +10,7 @@ witnesses.
 from __future__ import annotations
 
 from milopt.compilation.analysis import witnessed
+from milopt.cones import SECOND_ORDER
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import (
@@ -38,11 +39,11 @@ def kind(program: Program) -> str:
 
 def step_kind(program: Program) -> str:
     """The kind once witnesses are chosen."""
-    return kind_name(block_features(program))
+    return kind_name(block_features(program), block_cones(program))
 
 
 def features(program: Program) -> frozenset[Feature]:
-    """What a solver must take; a quadratic objective that is found to bend down adds `NONCONVEX`."""
+    """What a solver must take besides cones; a quadratic objective that is not convex adds `NONCONVEX`."""
     found = block_features(program)
     bends = Feature.QUADRATIC in found and not verdict(program).convex
     return found | {Feature.NONCONVEX} if bends else found
@@ -54,12 +55,17 @@ def block_features(program: Program) -> frozenset[Feature]:
     found = {Feature.LINEAR}
     if _has(program.objective, _SQUARES):
         found.add(Feature.QUADRATIC)
-    constraints = [constraint.expression for constraint in program.constraints.values()]
-    if _has(program.objective, _NORMS) or any(_has(e, _SQUARES + _NORMS) for e in constraints):
-        found.add(Feature.SECOND_ORDER)
     if any(variable.integer and variable.size for variable in program.variables.values()):
         found.add(Feature.INTEGER)
     return frozenset(found)
+
+
+def block_cones(program: Program) -> frozenset[str]:
+    """Return the names of the cones that a solver must take besides linear rows."""
+    _check_atoms(program)
+    constraints = [constraint.expression for constraint in program.constraints.values()]
+    has_norm = _has(program.objective, _NORMS) or any(_has(e, _SQUARES + _NORMS) for e in constraints)
+    return frozenset({SECOND_ORDER.name} if has_norm else ())
 
 
 def _check_atoms(program: Program) -> None:

@@ -27,7 +27,7 @@ _NUMBER = 28
 
 
 def write_lp(form: StandardForm) -> str:
-    """The form as CPLEX LP text; `UnsupportedError` when it has second-order cones."""
+    """The form as CPLEX LP text; `UnsupportedError` if rows lie in cones that are not polyhedral."""
     refuse_cones(form, "LP")
     names = legal_columns(form)
     longest = max(map(len, names), default=0)

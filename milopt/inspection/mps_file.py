@@ -18,7 +18,7 @@ from milopt.inspection.preamble import preamble, refuse_cones
 
 
 def write_mps(form: StandardForm) -> str:
-    """The form as free MPS text; `UnsupportedError` when it has second-order cones."""
+    """The form as free MPS text; `UnsupportedError` if rows lie in cones that are not polyhedral."""
     refuse_cones(form, "MPS")
     names, labels = legal_columns(form), legal_rows(form)
     lines = [*preamble(form, "*"), f"NAME {legal_name(form.name)}", "OBJSENSE", " MIN", "ROWS", f" N {OBJECTIVE}"]

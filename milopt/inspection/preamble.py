@@ -17,11 +17,11 @@ def preamble(form: StandardForm, mark: str) -> list[str]:
 
 
 def refuse_cones(form: StandardForm, format_name: str) -> None:
-    """Raise for a form with second-order cones, which LP and MPS files do not have in common."""
-    if form.second_order:
-        block = form.second_order[0].name
+    """Raise an error if rows lie in cones that are not polyhedral: LP and MPS files have none in common."""
+    for block in form.conic:
         raise UnsupportedError(
-            f"{format_name} files hold linear rows only and {block!r} is a second-order cone; write a CBF file instead."
+            f"{format_name} files hold linear rows only, and {block.name!r} has {block.cone.words}s; "
+            "write a CBF file instead."
         )
 
 

@@ -25,23 +25,23 @@ RESERVED = ("objective", "dual", "slack", "rc")
 
 
 def to_pyomo(form: StandardForm) -> ConcreteModel:
-    """The form as a Pyomo model; `UnsupportedError` when it has second-order cones.
+    """The form as a Pyomo model; `UnsupportedError` if rows lie in cones that are not polyhedral.
 
     Components are called by their blocks' names where Pyomo can; a variable and a constraint of one name become
     `name` and `name_2`. `column_components` and `row_components` find them again, in the form's order.
     """
     import pyomo.environ as pyo
 
-    if form.second_order:
+    for block in form.conic:
         raise UnsupportedError(
-            f"Pyomo takes LP, QP and MILP and {form.second_order[0].name!r} is a second-order cone; "
+            f"Pyomo takes LP, QP and MILP, and {block.name!r} has {block.cone.words}s; "
             "use to_cvxpy(), or a CBF file, instead."
         )
     model = pyo.ConcreteModel(name=form.name)
     names = component_names(form)
     columns: list[Any] = []
-    for block, name in zip(form.columns, names, strict=False):
-        variable = pyo.Var(range(block.size), domain=pyo.Reals)
+    for column, name in zip(form.columns, names, strict=False):
+        variable = pyo.Var(range(column.size), domain=pyo.Reals)
         model.add_component(name, variable)
         columns.extend(variable.values())
     _set_domains(form, columns)

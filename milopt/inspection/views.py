@@ -36,10 +36,16 @@ class Views:
         return kind(self._program)
 
     def features(self) -> frozenset[Feature]:
-        """What a solver must take: of each convex step, for a DC program."""
+        """What a solver must take besides cones: of each convex step, for a DC program."""
         from milopt.inspection.kind import features
 
         return features(self._program)
+
+    def cones(self) -> frozenset[str]:
+        """Return the names of the cones that a solver must take besides linear rows."""
+        from milopt.inspection.kind import block_cones
+
+        return block_cones(self._program)
 
     def sides(self) -> tuple[Side, ...]:
         """On which side each entry of each bag_max stands, place by place."""

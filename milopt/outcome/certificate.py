@@ -49,6 +49,7 @@ from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows
+from milopt.cones.cone import factor_starts
 from milopt.declaration.sparse import absolute, transposed
 
 NOISE, DATA_NOISE = 1e-3, 1e-4
@@ -145,7 +146,7 @@ def certify(
     gradient = _Gradient(form, spaces, point, worth, norms)
     z = np.zeros(form.rows.count) if point.z is None or gradient.is_zero else point.z
     proof = gradient.proof(np.where(form.inequality, np.maximum(z, 0.0), z))
-    paid = float(np.abs(proof.z) @ wrong) + float(proof.taken @ form.bounds.distance(point.x))
+    paid = float(_largest_of_cones(form, np.abs(proof.z)) @ wrong) + float(proof.taken @ form.bounds.distance(point.x))
     error = max(abs(objective - proof.bound) + proof.effect, paid)
     return Certificate(primal, proof.dual, error / (1.0 + abs(objective)), violation, proof.bound, error)
 
@@ -244,7 +245,7 @@ class _Gradient:
         for k, (space, pull) in enumerate(zip(self._spaces, self._pulls, strict=True)):
             held = transposed(form.rows.E[k]) @ z
             tails.append(space.norm(pull - held))
-            if any(block.space == k for _, block in form.second_order):
+            if any(block.space == k for _, block in form.conic):
                 continue
             ridge = form.objective.ridge[k]
             if ridge > 0:
@@ -267,12 +268,24 @@ def _violations(form: EvaluationForm, x: Vector, worth: Evaluated, norms: Sequen
     wrong = np.where(form.equality, np.abs(rows), np.where(form.inequality, np.maximum(-rows, 0.0), 0.0))
     unit, offset = _row_units(form.rows, x, worth.evaluations), np.abs(form.rows.g)
     scale = unit + offset
-    for start, block in form.second_order:
-        cone = slice(start, start + block.count)
-        tail = 0.0 if block.space is None else norms[block.space]
-        wrong[start] = max(0.0, float(np.hypot(np.linalg.norm(rows[cone][1:]), tail)) - float(rows[start]))
-        scale[start] = offset[cone].max() + (1.0 if block.space is not None else unit[cone].max())
+    for start, block in form.conic:
+        span, sizes = slice(start, start + block.count), block.cone_sizes
+        local = factor_starts(sizes)
+        # A function that ends a cone adds one row: its norm.
+        tail = [] if block.space is None else [norms[block.space]]
+        wrong[start + local] = block.cone.distance(np.append(rows[span], tail), sizes + len(tail))
+        largest = np.maximum.reduceat(unit[span], local) if block.space is None else 1.0
+        scale[start + local] = np.maximum.reduceat(offset[span], local) + largest
     return wrong, scale
+
+
+def _largest_of_cones(form: EvaluationForm, values: Vector) -> Vector:
+    """Return the values with, in the first row of each cone that is not polyhedral, the largest value of the cone."""
+    largest = values.copy()
+    for start, block in form.conic:
+        local = factor_starts(block.cone_sizes)
+        largest[start + local] = np.maximum.reduceat(values[start : start + block.count], local)
+    return largest
 
 
 def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
@@ -292,31 +305,39 @@ def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
 
 
 def _outside_dual(form: EvaluationForm, z: Vector, tails: Sequence[float], worth: Evaluated) -> tuple[float, float]:
-    """Return how far the multipliers of second-order cones lie outside them: (scaled, effect on the bound).
+    """Return how far the multipliers of other cones than R+ lie outside K*: (scaled, effect on the bound).
 
     In a ball of a fixed radius the effect is at most the distance times the radius, so there it is the residual too.
     The parts of a function's multiplier in the cones that it ends need only sum to it, so each cone takes as much as it
     has room for: t^2 - ||w||^2.
     """
-    cones = [(start, z[start : start + block.count], block.space) for start, block in form.second_order]
-    rooms = [np.sqrt(max(0.0, max(float(w[0]), 0.0) ** 2 - float(w[1:] @ w[1:]))) for _, w, _ in cones]
+    rooms = {start: _room(z[start : start + block.count]) for start, block in form.conic if block.space is not None}
     worst, effect, noise = 0.0, 0.0, NOISE * _inf(z)
-    fixed = {start for start, _, _ in cones if _is_constant(form.rows, start)}
-    for (start, part, space), room in zip(cones, rooms, strict=True):
-        tail = 0.0
-        if space is not None:
-            total = sum(r for r, (_, _, other) in zip(rooms, cones, strict=True) if other == space)
-            tail = tails[space] * (room / total if total > 0 else 1.0)
-        length = float(np.hypot(np.linalg.norm(part[1:]), tail))
-        outside = length - float(part[0])
-        if outside > 0:
-            head = max(float(worth.rows[start]), 0.0)
-            effect += outside * head
-            if start in fixed:
-                worst = max(worst, outside * head / (1.0 + abs(worth.objective)))
+    for start, block in form.conic:
+        part, sizes = z[start : start + block.count], block.cone_sizes
+        if block.space is not None:
+            total = sum(rooms[other] for other, one in form.conic if one.space == block.space)
+            part = np.append(part, tails[block.space] * (rooms[start] / total if total > 0 else 1.0))
+            sizes = sizes + 1
+        outside = block.cone.dual_distance(part, sizes)
+        for k in np.flatnonzero(outside):
+            first, size = int(sizes[:k].sum()), int(sizes[k])
+            # An error d of z costs at most d times the rows in which a cone is bounded: the head of a ball.
+            point = block.cone.interior(size)
+            bounding = start + first + np.flatnonzero(np.ones(size) if point is None else point)
+            head = float(np.linalg.norm(worth.rows[bounding]))
+            length = float(np.linalg.norm(part[first + 1 : first + size]))
+            effect += float(outside[k]) * head
+            if all(_is_constant(form.rows, row) for row in bounding.tolist()):
+                worst = max(worst, float(outside[k]) * head / (1.0 + abs(worth.objective)))
             else:
-                worst = max(worst, outside / (max(abs(float(part[0])), length) + noise))
+                worst = max(worst, float(outside[k]) / (max(abs(float(part[first])), length) + noise))
     return worst, effect
+
+
+def _room(z: Vector) -> float:
+    """Return the largest norm that a function may have at the end of a multiplier (t, w): sqrt(t^2 - ||w||^2)."""
+    return float(np.sqrt(max(0.0, max(float(z[0]), 0.0) ** 2 - float(z[1:] @ z[1:]))))
 
 
 def _is_constant(rows: Rows, row: int) -> bool:

@@ -5,7 +5,7 @@ multiplier that a row has, with  A_free'd = r  and  z + d >= 0  on inequalities:
 
     min sum_i d_i^2 / w_i^2   s.t.  A_free'd = r,    w_i = |z_i| + a little of the largest
 
-Rows of second-order cones keep their multipliers.
+Rows in other cones keep their multipliers.
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.inspection.curvature_verdict import MOST_POINTS, sentence, verdict
-from milopt.inspection.kind import block_features, step_kind
+from milopt.inspection.kind import block_cones, block_features, step_kind
 from milopt.inspection.lowered import Lowered, sample, touched_points
 from milopt.inspection.table import Table
 from milopt.solving import registry
 from milopt.solving.lazy import LazyRows
-from milopt.solving.refusal import lack, refusal
+from milopt.solving.refusal import lack, refusal, takes_all
 from milopt.solving.solver import Availability, Feature, Solver
 
 
@@ -131,7 +131,8 @@ class Case:
 
     def takes(self, solver: Solver) -> bool:
         """One solver's answer without words: where its blocks alone show it, nothing is lowered."""
-        enough = solver.features >= block_features(self._program) | {Feature.NONCONVEX}
+        features, cones = block_features(self._program) | {Feature.NONCONVEX}, block_cones(self._program)
+        enough = takes_all(solver, features, cones)
         return (enough and solver.takes_unseen(self._program)) or self._refusal(solver) is None
 
     def asked(self, solver: Solver) -> Explanation:
@@ -142,9 +143,9 @@ class Case:
     def _refusal(self, solver: Solver) -> str | None:
         if not self._low.is_possible:
             return self.unknown
-        missing = block_features(self._program) - solver.features
-        if missing:
-            return lack(solver, missing, self.kind)
+        lacking = lack(solver, block_features(self._program), block_cones(self._program))
+        if lacking is not None:
+            return lacking
         if Feature.NONCONVEX not in solver.features and self.bends:
             return f"{self.bends} {solver.name} takes convex programs only."
         if solver.takes_unseen(self._program):

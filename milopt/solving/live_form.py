@@ -17,6 +17,7 @@ from milopt.compilation.evaluation_form import Block, EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.standard_form import StandardForm
+from milopt.cones import Cone
 from milopt.declaration.sparse import same_entries
 from milopt.errors import UnsupportedError
 from milopt.solving.engine import Change, What
@@ -103,12 +104,11 @@ class LiveForm:
             self._blocks[name] = self.lowering.block(name, constraints[name])
         before, self.form = self.form, self._assembled()
         same = self.form.n == before.n and self.form.point_counts == before.point_counts
-        cones = [[(block.cone, block.count) for block in form.blocks if block.count] for form in (before, self.form)]
-        if not same or cones[0] != cones[1] or not np.array_equal(self.form.group, before.group):
+        if not same or _cones(before) != _cones(self.form) or not np.array_equal(self.form.group, before.group):
             return self.start_again()
         if not self._is_flat:
             return self._compile_again(more=0)
-        if self.rows.lazy and self.form.second_order:
+        if self.rows.lazy and self.form.conic:
             # Lazy rows were appended after the cones; a form that is made again has them before.
             return self._compile_again()
         rows = np.flatnonzero(np.isin(self._names_of(self.form, self.rows.active), changed))
@@ -242,3 +242,12 @@ class LiveForm:
     def _names_of(form: EvaluationForm, rows: Index) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
         names = np.array([block.name for block in form.blocks], dtype=np.str_)
         return names[np.searchsorted(form.starts, rows, side="right") - 1] if rows.size else names[:0]
+
+
+def _cones(form: EvaluationForm) -> list[tuple[Cone, int, tuple[int, ...] | None]]:
+    """Return the cone of each block with rows, its number of rows and their sizes if it is not polyhedral."""
+    return [
+        (block.cone, block.count, None if block.cone.is_polyhedral else tuple(block.cone_sizes.tolist()))
+        for block in form.blocks
+        if block.count
+    ]

@@ -80,7 +80,7 @@ class Prover:
         before: Certificate | None = None
         if self.options.polish and found.point.z is not None:
             found, proof, before = self._repaired(found, proof)
-            if not proof.holds(tolerance) and not self.compiled.form.second_order:
+            if not proof.holds(tolerance) and not self.compiled.form.conic:
                 found, proof, before = self._polished(answer, found, proof, before)
         outcome = Outcome.judged(self.form, answer, found.point, found.worth, proof, tolerance)
         return replace(outcome, polished=before, inertia=answer.inertia)

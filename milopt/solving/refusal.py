@@ -5,49 +5,58 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from milopt.compilation.standard_form import StandardForm
+from milopt.cones import CONES, cone_named
 from milopt.errors import UnsupportedError
 from milopt.solving.solver import Feature, Solver
 
 
 def features_of(form: StandardForm) -> frozenset[Feature]:
-    """What a flat program contains (convexity is judged elsewhere)."""
+    """Return the features that a flat program has; convexity is judged elsewhere, and cones are in `cones_of`."""
     features = {Feature.LINEAR}
     if not form.P.is_zero:
         features.add(Feature.QUADRATIC)
-    if form.second_order:
-        features.add(Feature.SECOND_ORDER)
     if form.integer.any():
         features.add(Feature.INTEGER)
     return frozenset(features)
 
 
-def kind_of(form: StandardForm) -> str:
-    """LP, QP, SOCP, MILP, MIQP or MISOCP."""
-    return kind_name(features_of(form))
+def cones_of(form: StandardForm) -> frozenset[str]:
+    """Return the names of the cones of a flat program that are not polyhedral."""
+    return frozenset(block.cone.name for block in form.conic)
 
 
-def kind_name(features: Collection[Feature]) -> str:
-    """The kind of a program that contains these: LP, QP, SOCP, MILP, MIQP or MISOCP."""
-    flat = "QP" if Feature.QUADRATIC in features else "LP"
-    base = "SOCP" if Feature.SECOND_ORDER in features else flat
-    if Feature.INTEGER not in features:
-        return base
-    return "MILP" if base == "LP" else f"MI{base}"
+def kind_name(features: Collection[Feature], cones: Collection[str]) -> str:
+    """Return the kind of a program with these features and cones: LP, QP, MILP, MIQP, or a kind named after a cone."""
+    is_integer = Feature.INTEGER in features
+    kinds = [cone.integer_kind if is_integer else cone.kind for cone in CONES.values() if cone.name in cones]
+    conic = [kind for kind in kinds if kind is not None]
+    if conic:
+        return conic[-1]
+    return ("MI" if is_integer else "") + ("QP" if Feature.QUADRATIC in features else "LP")
 
 
-def lack(solver: Solver, missing: Collection[Feature], kind: str) -> str:
-    """The sentence for a program of this kind that contains what a solver does not take."""
-    words = " and ".join(sorted(str(feature) for feature in missing))
-    taken = ", ".join(sorted(str(feature) for feature in solver.features))
-    return f"it is of kind {kind} and has {words}; {solver.name} takes {taken}"
+def in_words(features: Collection[Feature], cones: Collection[str]) -> list[str]:
+    """Return words for features and cones, in alphabetical order."""
+    return sorted([*(str(feature) for feature in features), *(f"{cone_named(name).words}s" for name in cones)])
+
+
+def takes_all(solver: Solver, features: Collection[Feature], cones: Collection[str]) -> bool:
+    """Return True if a solver takes programs with these features and cones."""
+    return solver.features.issuperset(features) and solver.cones.issuperset(cones)
+
+
+def lack(solver: Solver, features: frozenset[Feature], cones: frozenset[str]) -> str | None:
+    """Return why a solver does not take programs with these features and cones, in one sentence; None if it does."""
+    if takes_all(solver, features, cones):
+        return None
+    missing = " and ".join(in_words(features - solver.features, cones - solver.cones))
+    taken = ", ".join(in_words(solver.features, solver.cones))
+    return f"it is of kind {kind_name(features, cones)} and has {missing}; {solver.name} takes {taken}"
 
 
 def refusal(solver: Solver, form: StandardForm) -> str | None:
-    """Why this solver cannot take this form, in one sentence, or None."""
-    missing = features_of(form) - solver.features
-    if missing:
-        return lack(solver, missing, kind_of(form))
-    return solver.refusal(form)
+    """Return why this solver cannot take this form, in one sentence, or None."""
+    return lack(solver, features_of(form), cones_of(form)) or solver.refusal(form)
 
 
 def check(solver: Solver, form: StandardForm, program: str) -> None:

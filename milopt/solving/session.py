@@ -38,7 +38,7 @@ from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_form import EVERYTHING, LiveForm
 from milopt.solving.options import Options
 from milopt.solving.proof import Candidate, Prover, candidate
-from milopt.solving.refusal import check, features_of, refusal
+from milopt.solving.refusal import check, cones_of, features_of, refusal, takes_all
 from milopt.solving.solver import Feature, Solver
 from milopt.solving.solver_failure import solver_errors
 
@@ -225,7 +225,7 @@ class Session:
     def _tell(self, change: Change | None) -> None:
         if self._engine is not None and change is not None:
             form = self.live.compiled.form
-            if features_of(form) - self.solver.features:
+            if not takes_all(self.solver, features_of(form), cones_of(form)):
                 check(self.solver, form, self.program.name)
             with solver_errors(self.solver.name):
                 self._engine.update(form, change)

@@ -4,7 +4,8 @@ A new solver is one file with a subclass and one entry point in the group `milop
 
     class Clarabel(Solver):
         name = "clarabel"
-        features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
+        features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
+        cones = frozenset({"second-order"})
         package = "clarabel"
 
         def engine(self, form: StandardForm, options: Options) -> Engine: ...
@@ -30,12 +31,11 @@ if TYPE_CHECKING:
 
 
 class Feature(Enum):
-    """What a flat program may contain, and a solver may take."""
+    """What a flat program may contain, and a solver may take, besides the cones of its rows."""
 
     LINEAR = "linear rows"
     QUADRATIC = "a convex quadratic objective"
     NONCONVEX = "a non-convex quadratic objective"
-    SECOND_ORDER = "second-order cones"
     INTEGER = "integer variables"
 
     def __str__(self) -> str:
@@ -65,6 +65,8 @@ class Solver(ABC):
 
     name: str
     features: frozenset[Feature]
+    cones: frozenset[str] = frozenset()
+    """The names of the cones that it takes besides linear rows (`milopt.cones`)."""
     package: str
     """The distribution that brings it, as pip knows it."""
     licence: str = "unknown"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt import Bags, Program, as_bags
+from milopt.cones import SECOND_ORDER
 from milopt.outcome.status import Termination
 from milopt.solving.solver import Feature
 
@@ -19,7 +20,7 @@ Vector = npt.NDArray[np.float64]
 
 LP = frozenset({Feature.LINEAR})
 QP = LP | {Feature.QUADRATIC}
-SOCP = LP | {Feature.SECOND_ORDER}
+SOCP = LP | {SECOND_ORDER.name}
 MILP = LP | {Feature.INTEGER}
 
 OPTIMAL, INFEASIBLE, UNBOUNDED = Termination.OPTIMAL, Termination.INFEASIBLE, Termination.UNBOUNDED
@@ -42,7 +43,8 @@ class Family:
     """A named program, what a solver needs to take it, and how it must end."""
 
     name: str
-    needs: frozenset[Feature]
+    needs: frozenset[Feature | str]
+    """Features, and names of cones."""
     make: Callable[[], Expected]
     termination: Termination = OPTIMAL
     blames: str = ""
@@ -58,7 +60,7 @@ FAMILIES: list[Family] = []
 
 def family(
     name: str,
-    needs: frozenset[Feature],
+    needs: frozenset[Feature | str],
     termination: Termination = OPTIMAL,
     blames: str = "",
     scheme: str | None = None,

@@ -39,7 +39,8 @@ class Liar(Solver):
     """A solver that is in no registry."""
 
     name = "liar"
-    features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
+    features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
+    cones = frozenset({"second-order"})
     package = "milopt"
 
     def __init__(self, lie: Lie) -> None:

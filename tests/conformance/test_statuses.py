@@ -147,7 +147,8 @@ class Claimant(Solver):
     """A solver that says the same of every program."""
 
     name = "claimant"
-    features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.SECOND_ORDER})
+    features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
+    cones = frozenset({"second-order"})
     package = "milopt"
 
     def __init__(self, claim: Termination, x: np.ndarray | None = None, inertia: Inertia | None = None) -> None:

@@ -182,5 +182,5 @@ def test_lines_of_lp_files_stay_short(draw: Draw) -> None:
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_cones_are_refused_with_a_pointer_to_cbf(ending: str, draw: Draw) -> None:
-    with pytest.raises(UnsupportedError, match=r"'ball' is a second-order cone; write a CBF file"):
+    with pytest.raises(UnsupportedError, match=r"'ball' has second-order cones; write a CBF file"):
         WRITERS[ending](draw(0, cones=True))

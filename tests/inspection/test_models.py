@@ -89,7 +89,7 @@ def test_rows_without_coefficients_stay_in_both_models(draw: Draw) -> None:
 
 
 def test_pyomo_refuses_cones_by_name(draw: Draw) -> None:
-    with pytest.raises(UnsupportedError, match=r"Pyomo takes LP, QP and MILP and 'ball'"):
+    with pytest.raises(UnsupportedError, match=r"Pyomo takes LP, QP and MILP, and 'ball'"):
         to_pyomo(draw(0, cones=True))
 
 

@@ -265,7 +265,9 @@ def small(curved: str, integer: bool) -> Program:
     ],
 )
 def test_kinds(curved: str, integer: bool, kind: str) -> None:
-    assert small(curved, integer).kind == kind
+    program = small(curved, integer)
+    assert program.kind == kind
+    assert program.cones() == ({"second-order"} if curved == "SOCP" else set())
 
 
 def test_a_maximum_makes_a_program_dc_only_where_it_needs_witnesses(bags: Bags) -> None:

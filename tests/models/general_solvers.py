@@ -15,8 +15,9 @@ FIRST_ORDER = {
 }
 
 
-def general_solvers(*features: Feature, but: tuple[str, ...] = ()) -> list[str]:
-    """The installed solvers that have all these features, but some."""
+def general_solvers(*features: Feature, cones: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> list[str]:
+    """The installed solvers that have all these features and take these cones, but some."""
     wanted = {Feature.LINEAR, *features}
     left_out = (*PATTERNS, *but)
-    return [name for name in solver_names() if name not in left_out and wanted <= registry.get(name).features]
+    solvers = [registry.get(name) for name in solver_names() if name not in left_out]
+    return [solver.name for solver in solvers if wanted <= solver.features and solver.cones >= set(cones)]

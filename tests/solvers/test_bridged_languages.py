@@ -28,8 +28,14 @@ SOLVERS: dict[str, Solver] = {
     for solver in (*(CVXPY(name) for name in CVXPY.variants()), *(Pyomo(name) for name in Pyomo.variants()))
 }
 CONVEX = {"LP": frozenset({Feature.LINEAR}), "QP": frozenset({Feature.LINEAR, Feature.QUADRATIC})}
-CONVEX["SOCP"] = CONVEX["QP"] | {Feature.SECOND_ORDER}
-PAIRS = [(name, kind) for name, solver in SOLVERS.items() for kind in CONVEX if CONVEX[kind] <= solver.features]
+CONVEX["SOCP"] = CONVEX["QP"]
+CONES_OF = {"LP": set(), "QP": set(), "SOCP": {SECOND_ORDER.name}}
+PAIRS = [
+    (name, kind)
+    for name, solver in SOLVERS.items()
+    for kind in CONVEX
+    if CONVEX[kind] <= solver.features and solver.cones >= CONES_OF[kind]
+]
 INTEGER = [name for name, solver in SOLVERS.items() if Feature.INTEGER in solver.features]
 
 

@@ -1,7 +1,7 @@
 """Empty rows: for solvers that do not take rows without entries.
 
 A row without entries holds or does not hold whatever x is. Rows that hold are dropped, and their multiplier is 0. Rows
-that do not hold are left, because they make the program infeasible. Second-order cones stay as they are.
+that do not hold are left, because they make the program infeasible. Cones that are not polyhedral stay as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import scipy.sparse as sp
 
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.compilation.violations import violations
-from milopt.cones import SECOND_ORDER
 from milopt.solving.engine import Answer
 
 
@@ -30,7 +29,8 @@ def apply(form: StandardForm) -> StandardForm:
         size = int(chosen.sum())
         labels = [None if one is None else one[chosen] for one in (block.declared, block.instance)]
         declared = np.flatnonzero(chosen) if labels[0] is None else labels[0]
-        blocks.append(RowBlock(block.name, block.cone, stop, stop + size, declared, labels[1]))
+        sizes = None if block.cone.is_polyhedral else block.sizes
+        blocks.append(RowBlock(block.name, block.cone, stop, stop + size, declared, labels[1], sizes))
         stop += size
     return replace(form, F=sp.csr_array(form.F[kept]), g=form.g[kept], rows=tuple(blocks))
 
@@ -45,9 +45,10 @@ def invert(form: StandardForm, answer: Answer) -> Answer:
 
 
 def _kept(form: StandardForm) -> npt.NDArray[np.bool_]:
-    """Rows that have an entry, belong to a second-order cone, or do not hold."""
+    """Return True for rows that have an entry, that do not hold, or whose cone is not polyhedral."""
     row = np.repeat(np.arange(form.m), np.diff(form.F.indptr))
     kept = violations(form, form.g) > 0.0
     kept[row[form.F.data != 0.0]] = True
-    kept[form.rows_in(SECOND_ORDER)] = True
+    for block in form.conic:
+        kept[block.start : block.stop] = True
     return kept

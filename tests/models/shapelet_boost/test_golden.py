@@ -27,7 +27,7 @@ MARGINS = {0.34: (0.233112, 9), 0.5: (0.233112, 8), 0.9: (0.287264, 3)}
 HILBERT_MARGINS = {0.34: 0.452026, 0.5: 0.452026, 0.9: 0.468601}
 SLOW = tuple(FIRST_ORDER)
 LINEAR = general_solvers(but=SLOW)
-CONIC = general_solvers(Feature.SECOND_ORDER, but=SLOW)
+CONIC = general_solvers(cones=("second-order",), but=SLOW)
 INTEGER = general_solvers(Feature.INTEGER, but=SLOW)
 STEPS = [("l1", name) for name in LINEAR] + [("hilbert", name) for name in CONIC]
 

@@ -1,0 +1,65 @@
+"""The cones as cvxpy writes them: constraints, and their multipliers in milopt's signs and order of rows.
+
+cvxpy is imported only when a constraint is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO, Cone
+from milopt.cones.cone import Index, Vector, factor_starts
+from milopt.errors import UnsupportedError
+
+
+def constraint(cone: Cone, rows: Any, sizes: Index) -> Any:
+    """Return the constraint that a cvxpy expression lies in a product of cones."""
+    import cvxpy as cp
+
+    if cone is ZERO:
+        return rows == 0
+    if cone is NONNEGATIVE or (cone is SECOND_ORDER and sizes.max() == 1):
+        return rows >= 0
+    if cone is SECOND_ORDER and sizes.size == 1:
+        return cp.SOC(rows[0], rows[1:])
+    if cone is SECOND_ORDER:
+        width = int(sizes.max()) - 1
+        # One column per cone; shorter cones end in zeros.
+        tails = np.setdiff1d(np.arange(int(sizes.sum())), factor_starts(sizes))
+        entries = (np.ones(tails.size), (_padded_places(sizes), tails))
+        padded = sp.csr_array(entries, shape=(width * sizes.size, int(sizes.sum())))
+        return cp.SOC(rows[factor_starts(sizes)], cp.reshape(padded @ rows, (width, sizes.size), order="F"), axis=0)
+    if cone is EXPONENTIAL:
+        return cp.ExpCone(rows[0::3], rows[1::3], rows[2::3])
+    raise UnsupportedError(f"milopt does not write {cone.words}s for cvxpy.")
+
+
+def multipliers(cone: Cone, written: Any, sizes: Index) -> Vector | None:
+    """Return the multipliers in K* of a constraint that `constraint` wrote; None if the solver gave none.
+
+    The Lagrangian of cvxpy adds `dual * expression` for an equation, so the sign of its multiplier changes.
+    """
+    dual = written.dual_value
+    if dual is None:
+        return None
+    parts = [np.asarray(part, dtype=np.float64) for part in (dual if isinstance(dual, list) else [dual])]
+    if cone is ZERO:
+        return -parts[0].ravel()
+    if cone is EXPONENTIAL:
+        return np.column_stack([part.ravel() for part in parts]).ravel()
+    if cone is SECOND_ORDER and sizes.size > 1 and len(parts) == 2:
+        z = np.zeros(int(sizes.sum()))
+        heads = factor_starts(sizes)
+        z[heads] = parts[0].ravel()
+        z[np.setdiff1d(np.arange(z.size), heads)] = parts[1].ravel(order="F")[_padded_places(sizes)]
+        return z
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def _padded_places(sizes: Index) -> Index:
+    """Return the place of each row below the first of a cone in a matrix with one column per cone, column by column."""
+    width = int(sizes.max()) - 1
+    return np.concatenate([cone * width + np.arange(size - 1) for cone, size in enumerate(sizes.tolist())])
