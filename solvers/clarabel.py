@@ -1,8 +1,9 @@
-"""Clarabel (Goulart, Chen; Apache-2.0): an interior-point method for linear, quadratic and second-order cone programs.
+"""Clarabel (Goulart, Chen; Apache-2.0): an interior-point method for linear, quadratic and conic programs.
 
-It takes  min 1/2 x'Px + q'x  s.t.  A x + s = b,  s in K,  so  A = -F  and  b = g;  its z is milopt's. It never starts
-warm; new q and g are written into the factorised model where its presolve dropped no rows. It looks at its time limit
-once per iteration, so large programs with a time limit are solved in a process of their own.
+It takes  min 1/2 x'Px + q'x  s.t.  A x + s = b,  s in K,  so  A = -F  and  b = g;  its z is milopt's. The rows of its
+exponential cones are (x, y, z), as in milopt. It never starts warm; new q and g are written into the factorised model
+where its presolve dropped no rows. It looks at its time limit once per iteration, so large programs with a time limit
+are solved in a process of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.bridges import bounds_to_rows
 from milopt.compilation.standard_form import RowBlock, StandardForm
-from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
+from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.outcome.status import Termination
 from milopt.solving.capture import captured
@@ -48,7 +49,7 @@ class Clarabel(Solver):
 
     name = "clarabel"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
-    cones = frozenset({SECOND_ORDER.name})
+    cones = frozenset({SECOND_ORDER.name, EXPONENTIAL.name})
     package = "clarabel"
     licence = "Apache-2.0"
 
@@ -156,6 +157,8 @@ def _cones(block: RowBlock) -> list[Any]:
         return [clarabel.NonnegativeConeT(block.size)]
     if block.cone is SECOND_ORDER:
         return [clarabel.SecondOrderConeT(size) for size in block.cone_sizes.tolist()]
+    if block.cone is EXPONENTIAL:
+        return [clarabel.ExponentialConeT() for _ in block.cone_sizes]
     raise UnsupportedError(f"Clarabel does not take {block.cone.words}s.")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from milopt.compilation.standard_form import StandardForm
-from milopt.cones import SECOND_ORDER
+from milopt.cones import EXPONENTIAL, SECOND_ORDER
 from milopt.errors import ParameterError
 from milopt.solvers.family import MIP_GAP
 from milopt.solvers.highs_model import iteration_limits
@@ -22,6 +22,7 @@ LP = frozenset({Feature.LINEAR})
 QP = LP | {Feature.QUADRATIC}
 MILP = LP | {Feature.INTEGER}
 SOC = frozenset({SECOND_ORDER.name})
+EXP = SOC | {EXPONENTIAL.name}
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,11 @@ BACKENDS: dict[str, Backend] = {
         "Apache-2.0",
         _same(1e-3, "tol_gap_abs", "tol_gap_rel", "tol_feas"),
         time="time_limit",
-        cones=SOC,
+        cones=EXP,
     ),
-    "SCS": Backend(QP, "scs", "MIT", _EPS, {"max_iters": 200_000}, time="time_limit_secs", cones=SOC),
+    "SCS": Backend(QP, "scs", "MIT", _EPS, {"max_iters": 200_000}, time="time_limit_secs", cones=EXP),
     "OSQP": Backend(QP, "osqp", "Apache-2.0", _EPS, {"max_iter": 200_000, "polishing": True}, time="time_limit"),
-    "ECOS": Backend(QP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}, cones=SOC),
+    "ECOS": Backend(QP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}, cones=EXP),
     "HIGHS": Backend(
         QP | MILP,
         "highspy",

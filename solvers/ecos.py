@@ -1,11 +1,11 @@
-"""ECOS (Domahidi, Chu, Boyd; GPL-3.0): an interior-point method for linear and second-order cone programs.
+"""ECOS (Domahidi, Chu, Boyd; GPL-3.0): an interior-point method for linear programs with cones.
 
 It takes  min c'x  s.t.  A x = b,  h - G x in K,  so the zero-cone rows are  A = -F, b = g  and the others
-G = -F, h = g;  its y and z are milopt's z. Its tolerances are absolute, so columns and objective are first brought to
-unit size (`unit_scales`). Quadratic objectives go through the quadratic-to-cone bridge, and then, if need be, up to
-three times recentred. It never starts warm and has no time limit: with one, it runs in a process of its own
-(`milopt.solving.engine_process`), which is ended when the time is up, without a point. Its own handler of Ctrl-C loses
-one that comes while it factorises: so Ctrl-C waits until the call has ended.
+G = -F, h = g;  its y and z are milopt's z. The rows of its exponential cones are (x, z, y). Its tolerances are
+absolute, so columns and objective are first brought to unit size (`unit_scales`). Quadratic objectives go through the
+quadratic-to-cone bridge, and then, if need be, up to three times recentred. It never starts warm and has no time limit:
+with one, it runs in a process of its own (`milopt.solving.engine_process`), which is ended when the time is up, without
+a point. Its own handler of Ctrl-C loses one that comes while it factorises: so Ctrl-C waits until the call has ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recent
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.recession import Recession
 from milopt.compilation.standard_form import StandardForm
-from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
+from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
 from milopt.outcome.status import Termination
 from milopt.solvers.ecos_call import ConeProgram, Reply, call_ecos
@@ -48,6 +48,8 @@ STATUS_MAP = {
 }
 """Exit flags; any other is an error."""
 INTERRUPTED = -4
+EXPONENTIAL_ORDER = [0, 2, 1]
+"""ECOS's order of the rows (x, y, z) of an exponential cone."""
 WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
 
 LENS, LOOKS = 0.1, 3
@@ -59,7 +61,7 @@ class ECOS(Solver):
 
     name = "ecos"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
-    cones = frozenset({SECOND_ORDER.name})
+    cones = frozenset({SECOND_ORDER.name, EXPONENTIAL.name})
     package = "ecos"
     licence = "GPL-3.0"
     remark: ClassVar[str] = "no wheels from Python 3.13 on, where pip builds it from source"
@@ -163,8 +165,10 @@ class EcosEngine(Engine):
 
 
 def _split(form: StandardForm) -> tuple[Index, Index]:
-    """The rows of A, and the rows of G in ECOS's order: the linear ones first."""
-    return form.rows_in(ZERO), np.concatenate([form.rows_in(NONNEGATIVE), form.rows_in(SECOND_ORDER)])
+    """Return the rows of A, and the rows of G in ECOS's order: linear, second-order, exponential."""
+    exponential = form.rows_in(EXPONENTIAL).reshape(-1, 3)[:, EXPONENTIAL_ORDER].ravel()
+    inner = [form.rows_in(NONNEGATIVE), form.rows_in(SECOND_ORDER), exponential]
+    return form.rows_in(ZERO), np.concatenate(inner)
 
 
 def _cone_program(form: StandardForm, equal: Index, inner: Index) -> ConeProgram:
@@ -177,6 +181,7 @@ def _cone_program(form: StandardForm, equal: Index, inner: Index) -> ConeProgram
         b=form.g[equal],
         linear=form.rows_in(NONNEGATIVE).size,
         cones=np.concatenate([np.zeros(0, dtype=np.int64), *sizes]).astype(np.int64),
+        exponential=form.rows_in(EXPONENTIAL).size // 3,
     )
 
 

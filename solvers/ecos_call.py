@@ -16,7 +16,7 @@ from milopt.solving.interrupt import delayed_interrupt
 
 @dataclass(frozen=True)
 class ConeProgram:
-    """min c'x  s.t.  A x = b,  h - G x in  R_+^linear  x  second-order cones of the given sizes."""
+    """min c'x  s.t.  A x = b,  h - G x in  R_+^linear  x  second-order cones  x  exponential cones (x, z, y)."""
 
     c: Vector
     G: sp.csc_matrix
@@ -25,6 +25,9 @@ class ConeProgram:
     b: Vector
     linear: int
     cones: npt.NDArray[np.int64]
+    """The number of rows of each second-order cone."""
+    exponential: int = 0
+    """The number of exponential cones."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def call_ecos(program: ConeProgram, settings: Mapping[str, object]) -> Reply:
     # ECOS wants None for no rows, and breaks on a matrix without entries.
     G, h = (None, None) if program.h.size == 0 else (_with_entry(program.G), program.h)
     A, b = (None, None) if program.b.size == 0 else (_with_entry(program.A), program.b)
-    dims = {"l": program.linear, "q": program.cones.tolist()}
+    dims = {"l": program.linear, "q": program.cones.tolist(), "e": program.exponential}
 
     def call() -> dict[str, object]:
         with delayed_interrupt():

@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.cones import EXPONENTIAL, SECOND_ORDER
 from milopt.errors import ConvexityError
 from milopt.inspection.cbf_file import write_cbf
 from milopt.inspection.cvxpy_model import to_cvxpy
@@ -31,7 +32,8 @@ def read_cbf(text: str) -> cp.Problem:
         elif keyword in ("INT", "OBJACOORD", "ACOORD", "BCOORD"):
             body += [next(lines).split() for _ in range(int(head[0]))]
         found[keyword] = body
-    assert found["VER"] == [["1"]]
+    has_exponential = any(line[0] == "EXP" for line in found.get("CON", [])[1:])
+    assert found["VER"] == [["2" if has_exponential else "1"]]
     assert found["OBJSENSE"] == [["MIN"]]
     n = int(found["VAR"][0][0])
     integer = [int(line[0]) for line in found.get("INT", [[]])[1:]]
@@ -70,6 +72,9 @@ def in_cones(expression: cp.Expression, cones: list[list[str]], total: int) -> l
             constraints.append(part <= 0)
         elif cone == "Q":
             constraints.append(cp.norm(part[1:]) <= part[0] if int(size) > 1 else part >= 0)
+        elif cone == "EXP":
+            assert int(size) == 3
+            constraints.append(cp.ExpCone(part[2], part[1], part[0]))  # CBF: t >= s exp(r/s) of (t, s, r)
         elif cone == "QR":
             constraints.append(cp.quad_over_lin(part[2:], part[1]) <= 2 * part[0])
         else:
@@ -89,6 +94,32 @@ def test_the_optimum_is_the_same(kind: dict[str, bool], seed: int, draw: Draw) -
     solver = "HIGHS" if form.integer.any() else "CLARABEL"
     expected = to_cvxpy(form).problem.solve(solver=solver)
     assert read_cbf(write_cbf(form)).solve(solver=solver) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_several_cones_of_one_block_are_written_one_by_one() -> None:
+    """min z + 2 w - x_1 - x_2  s.t.  exp(x) <= z, exp(2 y) <= w, x >= 1, y >= 1, |x_i| <= 3, in two blocks of cones."""
+    F = np.zeros((11, 6))
+    F[[0, 3], [0, 1]], F[[2, 5], [2, 3]] = [1.0, 2.0], 1.0
+    F[[7, 9, 10], [4, 5, 5]] = [1.0, 1.0, 2.0]
+    rows = (RowBlock("e", EXPONENTIAL, 0, 6), RowBlock("b", SECOND_ORDER, 6, 11, sizes=np.array([2, 3])))
+    form = StandardForm(
+        "two kinds",
+        Quadratic(6),
+        np.array([0.0, 0.0, 1.0, 2.0, -1.0, -1.0]),
+        0.0,
+        sp.csr_array(F),
+        np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 3.0, 0.0, 3.0, 0.0, 0.0]),
+        np.array([1.0, 1.0, *np.full(4, -np.inf)]),
+        np.full(6, np.inf),
+        np.zeros(6, bool),
+        (ColumnBlock("x", 0, 6),),
+        rows,
+    )
+    text = write_cbf(form)
+    assert "CON\n13 5\nEXP 3\nEXP 3\nQ 2\nQ 3\nL+ 2\n" in text
+    best = np.e + 2 * np.exp(2.0) - 3.0 - 3.0 / np.sqrt(5.0)
+    assert read_cbf(text).solve(solver="CLARABEL") == pytest.approx(best, rel=1e-6)
+    assert to_cvxpy(form).problem.solve(solver="CLARABEL") == pytest.approx(best, rel=1e-6)
 
 
 def test_comments_carry_the_names_of_the_blocks(draw: Draw) -> None:

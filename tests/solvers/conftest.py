@@ -10,17 +10,19 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
-from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
+from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 
 
 def build_form(q, rows=(), P=None, lower=-np.inf, upper=np.inf, integer=False, constant=0.0):
-    """A form from dense parts; `rows` are triples (cone, F, g)."""
+    """A form from dense parts; `rows` are triples (cone, F, g), or (cone, F, g, sizes)."""
     q = np.asarray(q, dtype=float)
     n = q.size
     blocks, matrices, offsets, start = [], [], [], 0
-    for k, (cone, matrix, offset) in enumerate(rows):
+    for k, (cone, matrix, offset, *sizes) in enumerate(rows):
         matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
-        blocks.append(RowBlock(f"rows{k}", cone, start, start + matrix.shape[0]))
+        blocks.append(
+            RowBlock(f"rows{k}", cone, start, start + matrix.shape[0], sizes=np.array(sizes[0]) if sizes else None)
+        )
         start += matrix.shape[0]
         matrices.append(matrix)
         offsets.append(np.asarray(offset, dtype=float).ravel())
@@ -51,6 +53,16 @@ class Residuals:
         return max(self.primal, self.dual, self.gap)
 
 
+def beyond_exponential(x: float, y: float, z: float) -> float:
+    """How much z lacks to y exp(x/y), or to the face y = 0."""
+    return max(0.0, y * np.exp(x / y) - z) if y > 1e-9 else max(0.0, x, -y, -z)
+
+
+def beyond_dual_exponential(u: float, v: float, w: float) -> float:
+    """How much w lacks to -u exp(v/u) / e, or to the face u = 0."""
+    return max(0.0, -u * np.exp(v / u - 1) - w) if u < -1e-9 else max(0.0, u, -v, -w)
+
+
 def kkt_residuals(form: StandardForm, x, z) -> Residuals:
     """Primal, dual and complementarity residuals from the definitions in `standard_form`, scaled by the data."""
 
@@ -59,15 +71,20 @@ def kkt_residuals(form: StandardForm, x, z) -> Residuals:
             return 0.0 if dual else np.abs(v).max(initial=0.0)
         if cone is NONNEGATIVE:
             return (-v).max(initial=0.0)
+        if cone is EXPONENTIAL:
+            return max(
+                beyond_dual_exponential(*part) if dual else beyond_exponential(*part) for part in v.reshape(-1, 3)
+            )
         return max(0.0, np.linalg.norm(v[1:]) - v[0])
 
     s = form.F @ x + form.g
     primal = max(0.0, (form.lower - x).max(initial=0.0), (x - form.upper).max(initial=0.0))
     dual = 0.0
     for block in form.rows:
-        part = slice(block.start, block.stop)
-        primal = max(primal, outside(s[part], block.cone, dual=False))
-        dual = max(dual, outside(z[part], block.cone, dual=True))
+        sizes = [block.size] if block.cone.is_polyhedral else block.cone_sizes
+        for rows in np.split(np.arange(block.start, block.stop), np.cumsum(sizes)[:-1]):
+            primal = max(primal, outside(s[rows], block.cone, dual=False))
+            dual = max(dual, outside(z[rows], block.cone, dual=True))
     reduced = form.P.sparse @ x + form.q - form.F.T @ z
     at_lower, at_upper = np.maximum(reduced, 0.0), np.maximum(-reduced, 0.0)
     dual = max(dual, at_lower[~np.isfinite(form.lower)].max(initial=0.0))

@@ -1,0 +1,197 @@
+"""Programs with exponential cones and known optima, by all solvers that take them: points, multipliers, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from milopt.compilation.recession import Recession
+from milopt.compilation.relaxation import Relaxation
+from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
+from milopt.errors import UnsupportedError
+from milopt.inspection.cvxpy_model import to_cvxpy
+from milopt.inspection.lp_file import write_lp
+from milopt.inspection.mps_file import write_mps
+from milopt.inspection.pyomo_model import to_pyomo
+from milopt.outcome.status import Termination
+from milopt.solving import registry
+from milopt.solving.clock import Clock
+from milopt.solving.columnless import answer_without_columns
+from milopt.solving.diagnosis import diagnose
+from milopt.solving.options import Options
+from milopt.solving.refusal import check, cones_of, features_of, kind_name, refusal
+
+POINT = 3e-5
+"""Tolerance for points and multipliers: at a smooth optimum, the square root of that for residuals."""
+ROUTES = ["clarabel", "ecos", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS"]
+
+
+def bounded_exponential(build_form):
+    """min z  s.t.  exp(x) <= z,  x >= 1:  x = 1, z = e, and the multiplier is (-e, 0, 1)."""
+    rows = [(EXPONENTIAL, [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], [0.0, 1.0, 0.0])]
+    return build_form([0.0, 1.0], rows, lower=[1.0, -np.inf])
+
+
+def entropy(build_form, c):
+    """min sum (x_i log x_i + c_i x_i)  s.t.  sum x = 1, through (-t, x, 1) in K: x is proportional to exp(-c)."""
+    n = len(c)
+    rows, offsets = np.zeros((3 * n, 2 * n)), np.tile([0.0, 0.0, 1.0], n)
+    rows[3 * np.arange(n), n + np.arange(n)] = -1.0
+    rows[3 * np.arange(n) + 1, np.arange(n)] = 1.0
+    total = np.concatenate([np.ones(n), np.zeros(n)])
+    return build_form(np.concatenate([c, np.ones(n)]), [(ZERO, total, [-1.0]), (EXPONENTIAL, rows, offsets)])
+
+
+def logistic(build_form, X, y, ridge):
+    """min sum log(1 + exp(-y_i w'x_i)) + ridge/2 ||w||^2, through u + v <= 1, exp(e - t) <= u, exp(-t) <= v."""
+    m, d = X.shape
+    margins = -y[:, None] * X
+    one, none, wide = np.eye(m), np.zeros((m, m)), np.zeros((m, d))
+    first = np.stack(
+        [np.hstack([margins, -one, none, none]), np.zeros((m, d + 3 * m)), np.hstack([wide, none, one, none])]
+    )
+    second = np.stack(
+        [np.hstack([wide, -one, none, none]), np.zeros((m, d + 3 * m)), np.hstack([wide, none, none, one])]
+    )
+    cones = np.concatenate([part.transpose(1, 0, 2).reshape(3 * m, -1) for part in (first, second)])
+    sums = np.hstack([wide, none, -one, -one])
+    q = np.concatenate([np.zeros(d), np.ones(m), np.zeros(2 * m)])
+    rows = [(NONNEGATIVE, sums, np.ones(m)), (EXPONENTIAL, cones, np.tile([0.0, 1.0, 0.0], 2 * m))]
+    P = np.diag(np.concatenate([np.full(d, ridge), np.zeros(3 * m)])) if ridge else None
+    return build_form(q, rows, P=P)
+
+
+def balls_and_exponential(build_form, c, radii):
+    """min c'x + z  s.t.  ||x_1..2|| <= r_1, ||x_3..5|| <= r_2, |x_6| <= r_3 (x_6 <= r_3 alone),  exp(1) <= z."""
+    rows = np.zeros((8, 7))
+    rows[[1, 2, 4, 5, 6], range(5)] = 1.0
+    rows[7, 5] = -1.0
+    offset = np.array([radii[0], 0, 0, radii[1], 0, 0, 0, radii[2]])
+    one = np.zeros((3, 7))
+    one[2, 6] = 1.0
+    blocks = [(SECOND_ORDER, rows, offset, [3, 4, 1]), (EXPONENTIAL, one, [1.0, 1.0, 0.0])]
+    return build_form(np.append(c, 1.0), blocks)
+
+
+def solve(name, form):
+    return registry.get(name).engine(form, Options()).solve(None)
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_the_least_exponential_above_a_bound(name, build_form, kkt_residuals) -> None:
+    form = bounded_exponential(build_form)
+    answer = solve(name, form)
+    assert answer.termination is Termination.OPTIMAL
+    np.testing.assert_allclose(answer.x, [1.0, np.e], atol=1e-6)
+    np.testing.assert_allclose(answer.z, [-np.e, 0.0, 1.0], atol=POINT)
+    assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-6
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_entropy_over_the_simplex(name, build_form, kkt_residuals) -> None:
+    c = np.array([0.3, -1.0, 2.0, 0.0])
+    form = entropy(build_form, c)
+    answer = solve(name, form)
+    best = np.exp(-c - logsumexp(-c))
+    assert answer.termination is Termination.OPTIMAL
+    np.testing.assert_allclose(answer.x[:4], best, atol=POINT)
+    assert form.value(answer.x) == pytest.approx(-logsumexp(-c), abs=1e-6)
+    # The derivative of x log x + c x, which is the same for all x_i.
+    assert answer.z[0] == pytest.approx(1.0 - logsumexp(-c), abs=POINT)
+    assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-6
+
+
+@pytest.mark.parametrize("name", ROUTES)
+@pytest.mark.parametrize("ridge", [0.0, 0.5], ids=["linear", "quadratic"])
+def test_logistic_regression(name, ridge, build_form, kkt_residuals) -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(12, 2)), np.where(rng.random(12) < 0.5, -1.0, 1.0)
+    form = logistic(build_form, X, y, ridge)
+    answer = solve(name, form)
+
+    def loss(w):
+        return float(np.logaddexp(0.0, -y * (X @ w)).sum() + 0.5 * ridge * w @ w)
+
+    best = minimize(loss, np.zeros(2), tol=1e-12)
+    assert answer.termination is Termination.OPTIMAL
+    assert loss(answer.x[:2]) == pytest.approx(best.fun, abs=1e-6)
+    assert form.value(answer.x) == pytest.approx(best.fun, abs=1e-6)
+    assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-6
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_several_second_order_cones_in_one_block_beside_an_exponential_one(name, build_form, kkt_residuals) -> None:
+    c, radii = np.array([3.0, 4.0, 1.0, -2.0, 2.0, -1.0]), np.array([1.0, 2.0, 0.5])
+    form = balls_and_exponential(build_form, c, radii)
+    answer = solve(name, form)
+    assert answer.termination is Termination.OPTIMAL
+    np.testing.assert_allclose(answer.x, [-0.6, -0.8, -2 / 3, 4 / 3, -4 / 3, 0.5, np.e], atol=POINT)
+    np.testing.assert_allclose(answer.z[:8], [5.0, 3.0, 4.0, 3.0, 1.0, -2.0, 2.0, 1.0], atol=POINT)
+    assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-6
+
+
+def test_every_other_solver_refuses_by_name_and_says_who_takes_it(build_form) -> None:
+    form = bounded_exponential(build_form)
+    able = [solver.name for solver in registry.plain_solvers() if refusal(solver, form) is None]
+    assert {"clarabel", "ecos"} <= set(able)
+    for name in ("highs", "native", "libsvm", "cvxpy:OSQP", "cvxpy:HIGHS", "pyomo:highs"):
+        with pytest.raises(UnsupportedError, match=r"has exponential cones; .*clarabel.* could take it") as error:
+            check(registry.get(name), form, "program")
+        assert str(error.value).count(". ") == 0
+    assert kind_name(features_of(form), cones_of(form)) == "exponential cone program"
+
+
+def test_files_and_languages_without_the_cone_name_it(build_form) -> None:
+    form = bounded_exponential(build_form)
+    for write in (write_lp, write_mps, to_pyomo):
+        with pytest.raises(UnsupportedError, match="'rows0' has exponential cones"):
+            write(form)
+
+
+def test_cvxpy_gives_the_same_problem(build_form) -> None:
+    model = to_cvxpy(bounded_exponential(build_form))
+    assert model.problem.solve(solver="CLARABEL") == pytest.approx(np.e, abs=1e-6)
+
+
+def test_a_program_without_columns_is_decided_by_its_rows(build_form) -> None:
+    holds = build_form([], [(EXPONENTIAL, np.zeros((3, 0)), [0.0, 1.0, 1.0])])
+    fails = build_form([], [(EXPONENTIAL, np.zeros((3, 0)), [1.0, 1.0, 1.0])])
+    assert answer_without_columns(holds, 1e-6).termination is Termination.OPTIMAL
+    assert answer_without_columns(fails, 1e-6).termination is Termination.INFEASIBLE
+
+
+@pytest.mark.parametrize("name", ["clarabel", "ecos"])
+def test_an_infeasible_program_is_proved_infeasible(name, build_form) -> None:
+    """exp(x) <= z, x >= 1, z <= 1: the elastic rows add a multiple of (-1, 1, 1)."""
+    form = replace(bounded_exponential(build_form), upper=np.array([np.inf, 1.0]))
+    assert Relaxation(form).form.F.toarray()[:, -1].tolist() == [-1.0, 1.0, 1.0]
+    diagnosis = diagnose(form, registry.get(name), Options(), Clock(None), has_all_rows=True)
+    assert diagnosis.proved is Termination.INFEASIBLE
+    assert "'rows0'" in diagnosis.message
+
+
+def test_rays_are_confirmed_inside_the_cone_only(build_form) -> None:
+    """min -z  s.t.  exp(x) <= z:  z may grow for ever. In  min -x  s.t. exp(x) <= z,  x cannot without z."""
+    rows = [(EXPONENTIAL, [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], [0.0, 1.0, 0.0])]
+    recession = Recession(build_form([0.0, -1.0], rows))
+    assert recession.ray(np.array([0.0, 1.0])) is not None
+    assert Recession(build_form([-1.0, 0.0], rows)).ray(np.array([1.0, 1.0])) is None
+    # With y = x the rows are (x, x, z), and d = (1, e) is a ray of the cone itself.
+    moving = [(EXPONENTIAL, [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.zeros(3))]
+    perspective = Recession(build_form([-1.0, 0.0], moving))
+    assert perspective.ray(np.array([1.0, np.e]) / np.e) is not None
+    assert perspective.ray(np.array([1.0, 2.0]) / np.e) is None
+
+
+def test_an_unbounded_program_is_proved_unbounded_and_an_unattained_infimum_is_not(build_form) -> None:
+    rows = [(EXPONENTIAL, [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], [0.0, 1.0, 0.0])]
+    unbounded = build_form([0.0, -1.0], rows)
+    found = diagnose(unbounded, registry.get("clarabel"), Options(), Clock(None), has_all_rows=True)
+    assert found.proved is Termination.UNBOUNDED
+    # The infimum 0 of exp(x) is not attained, and no direction has a falling objective: nothing is claimed.
+    open_end = build_form([0.0, 1.0], rows)
+    assert diagnose(open_end, registry.get("clarabel"), Options(), Clock(None), has_all_rows=True).proved is None
