@@ -18,8 +18,8 @@ import numpy as np
 from timing import single_thread, table, timed
 
 from milopt import get, load_data, solve
-from milopt.compilation.analysis import witnessed
-from milopt.compilation.selection import one_hot_selection
+from milopt.compilation.minorant import one_hot_selection
+from milopt.compilation.sides import on_other_side
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.models import ShapeletBoost
 from milopt.outcome.certificate import Certificate
@@ -60,11 +60,11 @@ def native_column(problem: SemiInfinite) -> Priced:
 def step(problem: SemiInfinite, column: Priced, solver: str) -> tuple[float, Certificate | None, str]:
     """(edge, certificate, status) of the convex step at the witnesses of a column."""
     program = problem.oracles[0].program
-    (atom,) = witnessed(program)
+    (atom,) = on_other_side(program)
     u = program.functions["u"]
     points, coefficients = column.functions.get("u", (u.dictionary, column.values.get("u.coefficients")))
-    values = u.kernel(atom.over.instances, points) @ coefficients
-    witnesses = {atom: one_hot_selection(atom, atom.over.argmax(values))}
+    values = u.kernel(atom.segments.instances, points) @ coefficients
+    witnesses = {atom: one_hot_selection(atom, atom.segments.argmax(values))}
     with Session(program, get(solver), Options(time_limit=LIMIT), witnesses=witnesses) as session:
         outcome = session.solve()
     return -outcome.objective, outcome.certificate, str(outcome.status)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from milopt import display as display
     from milopt import errors as errors
     from milopt import models as models
+    from milopt import testing as testing
     from milopt.bag_kernels.box_counting import BoxCounting as BoxCounting
     from milopt.bag_kernels.random_boxes import RandomBoxes as RandomBoxes
     from milopt.bag_kernels.set_kernels import Minimax as Minimax
@@ -24,12 +25,29 @@ if TYPE_CHECKING:
     from milopt.data.series import from_series as from_series
     from milopt.declaration.alignment import DTW as DTW
     from milopt.declaration.alignment import GlobalAlignment as GlobalAlignment
+    from milopt.declaration.atoms import absolute as absolute
+    from milopt.declaration.atoms import bag_log_sum_exp as bag_log_sum_exp
     from milopt.declaration.atoms import bag_max as bag_max
     from milopt.declaration.atoms import bag_mean as bag_mean
     from milopt.declaration.atoms import bag_sum as bag_sum
+    from milopt.declaration.atoms import bag_sum_largest as bag_sum_largest
+    from milopt.declaration.atoms import entropy as entropy
+    from milopt.declaration.atoms import exp as exp
+    from milopt.declaration.atoms import group_norms as group_norms
+    from milopt.declaration.atoms import huber as huber
+    from milopt.declaration.atoms import log1mexp as log1mexp
+    from milopt.declaration.atoms import log_sum_exp as log_sum_exp
+    from milopt.declaration.atoms import logistic as logistic
+    from milopt.declaration.atoms import maximum as maximum
+    from milopt.declaration.atoms import minimum as minimum
     from milopt.declaration.atoms import norm as norm
     from milopt.declaration.atoms import norm1 as norm1
+    from milopt.declaration.atoms import norm_inf as norm_inf
+    from milopt.declaration.atoms import positive_part as positive_part
     from milopt.declaration.atoms import quad_form as quad_form
+    from milopt.declaration.atoms import relative_entropy as relative_entropy
+    from milopt.declaration.atoms import square as square
+    from milopt.declaration.atoms import sum_largest as sum_largest
     from milopt.declaration.atoms import sum_squares as sum_squares
     from milopt.declaration.bag_kernel import BagKernel as BagKernel
     from milopt.declaration.bags import Bags as Bags
@@ -90,6 +108,23 @@ _HOME = {
     "norm1": "milopt.declaration.atoms",
     "sum_squares": "milopt.declaration.atoms",
     "quad_form": "milopt.declaration.atoms",
+    "absolute": "milopt.declaration.atoms",
+    "bag_log_sum_exp": "milopt.declaration.atoms",
+    "bag_sum_largest": "milopt.declaration.atoms",
+    "entropy": "milopt.declaration.atoms",
+    "exp": "milopt.declaration.atoms",
+    "group_norms": "milopt.declaration.atoms",
+    "huber": "milopt.declaration.atoms",
+    "log1mexp": "milopt.declaration.atoms",
+    "log_sum_exp": "milopt.declaration.atoms",
+    "logistic": "milopt.declaration.atoms",
+    "maximum": "milopt.declaration.atoms",
+    "minimum": "milopt.declaration.atoms",
+    "norm_inf": "milopt.declaration.atoms",
+    "positive_part": "milopt.declaration.atoms",
+    "relative_entropy": "milopt.declaration.atoms",
+    "square": "milopt.declaration.atoms",
+    "sum_largest": "milopt.declaration.atoms",
     "solve": "milopt.schemes.solve",
     "compare": "milopt.comparison.compare",
     "BagClassifier": "milopt.estimator",
@@ -111,7 +146,7 @@ _HOME = {
     "Exact": "milopt.schemes.exact",
     "MiloptError": "milopt.errors",
 }
-_SUBMODULES = ("data", "display", "errors", "models")
+_SUBMODULES = ("data", "display", "errors", "models", "testing")
 
 __all__ = [*_HOME, *_SUBMODULES]
 

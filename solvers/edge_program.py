@@ -13,10 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
+from milopt.declaration.atoms.maximum import BagMax
+from milopt.declaration.atoms.norm import Norm
+from milopt.declaration.atoms.norm1 import Norm1
 from milopt.declaration.bags import Bags
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
-from milopt.declaration.leaves import BagMax, Evaluation, Function, FunctionNorm, Norm1, Parameter
+from milopt.declaration.leaves import Evaluation, Function, Parameter
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import Oracle
 
@@ -52,7 +55,7 @@ class EdgeProgram:
         return self.multiple * maxima + self.constant
 
 
-def edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[FunctionNorm]) -> EdgeProgram | None:
+def edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[Norm]) -> EdgeProgram | None:
     """The oracle's program as one of these, with that kind of ball; None where it is anything else."""
     program = oracle.program
     radius = _radius(program, ball)
@@ -83,7 +86,7 @@ def _maximised(leaf: Expression) -> Evaluation | None:
     """The evaluation at the instances of bags whose maxima over these a leaf is."""
     if not isinstance(leaf, BagMax):
         return None
-    inner = leaf.inner
+    inner = leaf.argument
     if len(inner.terms) != 1 or inner.constant.any():
         return None
     evaluation, coefficient = inner.terms[0]
@@ -121,7 +124,7 @@ def _multiple(column: Expression, function: Function, bags: Bags) -> Vector | No
     return diagonal if coefficient.matrix.count_nonzero() == np.count_nonzero(diagonal) else None
 
 
-def _radius(program: Program, ball: type[Norm1] | type[FunctionNorm]) -> float | None:
+def _radius(program: Program, ball: type[Norm1] | type[Norm]) -> float | None:
     """The radius of a ball that is the program's only constraint."""
     if len(program.constraints) != 1 or len(program.functions) != 1:
         return None
@@ -134,7 +137,7 @@ def _radius(program: Program, ball: type[Norm1] | type[FunctionNorm]) -> float |
     if not isinstance(leaf, ball) or coefficient.products or slope >= 0 or expression.constant[0] <= 0:
         return None
     if isinstance(leaf, Norm1):
-        inner = leaf.inner
+        inner = leaf.argument
         if len(inner.terms) != 1 or inner.constant.any() or not inner.terms[0][1].is_identity:
             return None
         if function.dictionary is None or inner.terms[0][0] is not function.coefficients:

@@ -18,8 +18,9 @@ from itertools import islice
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
+from milopt.declaration.atoms.norm import Norm
 from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import FunctionNorm, Parameter, Points
+from milopt.declaration.leaves import Parameter, Points
 from milopt.declaration.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
 from milopt.solvers.corral import Index
@@ -41,7 +42,7 @@ SOME_PATTERNS = 1000
 
 def hilbert_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> HilbertBallPricing | None:
     """The pricing of an oracle over a ball of a kernel's space; None where its program is another."""
-    program = edge_program(oracle, bags, FunctionNorm)
+    program = edge_program(oracle, bags, Norm)
     return None if program is None else HilbertBallPricing(oracle, program, options)
 
 

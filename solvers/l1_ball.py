@@ -15,8 +15,9 @@ from typing import Protocol
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
+from milopt.declaration.atoms.norm1 import Norm1
 from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import Norm1, Parameter
+from milopt.declaration.leaves import Parameter
 from milopt.declaration.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
 from milopt.solvers.edge_program import EdgeProgram, edge_program

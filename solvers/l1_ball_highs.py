@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
+from milopt.declaration.atoms.norm1 import Norm1
 from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import Norm1
 from milopt.declaration.semi_infinite import Oracle
 from milopt.solvers.edge_program import edge_program
 from milopt.solvers.l1_ball import L1BallPricing

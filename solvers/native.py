@@ -19,8 +19,10 @@ import numpy.typing as npt
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import NONNEGATIVE
+from milopt.declaration.atoms.atom import Atom
+from milopt.declaration.atoms.norm import Norm
+from milopt.declaration.atoms.norm1 import Norm1
 from milopt.declaration.expression import Expression
-from milopt.declaration.leaves import Atom, FunctionNorm, FunctionNormSquared, Norm1, QuadForm
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.solvers.box_qp import solve_box_qp
 from milopt.solvers.box_qp_split import Split, prove_convex, split
@@ -74,9 +76,7 @@ class Native(Solver):
             for one in program.variables.values()
         )
         equal = all(one.equality and not _atoms(one.expression) for one in program.constraints.values())
-        square = all(
-            isinstance(a, FunctionNormSquared) or (isinstance(a, QuadForm) and not _atoms(a.inner)) for a in atoms
-        )
+        square = all(a.is_quadratic and (a.function is not None or not _atoms(a.argument)) for a in atoms)
         return bool(atoms) and free and equal and square
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
@@ -88,7 +88,7 @@ class Native(Solver):
         from milopt.solvers.edge_program import edge_program
         from milopt.solvers.simplex_choice import simplex_choice
 
-        if any(edge_program(oracle, bags, ball) is not None for ball in (Norm1, FunctionNorm)):
+        if any(edge_program(oracle, bags, ball) is not None for ball in (Norm1, Norm)):
             return True
         return simplex_choice(oracle, bags) is not None
 

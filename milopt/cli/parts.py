@@ -89,13 +89,13 @@ def programs(declared: Program | SemiInfinite) -> dict[str, Program]:
 
 def started(declared: Program | SemiInfinite, program: Program) -> WitnessChoice:
     """The witnesses of an oracle's first step at the prices that it has; None where nothing says: bag means."""
-    from milopt.compilation.analysis import witnessed
+    from milopt.compilation.sides import witnessed_maxima
     from milopt.declaration.semi_infinite import SemiInfinite
 
     for oracle in declared.oracles if isinstance(declared, SemiInfinite) else ():
         if oracle.program is program and oracle.starts is not None:
             values = next(iter(oracle.starts({price: price.current() for price in oracle.prices})))
-            return {atom: atom.over.argmax(values) for atom in witnessed(program)}
+            return {atom: atom.segments.argmax(values) for atom in witnessed_maxima(program, "a start")}
     return None
 
 

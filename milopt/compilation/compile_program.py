@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.analysis import witnessed
 from milopt.compilation.compiled import Compiled
 from milopt.compilation.coordinates import Coordinates
 from milopt.compilation.dual import Dual
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.selection import Witness, one_hot_selection
-from milopt.declaration.leaves import BagMax
+from milopt.compilation.minorant import StandIn, one_hot_selection
+from milopt.compilation.sides import witnessed_maxima
+from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.program import Program
 from milopt.errors import ParameterError, UnknownNameError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from milopt.outcome.result import Result
 
 FormName: TypeAlias = Literal["coordinates", "dual"]
-WitnessChoice: TypeAlias = "Mapping[BagMax, npt.ArrayLike] | Result | None"
+WitnessChoice: TypeAlias = "Mapping[Selecting, npt.ArrayLike] | Result | None"
 """Flat instance indices, one a bag, for some maxima (the others take bag means); a result's; None: all bag means."""
 
 
@@ -44,28 +44,31 @@ def compile_form(source: EvaluationForm, form: FormName, active: Index) -> Compi
     return Coordinates(source, [Whitening(space) for space in spaces], active)
 
 
-def chosen_witnesses(program: Program, witnesses: WitnessChoice) -> dict[BagMax, Witness]:
+def chosen_witnesses(program: Program, witnesses: WitnessChoice) -> dict[Atom, StandIn]:
     """The selection of each maximum for which witnesses are given."""
     if witnesses is None:
         return {}
     if isinstance(witnesses, Mapping):
-        strangers = [atom for atom in witnesses if not any(atom is known for known in program.bag_maxima())]
+        strangers = [atom for atom in witnesses if not any(atom is known for known in program.maxima())]
         if strangers:
             what = getattr(strangers[0], "describe", lambda: repr(strangers[0]))()
-            raise UnknownNameError(f"witnesses: {what} is no bag_max of {program.name!r}; see program.bag_maxima().")
+            raise UnknownNameError(f"witnesses: {what} is no bag_max of {program.name!r}; see program.maxima().")
         return {atom: one_hot_selection(atom, _checked(atom, index)) for atom, index in witnesses.items()}
-    return {atom: one_hot_selection(atom, _of_result(atom, witnesses)) for atom in witnessed(program)}
+    return {
+        atom: one_hot_selection(atom, _of_result(atom, witnesses))
+        for atom in witnessed_maxima(program, "a choice of witnesses")
+    }
 
 
-def _of_result(atom: BagMax, result: Result) -> Index:
+def _of_result(atom: Selecting, result: Result) -> Index:
     """The largest instance of each bag at the result's point (the smallest index where several are)."""
     if not result.values and not result.functions:
         raise ParameterError(f"witnesses: the result of {result.program.name!r} has no point to take them from.")
-    return np.asarray(atom.over.argmax(result.value(atom.inner)), dtype=np.intp)
+    return np.asarray(atom.segments.argmax(result.value(atom.argument)), dtype=np.intp)
 
 
-def _checked(atom: BagMax, index: npt.ArrayLike) -> Index:
-    array, bags = np.asarray(index), atom.over
+def _checked(atom: Selecting, index: npt.ArrayLike) -> Index:
+    array, bags = np.asarray(index), atom.segments
     if array.shape != (len(bags),) or array.dtype.kind not in "iu":
         raise ParameterError(
             f"witnesses of {atom.describe()}: give {len(bags)} flat instance indices, one a bag, "

@@ -24,7 +24,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.compiled import Compiled, Point
-from milopt.compilation.curvature import is_semidefinite
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Piece, Quadratic, Vector
@@ -32,6 +31,7 @@ from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.smallest_curvature import smallest_curvature
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import NONNEGATIVE, ZERO
+from milopt.declaration.semidefinite import is_semidefinite
 from milopt.declaration.sparse import from_parts, picked, scaled_rows, taken, transposed, widened, zeros
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.inertia import Inertia

@@ -8,19 +8,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.curvature import symmetric_root
 from milopt.compilation.evaluation_form import Square
+from milopt.compilation.minorant import StandIn
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.rows import Rows, unit_rows
-from milopt.compilation.selection import Witness
 from milopt.compilation.standard_form import ColumnBlock
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import Atom, BagMax, Evaluation, Function, InnerAtom, Parameter, Points, Variable
+from milopt.declaration.leaves import Evaluation, Function, Parameter, Points, Variable
 from milopt.declaration.program import Program, leaves
 from milopt.declaration.recollection import recalled
+from milopt.declaration.semidefinite import symmetric_root
 from milopt.declaration.sparse import added, csr, placed, zeros
-from milopt.errors import ConvexityError
 
 INTEGRALITY = 1e-9
 """Relative distance up to which a bound counts as the integer that it is near."""
@@ -38,6 +38,8 @@ class Linear:
         self._start: dict[int, int] = {}
         self._points: dict[Function, list[Points]] = {}
         self._inner: dict[Atom, Rows] = {}
+        self._splits: dict[int, tuple[Expression, Rows, list[tuple[Atom, Coefficient]]]] = {}
+        """Results of `split` by identity; each keeps its expression alive."""
         self._kernel_rows: dict[tuple[Function, int], npt.NDArray[np.float64]] = {}
         for variable in program.variables.values():
             self.add_variable(variable)
@@ -77,10 +79,10 @@ class Linear:
                 if not any(points is leaf.points for points in known):
                     known.append(leaf.points)
 
-    def register_witness(self, witness: Witness) -> None:
-        """Give places to the points of a stand-in for a maximum."""
-        if isinstance(witness, Expression):
-            self.register(witness)
+    def register_stand_in(self, stand_in: StandIn) -> None:
+        """Give places to the points of an expression that stands for an atom."""
+        if isinstance(stand_in, Expression):
+            self.register(stand_in)
 
     def columns_of(self, variable: Leaf) -> npt.NDArray[np.intp]:
         """Where a variable's columns are."""
@@ -108,7 +110,16 @@ class Linear:
     # -- rows ----------------------------------------------------------------------------------------------------
 
     def split(self, expression: Expression) -> tuple[Rows, list[tuple[Atom, Coefficient]]]:
-        """The affine part as rows, and the atoms with their coefficients."""
+        """The affine part as rows, and the atoms with their coefficients; computed once unless a parameter is there."""
+        known = self._splits.get(id(expression))
+        if known is not None:
+            return known[1].widened(self.width, self.point_counts), known[2]
+        rows, atoms = self._split(expression)
+        if not any(leaf.is_parameter or coefficient.products for leaf, coefficient in expression.terms):
+            self._splits[id(expression)] = (expression, rows, atoms)
+        return rows, atoms
+
+    def _split(self, expression: Expression) -> tuple[Rows, list[tuple[Atom, Coefficient]]]:
         counts, g = self.point_counts, expression.constant.copy()
         columns: list[sp.csr_array] = []
         points: list[list[sp.csr_array]] = [[] for _ in counts]
@@ -134,21 +145,16 @@ class Linear:
         E = tuple(_total(parts, g.size, n) for parts, n in zip(points, counts, strict=True))
         return Rows(_total(columns, g.size, self.width), E, g), atoms
 
-    def is_fixed(self, atom: BagMax | InnerAtom) -> bool:
-        """Whether no parameter is inside an atom whose rows were lowered."""
+    def is_fixed(self, atom: Atom) -> bool:
+        """Return True if neither a parameter nor another atom stands inside an atom whose rows were lowered."""
         return atom in self._inner
 
-    def inner(self, atom: BagMax | InnerAtom) -> Rows:
-        """The affine rows inside an atom, lowered once unless a parameter is in them."""
+    def inner(self, atom: Atom) -> Rows:
+        """The rows of an affine argument, lowered once unless a parameter is in them."""
         if atom in self._inner:
             return self._inner[atom].widened(self.width, self.point_counts)
-        rows, atoms = self.split(atom.inner)
-        if atoms:
-            raise ConvexityError(
-                f"{atom.describe()}: {atoms[0][0].describe()} inside an atom is not affine; "
-                "bring it out through a variable that bounds it."
-            )
-        if not any(isinstance(leaf, Parameter) for leaf in leaves(atom.inner)):
+        rows, _ = self.split(atom.argument)
+        if not any(isinstance(leaf, Parameter) for leaf in leaves(atom.argument)):
             self._inner[atom] = rows
         return rows
 

@@ -19,8 +19,9 @@ from milopt.compilation.evaluation_form import Square
 from milopt.compilation.linear import Linear, features, known_features
 from milopt.compilation.quadratic import Matrix, Vector
 from milopt.compilation.rows import Rows, unit_rows
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.expression import Leaf
-from milopt.declaration.leaves import Evaluation, FeatureWeight, QuadForm, Variable
+from milopt.declaration.leaves import Evaluation, FeatureWeight, Variable
 
 LARGE = 250_000
 """Entries of K(X, Z) above which it is not kept."""
@@ -36,11 +37,13 @@ class Streamed:
     linear: Rows
 
 
-def is_large(atom: QuadForm) -> bool:
+def is_large(atom: Atom) -> bool:
     """Whether a square is better streamed: over one function with a large dictionary, weights on the diagonal."""
-    found = [leaf for leaf, _ in atom.inner.terms if isinstance(leaf, Evaluation)]
-    plain = all(isinstance(leaf, (Variable, Evaluation)) for leaf, _ in atom.inner.terms)
-    if len(found) != 1 or not plain or not atom.is_diagonal or found[0].function.dictionary is None:
+    if atom.diagonal is None:
+        return False
+    found = [leaf for leaf, _ in atom.argument.terms if isinstance(leaf, Evaluation)]
+    plain = all(isinstance(leaf, (Variable, Evaluation)) for leaf, _ in atom.argument.terms)
+    if len(found) != 1 or not plain or found[0].function.dictionary is None:
         return False
     return found[0].size * found[0].function.coefficients.size > LARGE
 
@@ -49,7 +52,7 @@ def is_large(atom: QuadForm) -> bool:
 class _Sum:
     """One square as it is added up: its rows without the function, C, and what the blocks have given so far."""
 
-    atom: QuadForm
+    atom: Atom
     factor: float
     leaf: Evaluation
     C: sp.csr_array
@@ -73,12 +76,13 @@ class _Sum:
             self.totals += self.C[:, rows] @ values
             return
         assert self.pointwise is not None
-        given = self.atom.given
+        given = self.atom.diagonal
+        assert given is not None
         weight = given.of(rows, values) if isinstance(given, FeatureWeight) else given[rows]
         self._add(np.hstack([self.pointwise[rows, None] * values, self.rest[rows]]), weight, rows)
 
     def _add(self, U: Matrix, given: Vector, rows: slice) -> None:
-        weight, h = self.factor * given, self.atom.inner.constant[rows]
+        weight, h = self.factor * given, self.atom.argument.constant[rows]
         one_sign = (weight >= 0).all() or (weight <= 0).all()
         if one_sign:
             # A product of a matrix with its own transpose takes half the work.
@@ -93,7 +97,7 @@ class _Sum:
     def finished(self, linear: Linear, columns: npt.NDArray[np.intp]) -> Streamed:
         """Over the program's columns."""
         if self.totals is not None:
-            self._add(np.hstack([self.totals, self.rest]), self.atom.weight, slice(None))
+            self._add(np.hstack([self.totals, self.rest]), np.asarray(self.atom.diagonal), slice(None))
         q = np.zeros(linear.width)
         np.add.at(q, columns, self.pull)
         empty = tuple(sp.csr_array((1, n)) for n in linear.point_counts)
@@ -103,7 +107,7 @@ class _Sum:
         )
 
 
-def stream(linear: Linear, atoms: Sequence[tuple[QuadForm, float]]) -> list[Streamed]:
+def stream(linear: Linear, atoms: Sequence[tuple[Atom, float]]) -> list[Streamed]:
     """Each square times its factor, those over the same points in one pass."""
     sums = [_begun(atom, factor) for atom, factor in atoms]
     passes: dict[tuple[int, int], list[_Sum]] = {}
@@ -127,11 +131,11 @@ def _values(leaf: Evaluation, rows: slice) -> Matrix:
     return features(leaf.function, leaf.points[rows])
 
 
-def _begun(atom: QuadForm, factor: float) -> _Sum:
-    leaf = next(leaf for leaf, _ in atom.inner.terms if isinstance(leaf, Evaluation))
-    C = next(c.value() for one, c in atom.inner.terms if one is leaf)
-    others = [c.value().toarray() for one, c in atom.inner.terms if one is not leaf]
-    rest = np.hstack(others) if others else np.zeros((atom.inner.size, 0))
+def _begun(atom: Atom, factor: float) -> _Sum:
+    leaf = next(leaf for leaf, _ in atom.argument.terms if isinstance(leaf, Evaluation))
+    C = next(c.value() for one, c in atom.argument.terms if one is leaf)
+    others = [c.value().toarray() for one, c in atom.argument.terms if one is not leaf]
+    rest = np.hstack(others) if others else np.zeros((atom.argument.size, 0))
     own = np.arange(C.shape[0])
     diagonal = C.shape[0] == C.shape[1] and np.array_equal(C.indices, own) and np.array_equal(C.indptr[:-1], own)
     return _Sum(atom, factor, leaf, C, rest, C.data if diagonal else None)
@@ -140,5 +144,5 @@ def _begun(atom: QuadForm, factor: float) -> _Sum:
 def _columns(linear: Linear, one: _Sum) -> npt.NDArray[np.intp]:
     """The program's columns behind theta: the coefficients, then the other variables in order."""
     held: list[Leaf] = [one.leaf.function.coefficients]
-    held += [leaf for leaf, _ in one.atom.inner.terms if leaf is not one.leaf]
+    held += [leaf for leaf, _ in one.atom.argument.terms if leaf is not one.leaf]
     return np.concatenate([linear.columns_of(leaf) for leaf in held])

@@ -7,8 +7,9 @@ constraint block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +33,6 @@ Operand: TypeAlias = "Expression | float | npt.ArrayLike"
 class Expression:
     """sum_leaf M_leaf(p) leaf + constant; immutable."""
 
-    __array_ufunc__ = None  # or numpy would swallow `y * expression`
-    __iter__ = None
     __hash__ = object.__hash__
 
     shape: Shape
@@ -94,6 +93,23 @@ class Expression:
             raise DeclarationError("Division of an expression by zero.")
         return _scale(self, 1.0 / divisor)
 
+    def __abs__(self) -> Expression:
+        from milopt.declaration.atoms.absolute import absolute
+
+        return absolute(self)
+
+    def __pow__(self, exponent: object) -> Expression:
+        from milopt.declaration.atoms.sum_squares import square
+
+        if not isinstance(exponent, (int, float, np.number)) or exponent != 2:
+            raise DeclarationError(
+                f"The power {exponent!r} of an expression has no atom; write e ** 2, absolute(e) or exp(e)."
+            )
+        return square(self)
+
+    def __rpow__(self, base: object) -> NoReturn:
+        raise DeclarationError(f"The power of {base!r} to an expression has no atom; write exp(np.log({base!r}) * e).")
+
     def __matmul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
             return (self * other).sum()
@@ -133,12 +149,45 @@ class Expression:
         return Constraint(as_expression(other) - self, equality=False)
 
     def __gt__(self, other: Operand) -> Constraint:
-        raise DeclarationError("A strict inequality has no closed set of points: write >= or <= instead.")
+        raise DeclarationError(
+            "A strict inequality has no closed set of points: write >= or <= instead, and maximum(a, b) for max(a, b)."
+        )
 
     __lt__ = __gt__
 
     def __eq__(self, other: object) -> Constraint:  # type: ignore[override]  # a block of equations, as in cvxpy
         return Constraint(self - other, equality=True)  # type: ignore[operator]  # checked by as_expression
+
+    # -- numpy and built-in functions --------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> object:
+        """Return `array + self` and the like, or the atom that a function of numpy stands for."""
+        reflected = _REFLECTED.get(ufunc)
+        # `array += self` gives the array as `out`; Python then assigns the result to the name.
+        has_out = keywords.get("out", (inputs[0],))[0] is not inputs[0]
+        if reflected is not None and method == "__call__" and inputs[1] is self and not has_out:
+            return reflected(self, inputs[0])
+        from milopt.declaration.atoms.numpy_functions import apply_ufunc
+
+        return apply_ufunc(ufunc, method, inputs, has_out)
+
+    def __array_function__(self, function: Callable[..., object], types: object, inputs: Any, keywords: Any) -> object:
+        """Return the expression that a function of numpy stands for, or raise an error that names the atom."""
+        from milopt.declaration.atoms.numpy_functions import apply_function
+
+        return apply_function(function, inputs, keywords)
+
+    def __iter__(self) -> NoReturn:
+        raise DeclarationError(
+            f"{self.describe()} is a vector as a whole, without a loop over its entries: write e.sum() for their sum, "
+            "sum_largest(e, 1) for their maximum, and e[i] for an entry."
+        )
+
+    def __float__(self) -> NoReturn:
+        raise DeclarationError(
+            f"{self.describe()} has no value before a solve; the functions of expressions are the atoms of milopt, "
+            "such as exp and absolute."
+        )
 
     # -- values ------------------------------------------------------------------------------------------------
 
@@ -148,6 +197,11 @@ class Expression:
         for leaf, coefficient in self.terms:
             total += times(coefficient.value(), np.atleast_1d(leaf_value(leaf)))
         return total
+
+    @cached_property
+    def has_atoms(self) -> bool:
+        """Return True if an atom stands in the expression."""
+        return any(leaf.is_atom for leaf, _ in self.terms)
 
     @property
     def is_parametric(self) -> bool:
@@ -177,10 +231,25 @@ class Expression:
         return f"Expression(shape={self.shape}, {self.describe()})"
 
 
+_REFLECTED: Mapping[np.ufunc, Callable[[Expression, Any], object]] = {
+    np.add: Expression.__radd__,
+    np.subtract: Expression.__rsub__,
+    np.multiply: Expression.__rmul__,
+    np.matmul: Expression.__rmatmul__,
+    np.greater_equal: Expression.__le__,
+    np.less_equal: Expression.__ge__,
+    np.equal: Expression.__eq__,
+    np.greater: Expression.__lt__,
+    np.less: Expression.__gt__,
+}
+"""Operators with numbers on the left, as methods of the expression on the right."""
+
+
 class Leaf(Expression):
     """An expression that is one leaf: everything else is built from these."""
 
     is_parameter = False
+    is_atom = False
 
     def __init__(self, shape: Shape, bags: Bags | None = None) -> None:
         size = shape[0] if shape else 1
@@ -233,8 +302,8 @@ def _linear(expression: Expression, matrix: sp.csr_array, shape: Shape, bags: Ba
     return Expression(shape, times(matrix, expression.constant), terms, bags, expression.constant_is_negated)
 
 
-def _broadcast(expression: Expression, size: int) -> Expression:
-    """A scalar repeated to a vector."""
+def broadcast(expression: Expression, size: int) -> Expression:
+    """Return a scalar repeated to a vector; a vector as it is."""
     if expression.shape:
         return expression
     return _linear(expression, picked(np.zeros(size, dtype=np.int32), 1), (size,), None)
@@ -247,7 +316,7 @@ def _common(a: Expression, b: Expression) -> tuple[Expression, Expression, Shape
     shape = a.shape or b.shape
     if shape:
         a_bags, b_bags = a.bags, b.bags
-        a, b = _broadcast(a, shape[0]), _broadcast(b, shape[0])
+        a, b = broadcast(a, shape[0]), broadcast(b, shape[0])
         if a_bags is not None and b_bags is not None and a_bags is not b_bags:
             raise DeclarationError("The two sides are evaluated over the instances of different bags.")
         return a, b, shape, a_bags if a_bags is not None else b_bags
@@ -277,7 +346,7 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
         return Expression(expression.shape, expression.constant * factor, terms, expression.bags, is_negated)
     if expression.shape and expression.shape != factor.shape:
         raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")
-    wide = _broadcast(expression, factor.size)
+    wide = broadcast(expression, factor.size)
     scaled = [(leaf, coefficient.scaled(factor)) for leaf, coefficient in wide.terms]
     return Expression((factor.size,), wide.constant * factor, scaled, expression.bags, wide.constant_is_negated)
 

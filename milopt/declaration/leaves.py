@@ -1,9 +1,11 @@
-"""The leaves of expressions: variables, parameters, functions of a kernel's space and their evaluations, atoms."""
+"""The leaves of expressions: variables, parameters, functions of a kernel's space and their evaluations.
+
+Atoms, which are leaves too, have a package of their own (`milopt.declaration.atoms`).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +20,7 @@ from milopt.declaration.constants import real
 from milopt.declaration.expression import Expression, Leaf, Shape
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.sparse import Vector
-from milopt.errors import DeclarationError, ParameterError, UnsupportedError
+from milopt.errors import DeclarationError, ParameterError
 
 Points: TypeAlias = npt.NDArray[np.float64] | sp.csr_array
 
@@ -139,13 +141,17 @@ class Function:
         """a over the dictionary, from what the variable holds."""
         return coefficients if self.basis is None else np.asarray(self.basis @ coefficients)
 
-    def norm_squared(self) -> FunctionNormSquared:
-        """||f||^2 in the kernel's space."""
-        return FunctionNormSquared(self)
+    def norm_squared(self) -> Expression:
+        """Return ||f||^2 in the kernel's space."""
+        from milopt.declaration.atoms.sum_squares import norm_squared
 
-    def norm(self) -> FunctionNorm:
-        """||f|| in the kernel's space."""
-        return FunctionNorm(self)
+        return norm_squared(self)
+
+    def norm(self) -> Expression:
+        """Return ||f|| in the kernel's space."""
+        from milopt.declaration.atoms.norm import function_norm
+
+        return function_norm(self)
 
 
 class Evaluation(Leaf):
@@ -161,66 +167,6 @@ class Evaluation(Leaf):
         return f"{self.function.name}({self.size} points)"
 
 
-class Atom(Leaf, ABC):
-    """A convex function of expressions; `word` is what it is called in messages."""
-
-    word = "atom"
-
-    def describe(self) -> str:
-        """What it is, of what."""
-        return f"{self.word}({self.argument()})"
-
-    @abstractmethod
-    def argument(self) -> str:
-        """What it is of."""
-
-
-def unknown_atom(leaf: Leaf, task: str) -> UnsupportedError:
-    """Return the error for an atom for which a task is not defined."""
-    return UnsupportedError(
-        f"milopt cannot {task} {leaf.describe()}: the atom {type(leaf).__name__!r} is unknown to it."
-    )
-
-
-class BagMax(Atom):
-    """(max_{x in B_i} e_x)_i: the one atom that is ours; on its other side it needs a witness a bag."""
-
-    word = "bag_max"
-
-    def __init__(self, inner: Expression, bags: Bags) -> None:
-        super().__init__((len(bags),))
-        self.inner = inner
-        self.over = bags
-
-    def argument(self) -> str:
-        """The inner expression."""
-        return self.inner.describe()
-
-
-class InnerAtom(Atom):
-    """A scalar convex function of one expression."""
-
-    def __init__(self, inner: Expression) -> None:
-        super().__init__(())
-        self.inner = inner
-
-    def argument(self) -> str:
-        """The inner expression."""
-        return self.inner.describe()
-
-
-class Norm(InnerAtom):
-    """||e||_2."""
-
-    word = "norm"
-
-
-class Norm1(InnerAtom):
-    """||e||_1."""
-
-    word = "norm1"
-
-
 class FeatureWeight(ABC):
     """A weight a point that follows from what a function has there, so that one pass over the points makes both."""
 
@@ -233,59 +179,6 @@ class FeatureWeight(ABC):
     @abstractmethod
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Vector:
         """All weights, by a pass of their own."""
-
-
-class QuadForm(InnerAtom):
-    """e'We, with W a symmetric matrix or, as a vector, a diagonal one; any sign."""
-
-    word = "quad_form"
-
-    def __init__(self, inner: Expression, weight: Vector | FeatureWeight) -> None:
-        super().__init__(inner)
-        self.given = weight
-
-    @cached_property
-    def weight(self) -> Vector:
-        """W, or its diagonal."""
-        return np.asarray(self.given, dtype=np.float64)
-
-    @property
-    def is_diagonal(self) -> bool:
-        """Whether W is given by its diagonal."""
-        return isinstance(self.given, FeatureWeight) or self.given.ndim == 1
-
-
-class SumSquares(QuadForm):
-    """||e||^2, which is e'We with W the identity."""
-
-    word = "sum_squares"
-
-    def __init__(self, inner: Expression) -> None:
-        super().__init__(inner, np.ones(inner.size))
-
-
-class FunctionAtom(Atom):
-    """A scalar convex function of one function of a kernel's space."""
-
-    def __init__(self, function: Function) -> None:
-        super().__init__(())
-        self.function = function
-
-    def argument(self) -> str:
-        """The function."""
-        return self.function.name
-
-
-class FunctionNorm(FunctionAtom):
-    """||f||."""
-
-    word = "norm"
-
-
-class FunctionNormSquared(FunctionAtom):
-    """||f||^2."""
-
-    word = "norm_squared"
 
 
 def _first_wrong(signed: Vector) -> int:

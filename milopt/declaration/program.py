@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.bags import Bags
 from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import points as as_points
@@ -23,11 +24,8 @@ from milopt.declaration.expression import Constraint, Expression, Leaf, Shape, a
 from milopt.declaration.gram import orthonormal_basis
 from milopt.declaration.kernels import Kernel, as_kernel
 from milopt.declaration.leaves import (
-    BagMax,
     Evaluation,
     Function,
-    FunctionAtom,
-    InnerAtom,
     Parameter,
     Points,
     Variable,
@@ -200,12 +198,12 @@ class Program(Views):
             raise UnknownNameError(f"Program {self.name!r} has no constraint block {name!r}; it has {known}.")
         return self.constraints[name]
 
-    def bag_maxima(self) -> list[BagMax]:
-        """Every bag_max that occurs, once each, in order."""
-        found: dict[int, BagMax] = {}
+    def maxima(self) -> list[Selecting]:
+        """Every maximum that occurs, once each, in order."""
+        found: dict[int, Selecting] = {}
         for expression in (self.objective, *(c.expression for c in self.constraints.values())):
             for leaf in leaves(expression):
-                if isinstance(leaf, BagMax):
+                if isinstance(leaf, Selecting):
                     found.setdefault(id(leaf), leaf)
         return list(found.values())
 
@@ -246,7 +244,7 @@ class Program(Views):
                 known = self.variables.get(leaf.name) is leaf
             elif isinstance(leaf, Parameter):
                 known = self.parameters.get(leaf.name) is leaf
-            elif isinstance(leaf, (Evaluation, FunctionAtom)):
+            elif isinstance(leaf, (Evaluation, Atom)) and leaf.function is not None:
                 known = self.functions.get(leaf.function.name) is leaf.function
             else:
                 known = True
@@ -259,8 +257,8 @@ def leaves(expression: Expression) -> list[Leaf]:
     found: list[Leaf] = []
     for leaf, coefficient in expression.terms:
         found.append(leaf)
-        if isinstance(leaf, (BagMax, InnerAtom)):
-            found.extend(leaves(leaf.inner))
+        if isinstance(leaf, Atom) and leaf.function is None:
+            found.extend(leaves(leaf.argument))
         for product in coefficient.products:
             found.extend(leaves(product.scale))
     return found

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.compilation.analysis import OBJECTIVE, Side, sides
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.quadratic import Vector
+from milopt.compilation.sides import OBJECTIVE, Side, sides
 from milopt.cones import NONNEGATIVE, ZERO, Cone
+from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.expression import Expression
-from milopt.declaration.leaves import Atom, BagMax
 from milopt.declaration.program import Program
 from milopt.inspection.lowered import evaluated_points
 from milopt.inspection.table import Table
@@ -71,7 +71,8 @@ def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
 
 def atom_table(program: Program) -> Table:
     """Every atom and the side on which it stands; the bags of a bag_max side by side."""
-    rows = [(side.atom.describe(), _place(side.where), _side_words(side)) for side in sides(program)]
+    found = [side for side in sides(program) if isinstance(side.atom, Selecting)]
+    rows = [(side.atom.describe(), _place(side.where), _side_words(side)) for side in found]
     places = [(OBJECTIVE, program.minimized(), 1.0)]
     places += [(name, constraint.expression, -1.0) for name, constraint in program.constraints.items()]
     for where, expression, convex_sign in places:
@@ -82,7 +83,7 @@ def atom_table(program: Program) -> Table:
 def _scalar_atoms(expression: Expression, convex_sign: float) -> list[tuple[str, str]]:
     found = []
     for leaf, coefficient in expression.terms:
-        if isinstance(leaf, Atom) and not isinstance(leaf, BagMax):
+        if isinstance(leaf, Atom) and not isinstance(leaf, Selecting):
             signs = {0.0} if coefficient.products else set(np.sign(coefficient.matrix.data).tolist()) - {0.0}
             side = "convex" if signs <= {convex_sign} else "concave" if signs == {-convex_sign} else "either"
             found.append((leaf.describe(), side if signs else "dropped"))
@@ -90,7 +91,7 @@ def _scalar_atoms(expression: Expression, convex_sign: float) -> list[tuple[str,
 
 
 def _side_words(side: Side) -> str:
-    rows = int(side.atom.over.sizes[side.convex].sum())
+    rows = int(side.atom.segments.sizes[side.convex].sum())
     epigraph = f" (epigraph {rows} rows)" if side.convex.size else ""
     return (
         f"{side.convex.size} bags convex side{epigraph}, {side.witness.size} bags need a witness, "

@@ -1,44 +1,28 @@
 """What kind of program it is, told by its blocks alone: no parameter needs a value, no kernel is evaluated.
 
-    objective   squares: quadratic        norms: second-order cones     norm1, bag_max: linear, by more rows
-    rows        squares and norms: second-order cones
-
-A program with a bag_max on its other side is DC; its features are those of the convex program at each choice of
-witnesses.
+An atom on its convex side needs the cones of its epigraph, except quadratics, which an objective keeps. A program with
+an atom on its other side is DC; its features are those of the convex program at each choice of minorants.
 """
 
 from __future__ import annotations
 
-from milopt.compilation.analysis import witnessed
-from milopt.cones import SECOND_ORDER
+from milopt.compilation.sides import on_other_side, sides
+from milopt.cones import cone_named
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import (
-    Atom,
-    BagMax,
-    FunctionNorm,
-    FunctionNormSquared,
-    Norm,
-    Norm1,
-    QuadForm,
-    unknown_atom,
-)
 from milopt.declaration.program import Program
 from milopt.inspection.curvature_verdict import verdict
 from milopt.solving.refusal import kind_name
 from milopt.solving.solver import Feature
 
-_SQUARES = (QuadForm, FunctionNormSquared)
-_NORMS = (Norm, FunctionNorm)
-
 
 def kind(program: Program) -> str:
-    """LP, QP, SOCP, MILP, MIQP, MISOCP or DC."""
-    return "DC" if witnessed(program) else step_kind(program)
+    """LP, QP, SOCP, exponential cone program, their kinds with integers, or DC."""
+    return "DC" if on_other_side(program) else step_kind(program)
 
 
 def step_kind(program: Program) -> str:
-    """The kind once witnesses are chosen."""
+    """The kind once minorants are chosen."""
     return kind_name(block_features(program), block_cones(program))
 
 
@@ -51,9 +35,8 @@ def features(program: Program) -> frozenset[Feature]:
 
 def block_features(program: Program) -> frozenset[Feature]:
     """What its blocks say a solver must take, whether the objective is convex left open."""
-    _check_atoms(program)
     found = {Feature.LINEAR}
-    if _has(program.objective, _SQUARES):
+    if any(isinstance(leaf, Atom) and leaf.is_quadratic and occurs(c) for leaf, c in program.objective.terms):
         found.add(Feature.QUADRATIC)
     if any(variable.integer and variable.size for variable in program.variables.values()):
         found.add(Feature.INTEGER)
@@ -62,24 +45,10 @@ def block_features(program: Program) -> frozenset[Feature]:
 
 def block_cones(program: Program) -> frozenset[str]:
     """Return the names of the cones that a solver must take besides linear rows."""
-    _check_atoms(program)
-    constraints = [constraint.expression for constraint in program.constraints.values()]
-    has_norm = _has(program.objective, _NORMS) or any(_has(e, _SQUARES + _NORMS) for e in constraints)
-    return frozenset({SECOND_ORDER.name} if has_norm else ())
-
-
-def _check_atoms(program: Program) -> None:
-    """Raise an error if the program has an atom of which milopt does not know the kind."""
-    for expression in (program.objective, *(constraint.expression for constraint in program.constraints.values())):
-        for leaf, _ in expression.terms:
-            if isinstance(leaf, Atom) and not isinstance(leaf, (*_SQUARES, *_NORMS, Norm1, BagMax)):
-                raise unknown_atom(leaf, "tell the kind of a program with")
-
-
-def _has(expression: Expression, atoms: tuple[type[Leaf], ...]) -> bool:
-    return any(isinstance(leaf, atoms) and occurs(coefficient) for leaf, coefficient in expression.terms)
+    names = {name for side in sides(program) if side.convex.size for name in side.atom.cones}
+    return frozenset(name for name in names if not cone_named(name).is_polyhedral)
 
 
 def occurs(coefficient: Coefficient) -> bool:
-    """Whether a term is there: not times a plain zero; a parameter may be zero now and something else later."""
+    """Return True if a term is not times a plain zero; a parameter may be zero now and something else later."""
     return bool(coefficient.products) or bool(coefficient.matrix.count_nonzero())

@@ -14,20 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Vector
+from milopt.declaration.atoms.atom import Atom, Weight
 from milopt.declaration.bag_kernel import BagKernel
 from milopt.declaration.coefficient import Product
 from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import (
-    BagMax,
-    Evaluation,
-    FunctionNorm,
-    FunctionNormSquared,
-    Norm,
-    Norm1,
-    Parameter,
-    QuadForm,
-    Variable,
-)
+from milopt.declaration.leaves import Evaluation, Parameter, Variable
 from milopt.inspection.latex_coefficients import Chosen, EntryByEntry, Full, OverBags, Reading, Weighted, read
 from milopt.inspection.latex_symbols import Symbols, index_after, number, symbol, upright
 
@@ -226,37 +217,51 @@ def entry_of(leaf: Leaf, index: str, block: Block) -> str:
         if isinstance(leaf.function.kernel, BagKernel):
             point = f"B_{{{index}}}"
         return f"{symbol(leaf.function.name)}({point})"
-    if isinstance(leaf, BagMax):
-        inner = whole(leaf.inner, INSTANCE, block)
-        body = inner if len(leaf.inner.terms) == 1 and not leaf.inner.constant.any() else rf"\left({inner}\right)"
-        return rf"\max_{{x \in B_{{{index}}}}} {body}"
-    if isinstance(leaf, FunctionNormSquared):
-        return rf"\|{symbol(leaf.function.name)}\|^2"
-    if isinstance(leaf, FunctionNorm):
-        return rf"\|{symbol(leaf.function.name)}\|"
-    if isinstance(leaf, (Norm, Norm1, QuadForm)):
-        return _of_inner(leaf, index, block)
+    if isinstance(leaf, Atom):
+        return leaf.latex(index, _Notation(leaf, block))
     name = variable_symbol(leaf.name) if isinstance(leaf, (Variable, Parameter)) else upright(leaf.describe())
     if not leaf.shape or not index:
         return name
     return f"{{{name}}}_{{{index}}}" if "^" in name else f"{name}_{{{index}}}"
 
 
-def _of_inner(leaf: Norm | Norm1 | QuadForm, index: str, block: Block) -> str:
-    """Norms and squares as sums over entries."""
-    row = index_after(index) if leaf.inner.shape else ""
-    inner = whole(leaf.inner, row, block)
-    total = rf"\sum_{{{row}}} " if row else ""
-    if isinstance(leaf, Norm1):
-        return rf"{total}\left|{inner}\right|"
-    if isinstance(leaf, Norm):
-        return rf"\sqrt{{{total}\left({inner}\right)^2}}" if row else rf"\left|{inner}\right|"
-    if leaf.weight.ndim == 2:
-        other = index_after(row)
-        pair = whole(leaf.inner, other, block)
-        W, sign = block.symbols.named("W", "", leaf.weight)
-        minus = "-" if sign < 0 else ""
-        return rf"\sum_{{{row},{other}}} {minus}{W}_{{{row}{other}}} \left({inner}\right) \left({pair}\right)"
-    value, factor = _entry(leaf.weight, "w", "", row, block.unnamed())
-    shown = " ".join(part for part in ("" if value == 1 else number(value), factor) if part)
-    return f"{total}{shown} ".lstrip() + rf"\left({inner}\right)^2" if shown else rf"{total}\left({inner}\right)^2"
+@dataclass(frozen=True)
+class _Notation:
+    """Writes the parts of an atom."""
+
+    atom: Atom
+    block: Block
+    instance: str = INSTANCE
+
+    def argument(self, index: str) -> str:
+        """Return one entry of the argument, or the symbol of a function."""
+        function = self.atom.function
+        return symbol(function.name) if function is not None else whole(self.atom.argument, index, self.block)
+
+    def bracketed(self, index: str) -> str:
+        """Return one entry of the argument, in brackets unless it is a single term."""
+        argument, text = self.atom.argument, self.argument(index)
+        single = len(argument.terms) == 1 and not argument.constant.any()
+        return text if single else rf"\left({text}\right)"
+
+    def part(self, expression: Expression, index: str) -> str:
+        """Return one entry of another expression that the atom holds."""
+        return whole(expression, index, self.block)
+
+    def after(self, index: str) -> str:
+        """Return a fresh index; empty if the argument is a scalar."""
+        return index_after(index) if self.atom.argument.shape else ""
+
+    def number(self, value: float) -> str:
+        """Return a number as text."""
+        return number(value)
+
+    def numbers(self, values: Vector, letter: str, index: str) -> str:
+        """Return one of several numbers: nothing if all are 1, the number if all are equal, otherwise a symbol."""
+        value, factor = _entry(values, letter, "", index, self.block.unnamed())
+        return " ".join(part for part in ("" if value == 1 else number(value), factor) if part)
+
+    def matrix(self, values: Weight, letter: str, row: str, column: str) -> str:
+        """Return one entry of a matrix."""
+        name, sign = self.block.symbols.named(letter, "", values)
+        return f"{'-' if sign < 0 else ''}{name}_{{{row}{column}}}"

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milopt.compilation.analysis import witnessed
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.selection import Witnesses, one_hot_selection
+from milopt.compilation.minorant import Minorant, StandIns, one_hot_selection, tangent
+from milopt.compilation.sides import on_other_side
+from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.leaves import Evaluation, Function
 from milopt.declaration.program import Program, leaves
+from milopt.declaration.sparse import zeros
 from milopt.errors import MiloptError, ParameterError
 
 LARGEST_KERNEL = 4_000_000
@@ -28,7 +30,7 @@ class Lowered:
     """Not possible at all when the program is at fault; else only a value is missing, or it would cost much."""
 
 
-def lowered(program: Program, witnesses: Witnesses | None = None) -> Lowered:
+def lowered(program: Program, witnesses: StandIns | None = None) -> Lowered:
     """The program at some witnesses, the bags' means where none are given."""
     reason = _too_large(program)
     if reason:
@@ -43,7 +45,16 @@ def lowered(program: Program, witnesses: Witnesses | None = None) -> Lowered:
 
 def sample(program: Program) -> Lowered:
     """The program at the first instance of each bag: `LazyRows.sample` has rows of it that touch few points."""
-    return lowered(program, {atom: one_hot_selection(atom, atom.over.offsets[:-1]) for atom in witnessed(program)})
+    return lowered(program, {atom: _first(atom) for atom in on_other_side(program)})
+
+
+def _first(atom: Atom) -> Minorant:
+    """Return a minorant that touches few points: the first entry of each run of a maximum, or a tangent at 1."""
+    if isinstance(atom, Selecting):
+        return one_hot_selection(atom, atom.segments.offsets[:-1])
+    if atom.function is not None:
+        return Minorant(zeros(1, 0), np.zeros(1))
+    return tangent(atom, np.ones(atom.segments.total))
 
 
 def touched_points(form: EvaluationForm, active: Index | None = None) -> int:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pyomo.environ import ConcreteModel
 
-    from milopt.compilation.analysis import Side
     from milopt.compilation.compile_program import FormName, WitnessChoice
+    from milopt.compilation.sides import Side
     from milopt.compilation.standard_form import StandardForm
     from milopt.declaration.program import Program
     from milopt.solving.solver import Feature
@@ -49,7 +49,7 @@ class Views:
 
     def sides(self) -> tuple[Side, ...]:
         """On which side each entry of each bag_max stands, place by place."""
-        from milopt.compilation.analysis import sides
+        from milopt.compilation.sides import sides
 
         return sides(self._program)
 

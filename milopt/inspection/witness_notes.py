@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from milopt.compilation.analysis import OBJECTIVE, sides
 from milopt.compilation.compile_program import WitnessChoice, chosen_witnesses
 from milopt.compilation.evaluation_form import Index
-from milopt.compilation.selection import Witness
-from milopt.declaration.leaves import BagMax
+from milopt.compilation.minorant import StandIn
+from milopt.compilation.sides import OBJECTIVE, sides
+from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.program import Program
 
 LINE = 100
@@ -21,14 +21,16 @@ def witness_notes(program: Program, witnesses: WitnessChoice) -> tuple[str, ...]
             place = "the objective" if side.where == OBJECTIVE else f"{side.where!r}"
             what = f"{side.witness.size} of the {side.atom.size} maxima of {side.atom.describe()} in {place}"
             lines.append(f"one convex step of a DC program: {what}, on their concave side,")
-            lines += _places(side.atom, side.witness, chosen.get(side.atom))
+            if isinstance(side.atom, Selecting):
+                lines += _places(side.atom, side.witness, chosen.get(side.atom))
     return tuple(lines)
 
 
-def _places(atom: BagMax, bags: Index, witness: Witness | None) -> list[str]:
+def _places(atom: Selecting, bags: Index, witness: StandIn | None) -> list[str]:
     if witness is None:
         return ["are taken at the mean of each bag"]
-    instances = witness.indices[witness.indptr[bags]] - atom.over.offsets[bags]  # type: ignore[union-attr]  # over bags
+    slopes = witness.slopes  # type: ignore[union-attr]  # chosen witnesses are selections
+    instances = slopes.indices[slopes.indptr[bags]] - atom.segments.offsets[bags]
     lines = ["are taken at a witness each, counted from 0 (bag:instance):"]
     for pair in (f" {bag}:{instance}" for bag, instance in zip(bags.tolist(), instances.tolist(), strict=True)):
         if lines[1:] and len(lines[-1]) + len(pair) <= LINE:

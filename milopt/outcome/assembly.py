@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from milopt.compilation.arguments import has_affine_argument
 from milopt.compilation.evaluation_form import Index
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
-from milopt.declaration.leaves import BagMax, FunctionNorm, Norm, Norm1
+from milopt.declaration.atoms.atom import Atom
+from milopt.outcome.declared_proof import declared_duals
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import FittedFunction, Result, Seconds, Step
 from milopt.outcome.status import PointStatus, Termination
-
-THROUGH_COLUMNS = (BagMax, Norm, Norm1, FunctionNorm)
 
 
 def assemble(
@@ -66,7 +66,8 @@ def assemble(
 def _objective(lowering: Lowering, outcome: Outcome) -> float:
     """Of the declared program: where an atom stands behind an auxiliary column, it is evaluated itself."""
     program = lowering.program
-    if outcome.point is not None and any(isinstance(leaf, THROUGH_COLUMNS) for leaf, _ in program.objective.terms):
+    atoms = [leaf for leaf, _ in program.objective.terms if isinstance(leaf, Atom)]
+    if outcome.point is not None and any(not atom.is_quadratic or not has_affine_argument(atom) for atom in atoms):
         return PointValues(lowering, outcome).objective()
     return -outcome.objective if program.maximizes else outcome.objective
 
@@ -101,11 +102,5 @@ def _duals(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     z = outcome.point.z
     if z is None:
         return {}
-    duals: dict[str, Vector] = {
-        name: np.zeros(constraint.expression.size) for name, constraint in lowering.program.constraints.items()
-    }
-    for block, start in zip(outcome.form.blocks, outcome.form.starts[:-1], strict=True):
-        if block.origin in duals:
-            part = z[start : start + block.count]
-            np.add.at(duals[block.origin], block.declared, part if block.share is None else part * block.share)
+    duals = declared_duals(lowering, outcome.form, z)
     return {name: dual.reshape(lowering.program.constraints[name].expression.shape) for name, dual in duals.items()}

@@ -18,12 +18,13 @@ A residual is compared with the numbers that cancel in it, so that no choice of 
     own, h x_j^2 / 2               1 + |objective|
     function f, c ||f||^2 / 2      1 + |p|
     in the objective
-    another function               sum_p (|p| + |E|'|z|)_p sqrt(K(x_p, x_p)), over its points
+    another function               sum_p (|p| + |E|'|z|)_p sqrt(K(x_p, x_p)), over its points, + a little of the same
+                                   maximum: 1e-3 of it if p = 0, and 1e-4 of it otherwise
     multiplier (t, w) of a         max(|t|, ||w||) + 0.001 max |z|, or, if the head of the row is a constant R (a ball),
     second-order cone              (1 + |objective|) / R
 
 The little terms admit the noise of interior-point methods: at a tolerance of 1e-6, 1e-9 of the largest gradient in
-columns without a linear term and in cones, 1e-10 of it in other columns, and 1e-13 in any case.
+columns and functions without a linear term and in cones, 1e-10 of it in others, and 1e-13 in any case.
 
 `objective` is the declared one. `bound` is the dual value of z. It is a lower bound on the optimum if r = 0. The effect
 of another r is  sum_j |r_j| |x_j|,  or  r_j^2 / (2 h)  with a square of its own, for columns;  ||r_f||^2 / (2 c),  or
@@ -49,6 +50,7 @@ from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows
+from milopt.compilation.supports import TermSizes
 from milopt.cones.cone import factor_starts
 from milopt.declaration.sparse import absolute, transposed
 
@@ -133,8 +135,12 @@ def certify(
     point: Point,
     worth: Evaluated,
     declared: DeclaredResiduals | None = None,
+    sizes: TermSizes | None = None,
 ) -> Certificate:
-    """Compute the certificate of a primal-dual point; `declared` adds the residuals of the declared program."""
+    """Compute the certificate of a primal-dual point; `declared` adds the residuals of the declared program.
+
+    `sizes` are terms that cancel within the form's own coefficients, and so count in the scale too.
+    """
     norms = [np.sqrt(max(0.0, float(a @ v))) for a, v in zip(point.coefficients, worth.evaluations, strict=True)]
     wrong, scale = _violations(form, point.x, worth, norms)
     outside, beyond = form.bounds.violation(point.x)
@@ -143,7 +149,7 @@ def certify(
     if declared is not None:
         primal, violation = max(primal, declared.primal), max(violation, declared.violation)
         objective = max(objective, declared.objective)
-    gradient = _Gradient(form, spaces, point, worth, norms)
+    gradient = _Gradient(form, spaces, point, worth, norms, sizes)
     z = np.zeros(form.rows.count) if point.z is None or gradient.is_zero else point.z
     proof = gradient.proof(np.where(form.inequality, np.maximum(z, 0.0), z))
     paid = float(_largest_of_cones(form, np.abs(proof.z)) @ wrong) + float(proof.taken @ form.bounds.distance(point.x))
@@ -203,9 +209,11 @@ class _Gradient:
         point: Point,
         worth: Evaluated,
         norms: Sequence[float],
+        sizes: TermSizes | None = None,
     ) -> None:
         o = form.objective
         self._form, self._spaces, self._point, self._worth, self._norms = form, spaces, point, worth, norms
+        self._sizes = sizes
         self._columns, self._terms, linear = o.q.copy(), np.abs(o.q), np.abs(o.q)
         self._pulls = [ridge * a + p for ridge, a, p in zip(o.ridge, point.coefficients, o.p, strict=True)]
         self._offsets = [_inf(p) for p in o.p]
@@ -220,15 +228,14 @@ class _Gradient:
                     self._pulls[k] = self._pulls[k] + transposed(e) @ pull
                     self._offsets[k] = max(self._offsets[k], _inf(transposed(e) @ offset))
 
-        moving = self._terms[form.lower < form.upper]
-        self._largest = max([_inf(moving), *(_inf(pull) for pull in self._pulls)])
+        moves, pulled = form.lower < form.upper, max([0.0, *(_inf(pull) for pull in self._pulls)])
+        self.is_zero = max(_inf(self._terms[moves]), pulled) == 0.0
+        """True if the objective is flat, so that z = 0 proves any feasible point optimal."""
+        if sizes is not None:
+            self._terms = np.maximum(self._terms, sizes.columns)
+        self._largest = max(_inf(self._terms[moves]), pulled)
         has_data = linear > ROUNDING * self._largest
         self._noise = np.where(has_data, DATA_NOISE, NOISE) * self._largest + NOTHING
-
-    @property
-    def is_zero(self) -> bool:
-        """Return True if the objective is flat, so that z = 0 proves any feasible point optimal."""
-        return self._largest == 0.0
 
     def proof(self, z: Vector) -> _Proof:
         """Compute the residuals and the bound of multipliers with the right signs."""
@@ -253,7 +260,10 @@ class _Gradient:
                 effect += tails[-1] ** 2 / (2.0 * ridge)
             elif tails[-1] > 0:
                 sizes = np.abs(pull) + transposed(absolute(form.rows.E[k])) @ np.abs(z)
-                dual = max(dual, tails[-1] / space.size(sizes))
+                cancelling = None if self._sizes is None else self._sizes.points[k]
+                sizes = sizes if cancelling is None else np.maximum(sizes, cancelling)
+                share = DATA_NOISE if self._offsets[k] > ROUNDING * self._largest else NOISE
+                dual = max(dual, tails[-1] / (space.size(sizes) + share * self._largest + NOTHING))
                 effect += tails[-1] * self._norms[k]
         outside, more = _outside_dual(form, z, tails, worth)
         gap = float(self._columns @ point.x) + float(form.rows.g @ z)

@@ -9,14 +9,21 @@ In a step of an alternation, entries of maxima on their other side have the valu
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from milopt.compilation.arguments import Directions, argument_directions, has_affine_argument
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
+from milopt.compilation.sides import ABOVE, BELOW
 from milopt.compilation.streamed import is_large
+from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
-from milopt.declaration.leaves import Atom, BagMax, Norm, Norm1, QuadForm
+from milopt.declaration.program import leaves
 from milopt.declaration.sparse import times
 from milopt.outcome.certificate import DeclaredResiduals
 from milopt.outcome.point_values import LeafValues
@@ -31,18 +38,25 @@ def declared_residuals(lowering: Lowering, values: LeafValues, lowered_objective
     step = _Step(lowering, values)
     scaled, violation = 0.0, 0.0
     for constraint in lowering.program.constraints.values():
-        if any(isinstance(leaf, Atom) for leaf, _ in constraint.expression.terms):
+        if constraint.expression.has_atoms:
             # Rows without atoms are lowered as they are, and the lowered form's own residuals speak of them.
             rows, scale = step.rows(constraint.expression)
             wrong = np.abs(rows) if constraint.equality else np.maximum(-rows, 0.0)
             scaled = max(scaled, float(np.max(wrong / np.maximum(scale, 1e-300), initial=0.0)))
             violation = max(violation, float(np.max(wrong, initial=0.0)))
+    for atom, distance in step.outside_domains():
+        scaled = max(scaled, float(np.max(distance / (1.0 + np.abs(atom.argument.constant)), initial=0.0)))
+        violation = max(violation, float(np.max(distance, initial=0.0)))
     objective = step.objective()
     return DeclaredResiduals(scaled, violation, lowered_objective if objective is None else objective)
 
 
 class _Step:
-    """Declared expressions at a point, with the witnesses of a step."""
+    """Declared expressions at a point, with the minorants of a step.
+
+    An atom on its convex side is evaluated as declared, one on its other side by the minorant that stands for it. Both
+    have the step's own value of their argument: an atom inside another one is evaluated in the same way.
+    """
 
     def __init__(self, lowering: Lowering, values: LeafValues) -> None:
         self._lowering = lowering
@@ -59,48 +73,96 @@ class _Step:
         unit = np.zeros(total.size)
         kept = np.ones(total.size, dtype=bool)
         for leaf, coefficient in expression.terms:
-            if isinstance(leaf, BagMax):
-                part = self._maximum(leaf, coefficient, convex_sign=-1)
-                needed, _ = self._lowering.maxima.sides(coefficient, convex_sign=-1)
-                is_open = self._lowering.maxima.released(leaf)[needed.indices] & (needed.data != 0)
-                kept[np.repeat(np.arange(kept.size), np.diff(needed.indptr))[is_open]] = False
+            if isinstance(leaf, Atom):
+                part = self._atom(leaf, coefficient, BELOW)
+                is_open = self._lowering.other_side.is_open(leaf)
+                if is_open.any():
+                    below = self._lowering.other_side.halves(leaf, coefficient, BELOW).below
+                    left_out = is_open[below.indices] & (below.data != 0)
+                    kept[np.repeat(np.arange(kept.size), np.diff(below.indptr))[left_out]] = False
+                scale = np.maximum(scale, np.abs(part))
+                scale = np.maximum(scale, self._offsets(leaf, coefficient))
             else:
                 part = times(coefficient.value(), self._values.leaf(leaf))
             total += part
             unit = np.maximum(unit, np.maximum(np.abs(part), _largest_entries(coefficient)))
-            if isinstance(leaf, Atom):
-                scale = np.maximum(scale, np.abs(part))
-            if isinstance(leaf, (Norm, Norm1)):
-                offset = float(np.max(np.abs(leaf.inner.constant), initial=0.0))
-                scale = np.maximum(scale, np.abs(times(coefficient.value(), np.array([offset]))))
         return np.where(kept, total, 0.0), np.where(unit > 0, np.minimum(unit, 1.0), 1.0) + scale
 
     def objective(self) -> float | None:
         """Return the objective as a minimisation; None if the lowered form's own is to be used."""
         expression = self._lowering.program.minimized()
-        atoms = [(leaf, coefficient) for leaf, coefficient in expression.terms if isinstance(leaf, Atom)]
-        streamed = any(isinstance(atom, QuadForm) and is_large(atom) for atom, _ in atoms)
-        open_ = any(self._lowering.maxima.released(atom).any() for atom, _ in atoms if isinstance(atom, BagMax))
+        atoms = [leaf for leaf, _ in expression.terms if isinstance(leaf, Atom)]
+        streamed = any(atom.is_quadratic and atom.function is None and is_large(atom) for atom in atoms)
+        open_ = any(self._lowering.other_side.is_open(atom).any() for atom in atoms)
         if not atoms or streamed or open_:
             return None
         total = float(expression.constant[0])
         for leaf, coefficient in expression.terms:
-            if isinstance(leaf, BagMax):
-                total += float(self._maximum(leaf, coefficient, convex_sign=+1)[0])
+            if isinstance(leaf, Atom) and not (leaf.is_quadratic and has_affine_argument(leaf)):
+                total += float(self._atom(leaf, coefficient, ABOVE)[0])
             else:
                 total += float(times(coefficient.value(), self._values.leaf(leaf))[0])
         return total
 
-    def _maximum(self, atom: BagMax, coefficient: Coefficient, convex_sign: int) -> Vector:
-        """Return coefficient @ maxima, with the values of witnesses where the coefficient needs them."""
-        needed, convex = self._lowering.maxima.sides(coefficient, convex_sign)
-        inner = self._values.inner(atom)
-        total = np.asarray(convex @ atom.over.max(inner))
-        if needed.nnz:
-            chosen = self._lowering.maxima.stand_in(atom)
-            value = self._values.value(chosen) if isinstance(chosen, Expression) else chosen @ inner
-            total = total + needed @ value
+    def outside_domains(self) -> Iterator[tuple[Atom, Vector]]:
+        """Yield each atom with a domain, and how far each entry of its argument is from the domain."""
+        program = self._lowering.program
+        expressions = [program.minimized(), *(constraint.expression for constraint in program.constraints.values())]
+        with_domain = (
+            leaf
+            for expression in expressions
+            if expression.has_atoms
+            for leaf in leaves(expression)
+            if isinstance(leaf, Atom) and leaf.function is None and type(leaf).nearest is not Atom.nearest
+        )
+        for atom in dict.fromkeys(with_domain):
+            e = self._values.inner(atom)
+            yield atom, np.abs(e - atom.nearest(e, atom.segments))
+
+    def _atom(self, atom: Atom, coefficient: Coefficient, direction: int | Directions) -> Vector:
+        """Return coefficient @ atom, for an expression that is estimated in a direction."""
+        both = self._lowering.other_side.halves(atom, coefficient, direction)
+        total = np.zeros(both.above.shape[0])
+        if both.above.nnz:
+            total += both.above @ self._above(atom, both.above.indices)
+        if both.below.nnz:
+            total += both.below @ self._below(atom, both.below.indices)
         return total
+
+    def _above(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> Vector:
+        """Return an atom on its convex side; only these entries count."""
+        if has_affine_argument(atom):
+            return self._values.atom(atom)
+        return atom.value(self._argument(atom, ABOVE, entries), atom.segments)
+
+    def _below(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> Vector:
+        """Return what stands for an atom on its other side; only these entries count."""
+        chosen = self._lowering.other_side.of(atom)
+        if isinstance(chosen, Expression):
+            return self._values.value(chosen)
+        if atom.function is not None:
+            return np.asarray(chosen.slopes @ self._values.function_values(atom.function) + chosen.constants)
+        return np.asarray(chosen.slopes @ self._argument(atom, BELOW, entries) + chosen.constants)
+
+    def _argument(self, atom: Atom, side: int, entries: npt.NDArray[np.integer[Any]]) -> Vector:
+        """Return the argument of an atom, without the atoms inside that only other entries read."""
+        if has_affine_argument(atom):
+            return self._values.inner(atom)
+        directions = (argument_directions(atom, side) * np.isin(atom.segments.of, entries)).astype(np.int8)
+        total = atom.argument.constant.copy()
+        for leaf, coefficient in atom.argument.terms:
+            if isinstance(leaf, Atom):
+                total += self._atom(leaf, coefficient, directions)
+            else:
+                total += times(coefficient.value(), self._values.leaf(leaf))
+        return total
+
+    def _offsets(self, atom: Atom, coefficient: Coefficient) -> Vector:
+        """Return how large the constants inside an atom are: numbers of this size cancel in its value."""
+        if atom.function is not None or isinstance(atom, Selecting) or atom.is_quadratic:
+            return np.zeros(coefficient.matrix.shape[0])
+        offset = atom.segments.max(np.abs(atom.argument.constant)) if atom.segments.total else np.zeros(atom.size)
+        return np.abs(times(coefficient.value(), offset))
 
 
 def _largest_entries(coefficient: Coefficient) -> Vector:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from milopt.compilation.quadratic import Matrix, Vector
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.bags import Bags
 from milopt.declaration.blocks import kernel_times
 from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import BagMax, Evaluation, Function, Points, Variable
+from milopt.declaration.leaves import Evaluation, Function, Points, Variable
 from milopt.declaration.maximum import Combination
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError
@@ -56,11 +57,14 @@ class Members:
     def _leaf(self, leaf: Leaf) -> Matrix:
         if isinstance(leaf, Variable):
             return self.values[leaf.name]
-        if isinstance(leaf, BagMax):
-            return leaf.over.max(self.evaluated(leaf.inner))
+        if isinstance(leaf, Atom) and leaf.function is None:
+            inside = self.evaluated(leaf.argument)
+            return np.stack([leaf.value(column, leaf.segments) for column in inside.T], axis=1)
         if isinstance(leaf, Evaluation):
             return kernel_times(leaf.function.kernel, leaf.points, *self.expansion(leaf.function))
-        raise DeclarationError(f"A column may hold an oracle's functions, maxima and variables, not {leaf.describe()}.")
+        raise DeclarationError(
+            f"A column may hold an oracle's functions, atoms of expressions and variables, not {leaf.describe()}."
+        )
 
 
 @dataclass(frozen=True)

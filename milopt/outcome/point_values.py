@@ -6,22 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from milopt.compilation.arguments import has_affine_argument
 from milopt.compilation.compiled import Point
 from milopt.compilation.lowering import Lowering
+from milopt.compilation.minorant import Minorant, tangent
 from milopt.compilation.quadratic import Vector, weighted
+from milopt.declaration.atoms.atom import Atom, Radial
 from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import (
-    Atom,
-    BagMax,
-    FunctionNorm,
-    FunctionNormSquared,
-    InnerAtom,
-    Norm,
-    Norm1,
-    QuadForm,
-    Variable,
-    unknown_atom,
-)
+from milopt.declaration.leaves import Function, Variable
+from milopt.declaration.sparse import row_vector
 from milopt.errors import DeclarationError
 from milopt.outcome.outcome import Outcome
 
@@ -42,25 +35,17 @@ class LeafValues:
         """Evaluate the declared objective, in its declared sense."""
         return float(self.value(self._lowering.program.objective)[0])
 
-    def inner(self, atom: BagMax | InnerAtom) -> Vector:
+    def inner(self, atom: Atom) -> Vector:
         """Evaluate the argument of an atom."""
+        if not has_affine_argument(atom):
+            return self.value(atom.argument)
         rows = self._lowering.linear.inner(atom)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
     def leaf(self, leaf: Leaf) -> Vector:
         """Evaluate a leaf."""
-        if isinstance(leaf, BagMax):
-            return leaf.over.max(self.inner(leaf))
-        if isinstance(leaf, QuadForm):
-            e = self.inner(leaf)
-            return np.array([e @ weighted(leaf.weight, e)])
-        if isinstance(leaf, (Norm, Norm1)):
-            return np.array([np.linalg.norm(self.inner(leaf), 1 if isinstance(leaf, Norm1) else 2)])
-        if isinstance(leaf, (FunctionNorm, FunctionNormSquared)):
-            squared = self._norm_squared(leaf)
-            return np.array([squared if isinstance(leaf, FunctionNormSquared) else np.sqrt(squared)])
         if isinstance(leaf, Atom):
-            raise unknown_atom(leaf, "evaluate")
+            return self.atom(leaf)
         if leaf.is_parameter:
             return leaf.current()
         if isinstance(leaf, Variable):
@@ -68,10 +53,37 @@ class LeafValues:
         rows, _ = self._lowering.linear.split(leaf)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
-    def _norm_squared(self, leaf: FunctionNorm | FunctionNormSquared) -> float:
-        place = self._lowering.linear.place_of(leaf.function)
+    def atom(self, atom: Atom) -> Vector:
+        """Evaluate an atom."""
+        if atom.function is None:
+            return atom.value(self.inner(atom), atom.segments)
+        assert isinstance(atom, Radial)
+        return atom.profile(np.sqrt(np.array([self._norm_squared(atom.function)])))
+
+    def tangent(self, atom: Atom) -> Minorant:
+        """Return the minorant that touches an atom at the point."""
+        function = atom.function
+        if function is None:
+            return tangent(atom, self.inner(atom))
+        assert isinstance(atom, Radial)
+        place = self._lowering.linear.place_of(function)
+        direction = self.function_values(function) if place is None else self._point.coefficients[place]
+        radius = np.sqrt(np.array([self._norm_squared(function)]))
+        slope, value = float(atom.profile_slope(radius)[0]), atom.profile(radius)
+        return Minorant(row_vector(slope * direction / (radius[0] or 1.0)), value - slope * radius)
+
+    def function_values(self, function: Function) -> Vector:
+        """Evaluate what the slopes of a minorant of a function are multiplied with: its values at all its points."""
+        place = self._lowering.linear.place_of(function)
+        if place is not None:
+            return self._evaluations[place]
+        rows = self._lowering.linear.dictionary_rows(function)
+        return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
+
+    def _norm_squared(self, function: Function) -> float:
+        place = self._lowering.linear.place_of(function)
         if place is None:
-            square = self._lowering.linear.dictionary_square(leaf.function, 1.0)
+            square = self._lowering.linear.dictionary_square(function, 1.0)
             a = square.rows.value(self._point.x[: square.rows.A.shape[1]], self._evaluations)
             return max(0.0, float(a @ weighted(square.weight, a)))
         return max(0.0, float(self._point.coefficients[place] @ self._evaluations[place]))

@@ -8,22 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from milopt.compilation.evaluation_form import Index
-from milopt.compilation.quadratic import Vector, weighted
+from milopt.compilation.quadratic import Vector
+from milopt.declaration.atoms.atom import Atom, Radial
 from milopt.declaration.bags import Bags
 from milopt.declaration.blocks import kernel_times
 from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.leaves import (
-    BagMax,
     Evaluation,
-    FunctionNorm,
-    FunctionNormSquared,
-    Norm,
-    Norm1,
     Points,
-    QuadForm,
     Variable,
-    unknown_atom,
 )
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
@@ -191,20 +185,11 @@ class Result:
             return np.atleast_1d(self.values[leaf.name])
         if isinstance(leaf, Evaluation):
             return self.functions[leaf.function.name](leaf.points)
-        if isinstance(leaf, BagMax):
-            return leaf.over.max(self.value(leaf.inner))
-        if isinstance(leaf, Norm):
-            return np.array([np.linalg.norm(self.value(leaf.inner))])
-        if isinstance(leaf, Norm1):
-            return np.array([np.abs(self.value(leaf.inner)).sum()])
-        if isinstance(leaf, QuadForm):
-            e = self.value(leaf.inner)
-            return np.array([e @ weighted(leaf.weight, e)])
-        if isinstance(leaf, (FunctionNorm, FunctionNormSquared)):
-            squared = max(0.0, self.functions[leaf.function.name].norm_squared)
-            return np.array([squared if isinstance(leaf, FunctionNormSquared) else np.sqrt(squared)])
-        if not leaf.is_parameter:
-            raise unknown_atom(leaf, "evaluate")
+        if isinstance(leaf, Atom):
+            if leaf.function is None:
+                return leaf.value(self.value(leaf.argument), leaf.segments)
+            assert isinstance(leaf, Radial)
+            return leaf.profile(np.sqrt(np.array([max(0.0, self.functions[leaf.function.name].norm_squared)])))
         return leaf.current()
 
     def __str__(self) -> str:

@@ -13,9 +13,9 @@ from itertools import count
 
 import numpy as np
 
-from milopt.compilation.analysis import sides
-from milopt.compilation.selection import Selections, one_hot
-from milopt.declaration.leaves import BagMax
+from milopt.compilation.minorant import Selections, one_hot
+from milopt.compilation.sides import sides
+from milopt.declaration.atoms.atom import Selecting
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
@@ -52,15 +52,15 @@ class _Node:
 class BranchAndBound:
     """A best-first search in one session."""
 
-    def __init__(self, session: Session, atoms: list[BagMax], tolerance: float, max_nodes: int) -> None:
+    def __init__(self, session: Session, atoms: list[Selecting], tolerance: float, max_nodes: int) -> None:
         self.session = session
         self.atoms = atoms
         self.tolerance = tolerance
         self.max_nodes = max_nodes
         self._sign = -1.0 if session.program.maximizes else 1.0
-        self._needed = {atom: np.zeros(len(atom.over), dtype=bool) for atom in atoms}
+        self._needed = {atom: np.zeros(len(atom.segments), dtype=bool) for atom in atoms}
         for side in sides(session.program):
-            if side.atom in self._needed:
+            if isinstance(side.atom, Selecting) and side.atom in self._needed:
                 self._needed[side.atom][side.witness] = True
         self._tried: set[bytes] = set()
         self._lost = np.inf
@@ -73,7 +73,7 @@ class BranchAndBound:
 
     def search(self, clock: Clock, start: Selections | None) -> Search:
         """Until the bound meets the best point, or a limit."""
-        root = {atom: np.full(len(atom.over), -1, dtype=np.intp) for atom in self.atoms}
+        root = {atom: np.full(len(atom.segments), -1, dtype=np.intp) for atom in self.atoms}
         order = count()
         heap = [_Node(-np.inf, 0, next(order), root)]
         history: list[Step] = []
@@ -127,13 +127,13 @@ class BranchAndBound:
             self._lost = min(self._lost, bound)
         if self._closed(bound):
             return []
-        branch: tuple[BagMax, int] | None
+        branch: tuple[Selecting, int] | None
         if outcome.point is None:
             branch = self._first_open(node.index)
         else:
             values = PointValues(self.session.lowering, outcome)
             full = {
-                atom: np.where(node.index[atom] >= 0, node.index[atom], atom.over.argmax(values.inner(atom)))
+                atom: np.where(node.index[atom] >= 0, node.index[atom], atom.segments.argmax(values.inner(atom)))
                 for atom in self.atoms
             }
             branch = self._most_violated(node.index, values)
@@ -144,7 +144,7 @@ class BranchAndBound:
             return []
         atom, bag = branch
         children = []
-        for instance in range(int(atom.over.offsets[bag]), int(atom.over.offsets[bag + 1])):
+        for instance in range(int(atom.segments.offsets[bag]), int(atom.segments.offsets[bag + 1])):
             index = dict(node.index)
             index[atom] = index[atom].copy()
             index[atom][bag] = instance
@@ -178,7 +178,7 @@ class BranchAndBound:
         if value < self.best_value:
             self.best, self.best_value, self.best_index = outcome, value, dict(index)
 
-    def _most_violated(self, index: Selections, values: PointValues) -> tuple[BagMax, int] | None:
+    def _most_violated(self, index: Selections, values: PointValues) -> tuple[Selecting, int] | None:
         """Return the open bag whose constraint row is violated most at the true maxima; None if none is.
 
         Only constraints are looked at. A maximum in the objective has no row, and `_first_open` chooses its bag.
@@ -187,7 +187,7 @@ class BranchAndBound:
         program = self.session.program
         for constraint in program.constraints.values():
             for leaf, coefficient in constraint.expression.terms:
-                if not isinstance(leaf, BagMax) or leaf not in index:
+                if not isinstance(leaf, Selecting) or leaf not in index:
                     continue
                 row_value = values.value(constraint.expression)
                 matrix = coefficient.value().tocoo()
@@ -199,7 +199,7 @@ class BranchAndBound:
                         worst, found = float(row_value[rows[k]]), (leaf, int(bags[k]))
         return found
 
-    def _first_open(self, index: Selections) -> tuple[BagMax, int] | None:
+    def _first_open(self, index: Selections) -> tuple[Selecting, int] | None:
         for atom in self.atoms:
             left = np.flatnonzero((index[atom] < 0) & self._needed[atom])
             if left.size:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from milopt.compilation.analysis import witnessed
+from milopt.compilation.sides import on_other_side
 from milopt.declaration.checks import fraction
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
@@ -95,5 +95,5 @@ class ColumnGeneration:
     def _tolerance(self, problem: SemiInfinite, options: Options) -> float:
         if self.tolerance is not None:
             return self.tolerance
-        is_exact = all(oracle.scheme == "exact" or not witnessed(oracle.program) for oracle in problem.oracles)
+        is_exact = all(oracle.scheme == "exact" or not on_other_side(oracle.program) for oracle in problem.oracles)
         return min(USUAL, options.tolerance) if is_exact else USUAL

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.leaves import InnerAtom, Norm, Norm1, QuadForm, Variable, unknown_atom
+from milopt.declaration.leaves import Variable
 from milopt.declaration.program import Program, leaves
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.status import PointStatus
@@ -39,7 +40,7 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
     """Return None if the rest cannot be solved, or if a row without any open variable does not hold."""
     from milopt.schemes.solve import Attempts
 
-    inside = {leaf for atom in program.bag_maxima() for leaf in leaves(atom.inner) if isinstance(leaf, Variable)}
+    inside = {leaf for atom in program.maxima() for leaf in leaves(atom.argument) if isinstance(leaf, Variable)}
     inside |= {f.coefficients for f in program.functions.values() if f.dictionary is not None}
     rest = Program(f"{program.name} (rest)")
     rest.variables = {name: v for name, v in program.variables.items() if v not in inside}
@@ -81,16 +82,8 @@ class Known:
         for leaf, coefficient in expression.terms:
             if leaf in self._open or leaf.is_parameter:
                 terms.append((leaf, coefficient))
-            elif isinstance(leaf, InnerAtom) and self._open & set(leaves(leaf.inner)):
-                terms.append((self._atom(leaf), coefficient))
+            elif isinstance(leaf, Atom) and leaf.function is None and self._open & set(leaves(leaf.argument)):
+                terms.append((leaf.of(self.substituted(leaf.argument)), coefficient))
             else:
                 constant += coefficient.value() @ np.atleast_1d(self._values.leaf(leaf))
         return Expression(expression.shape, constant, terms)
-
-    def _atom(self, atom: InnerAtom) -> InnerAtom:
-        inner = self.substituted(atom.inner)
-        if isinstance(atom, QuadForm):
-            return QuadForm(inner, atom.given)
-        if isinstance(atom, (Norm, Norm1)):
-            return type(atom)(inner)
-        raise unknown_atom(atom, "complete")

@@ -1,4 +1,6 @@
-"""The convex-concave procedure: linearise each maximum on its other side at its current witness, solve, repeat.
+"""The convex-concave procedure: replace each atom on its other side by a minorant at the point, solve, repeat.
+
+The minorant of a maximum is its witness, that of any other atom its tangent.
 
 The objective never rises (see `descent`). It ends at a fixed point (`stationary`: the last step is certified and the
 witnesses repeat), when the decrease is below tolerance, or at a limit; the best point is kept.
@@ -9,22 +11,24 @@ proof and `stalled`, without a point, if no feasible point was found.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from milopt.compilation.analysis import witnessed
-from milopt.compilation.selection import mean_selection, one_hot
+from milopt.compilation.minorant import StandIn, mean_selection, one_hot
+from milopt.compilation.sides import on_other_side
+from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.expression import Expression
-from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.result import Result
 from milopt.outcome.status import Termination
 from milopt.schemes.descent import Descended, descend
 from milopt.schemes.direct import Direct
-from milopt.schemes.feasibility import NOT_FOUND, find_feasible
+from milopt.schemes.feasibility import NOT_FOUND, Feasibility, find_feasible
 from milopt.schemes.scheme import Scheme, at_least_one
 from milopt.schemes.start import Start, starting_witness
 from milopt.schemes.steps import Totals, kept_status, named
+from milopt.schemes.tangents import check_slopes, flat_minorants, starting_tangents
 from milopt.schemes.witness_choice import WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -49,17 +53,23 @@ class ConvexConcave(Scheme):
 
     def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Iterate to a fixed point."""
-        atoms = witnessed(program)
+        atoms = on_other_side(program)
         if not atoms:
             return Direct().run(program, solver, options, clock)
         clock = clock or Clock(options.time_limit)
+        maxima = [atom for atom in atoms if isinstance(atom, Selecting)]
+        others = [atom for atom in atoms if not isinstance(atom, Selecting)]
+        check_slopes(others)
         start = program.start if self.start is None else self.start
-        witnesses = {atom: starting_witness(atom, start) for atom in atoms}
-        with Session(program, solver, options, witnesses=witnesses) as session:
-            totals, choice = Totals(), WitnessChoice(program, atoms, options.tolerance)
+        witnesses: dict[Atom, StandIn] = {atom: starting_witness(atom, start) for atom in maxima}
+        with Session(program, solver, options, witnesses=witnesses | flat_minorants(program, others)) as session:
+            totals, choice = Totals(), WitnessChoice(program, maxima, options.tolerance)
+            starts = starting_tangents(session, others, clock)
+            if others:
+                session.set_witnesses(next(starts, {}))
             if any(isinstance(witness, Expression) for witness in witnesses.values()):
-                _enter_bags(session, atoms, clock, totals, choice)
-            found = self._descended(session, atoms, clock, totals, choice)
+                _enter_bags(session, maxima, clock, totals, choice)
+            found = self._descended(session, atoms, starts, clock, totals, choice)
             return assemble(
                 session.lowering,
                 session.spaces,
@@ -75,27 +85,51 @@ class ConvexConcave(Scheme):
             )
 
     def _descended(
-        self, session: Session, atoms: list[BagMax], clock: Clock, totals: Totals, choice: WitnessChoice
+        self,
+        session: Session,
+        atoms: list[Atom],
+        starts: Iterator[dict[Atom, StandIn]],
+        clock: Clock,
+        totals: Totals,
+        choice: WitnessChoice,
     ) -> Descended:
-        """Descend from the start; if its step is infeasible, from witnesses with which a step is feasible.
+        """Descend from the start; if its step is infeasible, from minorants with which a step is feasible.
 
         The verdict is `infeasible` only if a relaxation of the program proves it, otherwise `stalled`.
         """
-        found = descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
-        if found.last.point is not None or found.ended not in (Termination.INFEASIBLE, Termination.STALLED):
+        found = self._steps(session, atoms, clock, totals, choice)
+        if _has_point(found):
             return found
-        search = find_feasible(session, atoms, clock, totals)
+        for tangents in starts:
+            if clock.is_over():
+                break
+            session.set_witnesses(tangents)
+            again = self._steps(session, atoms, clock, totals, choice)
+            if _has_point(again):
+                return again
+        maxima = [atom for atom in atoms if isinstance(atom, Selecting)]
+        search = Feasibility() if len(maxima) < len(atoms) else find_feasible(session, maxima, clock, totals)
         if search.witnesses is not None:
             session.set_witnesses(one_hot(search.witnesses))
-            return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
+            return self._steps(session, atoms, clock, totals, choice)
         if search.infeasible:
             return replace(found, ended=Termination.INFEASIBLE, message=search.infeasible)
         if clock.is_over():
             return replace(found, ended=Termination.LIMIT, message=f"{clock.why()} before a feasible point was found.")
         return replace(found, ended=Termination.STALLED, message=NOT_FOUND)
 
+    def _steps(
+        self, session: Session, atoms: list[Atom], clock: Clock, totals: Totals, choice: WitnessChoice
+    ) -> Descended:
+        return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
 
-def _enter_bags(session: Session, atoms: list[BagMax], clock: Clock, totals: Totals, choice: WitnessChoice) -> None:
+
+def _has_point(found: Descended) -> bool:
+    """Return True unless the first step was infeasible, or a solver broke down on it."""
+    return found.last.point is not None or found.ended not in (Termination.INFEASIBLE, Termination.STALLED)
+
+
+def _enter_bags(session: Session, atoms: list[Selecting], clock: Clock, totals: Totals, choice: WitnessChoice) -> None:
     """From points that are no instances to the witnesses that their function has.
 
     At such a point a function may be larger than anywhere in the bag: what is solved there is no restriction of the

@@ -1,19 +1,24 @@
-"""The steps of the convex-concave procedure on a live session: witnesses at the point, solve, repeat.
+"""The steps of the convex-concave procedure on a live session: minorants at the point, solve, repeat.
 
 Each step solves a convex restriction that the last point satisfies, so the objective never rises. Ties between
 witnesses are decided by `witness_choice`; if its decision makes a step worse, the step is repeated with the argmax by
 the values. A point at which the function vanishes is accepted only after a step from the witnesses of a ridge
 regression.
+
+A point is stationary if the KKT residuals of the program hold with the slopes of the atoms at the point. If only maxima
+stand on their other side, that is so when the witnesses repeat, or still attain the maxima. With other atoms the
+residuals are computed with the tangents at the point; a small decrease of the objective alone proves nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from milopt.compilation.selection import Selections, one_hot
-from milopt.declaration.leaves import BagMax
+from milopt.compilation.minorant import Selections, StandIn, StandIns, one_hot
+from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
@@ -44,7 +49,7 @@ class Descended:
 
 def descend(
     session: Session,
-    atoms: list[BagMax],
+    atoms: Sequence[Atom],
     clock: Clock,
     max_steps: int,
     relative_decrease: float,
@@ -56,11 +61,15 @@ def descend(
     Without a `choice`, the first of the instances that tie is the witness.
     """
     program = session.program
+    maxima = [atom for atom in atoms if isinstance(atom, Selecting)]
+    others = [atom for atom in atoms if not isinstance(atom, Selecting)]
     sign = -1.0 if program.maximizes else 1.0
     history: list[Step] = []
     old: Selections | None = None
     chosen: Choice | None = None
     """The witnesses at the last certified step."""
+    tangents: dict[Atom, StandIn] = {}
+    """The minorants of other atoms at the last certified step."""
     returned = False
     """Whether a vanishing function was left once for the witnesses of the ridge regression."""
     last: Outcome | None = None
@@ -74,7 +83,7 @@ def descend(
                 limit = np.inf if chosen.vanished else sign * history[-1].objective
                 if _is_worse(session, outcome, limit, relative_decrease):
                     old = chosen.plain
-                    session.set_witnesses(one_hot(old))
+                    session.set_witnesses(one_hot(old) | tangents)
                     outcome = session.solve(clock)
                     totals.add(outcome)
             if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
@@ -92,23 +101,36 @@ def descend(
                 break
             last = outcome
             values = PointValues(session.lowering, outcome)
-            chosen = choice.at(session, outcome) if choice is not None else Choice.by_values(values, atoms)
+            chosen = choice.at(session, outcome) if choice is not None else Choice.by_values(values, maxima)
             new = chosen.witnesses
             changed = differences(new, old)
+            tangents = {atom: values.tangent(atom) for atom in others}
             objective = values.objective()
             previous = history[-1].objective if history else np.inf * sign
             history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
             fall = sign * (previous - objective)
             leaves = chosen.vanished and changed > 0 and not returned
             returned |= chosen.vanished
-            if not leaves and (changed == 0 or fall <= relative_decrease * (1.0 + abs(objective))):
+            settled = fall <= relative_decrease * (1.0 + abs(objective))
+            if not leaves and not others and (changed == 0 or settled):
                 ended, message = Termination.STATIONARY, ""
                 break
+            if others and changed == 0:
+                residual = stationarity(session, outcome, tangents)
+                if residual <= session.options.tolerance:
+                    ended, message = Termination.STATIONARY, ""
+                    break
+                if settled and fall <= 0.0:
+                    ended = Termination.STALLED
+                    message = (
+                        f"The objective no longer falls, but the point is not stationary: residual {residual:.1e}."
+                    )
+                    break
             if clock.is_over():
                 ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
                 break
             old = new
-            session.set_witnesses(one_hot(new))
+            session.set_witnesses(one_hot(new) | tangents)
     except KeyboardInterrupt:
         if last is None:
             raise
@@ -119,9 +141,14 @@ def descend(
         return Descended(last, {}, float("nan"), tuple(history), ended, message, totals)
     values = PointValues(session.lowering, last)
     if chosen is None:
-        chosen = Choice.by_values(values, atoms)
+        chosen = Choice.by_values(values, maxima)
     objective = values.objective()
     return Descended(last, chosen.witnesses, objective, tuple(history), ended, message, totals, chosen.vanished)
+
+
+def stationarity(session: Session, outcome: Outcome, tangents: StandIns) -> float:
+    """Return the largest KKT residual of a step's point, with these minorants in place of those of the step."""
+    return session.certificate_with(outcome, tangents).worst
 
 
 def _is_worse(session: Session, outcome: Outcome, limit: float, relative_decrease: float) -> bool:

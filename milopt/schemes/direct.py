@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from milopt.compilation.analysis import witnessed
+from milopt.compilation.sides import on_other_side
 from milopt.declaration.program import Program
 from milopt.errors import ConvexityError
 from milopt.outcome.assembly import assemble
@@ -59,7 +59,7 @@ class Direct(Scheme):
 
 
 def _refuse_witnesses(program: Program) -> None:
-    needy = witnessed(program)
+    needy = on_other_side(program)
     if needy:
         raise ConvexityError(
             f"{program.name!r} is a DC program: {needy[0].describe()} needs a witness a bag; "

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.compilation.analysis import form_kind, witnessed
+from milopt.compilation.analysis import form_kind
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.selection import one_hot
-from milopt.declaration.leaves import BagMax
+from milopt.compilation.minorant import one_hot
+from milopt.compilation.sides import witnessed_maxima
+from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.certificate import Certificate
@@ -43,7 +44,7 @@ class Exact(Scheme):
 
     def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """MILP if linear, bounded, and the solver takes integers; branch and bound over witnesses otherwise."""
-        atoms = witnessed(program)
+        atoms = witnessed_maxima(program, "exact")
         if not atoms:
             return Direct().run(program, solver, options, clock)
         clock = clock or Clock(options.time_limit)
@@ -65,7 +66,7 @@ class Exact(Scheme):
     def _by_milp(
         self,
         program: Program,
-        atoms: list[BagMax],
+        atoms: list[Selecting],
         ranges: Ranges,
         solver: Solver,
         options: Options,
@@ -77,7 +78,7 @@ class Exact(Scheme):
         if not found.values:
             settled = found.termination in (Termination.INFEASIBLE, Termination.LIMIT)
             return replace(found, program=program, scheme=self.name) if settled else None
-        index = {atom: atom.over.argmax(found.values[name]) for atom, name in choices.items()}
+        index = {atom: atom.segments.argmax(found.values[name]) for atom, name in choices.items()}
         with Session(program, solver, options, witnesses=one_hot(index)) as session:
             # Also of the best integer point at a limit: the step makes it one of the program.
             outcome = session.solve(clock.extended(LEAST_SECONDS))
@@ -91,7 +92,7 @@ class Exact(Scheme):
             return self._result(session, search, solver, options, clock)
 
     def _by_branching(
-        self, program: Program, atoms: list[BagMax], solver: Solver, options: Options, clock: Clock
+        self, program: Program, atoms: list[Selecting], solver: Solver, options: Options, clock: Clock
     ) -> Result:
         first = ConvexConcave().run(program, solver, options, clock)
         if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
@@ -100,7 +101,7 @@ class Exact(Scheme):
         try:
             tops = {} if clock.is_over() else ceilings(program, atoms, solver, options, clock)
             with Session(program, solver, options) as session:
-                session.lowering.maxima.ceilings.update(tops)
+                session.lowering.other_side.ceilings.update(tops)
                 tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
                 start = dict(zip(atoms, first.witnesses.values(), strict=True)) if first.witnesses else None
                 search = tree.search(clock, start)

@@ -24,10 +24,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.selection import Selections, one_hot
+from milopt.compilation.minorant import Selections, one_hot
+from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Constraint, Expression, Leaf, as_expression
-from milopt.declaration.leaves import BagMax
 from milopt.declaration.program import Program
 from milopt.declaration.sparse import picked
 from milopt.errors import UnsupportedError
@@ -61,12 +61,12 @@ class Feasibility:
     """Why the program is infeasible, as a sentence; empty if that is not proved."""
 
 
-def find_feasible(session: Session, atoms: list[BagMax], clock: Clock, totals: Totals) -> Feasibility:
+def find_feasible(session: Session, atoms: list[Selecting], clock: Clock, totals: Totals) -> Feasibility:
     """Search for witnesses with which a session's program is feasible; the session is left with the last ones tried."""
     program, options = session.program, replace(session.options, form="auto", lazy=False)
     relaxed = convex_part(program)
     # A zero objective over the maxima makes their points known, so that they have values at the point found.
-    relaxed.minimize(sum((0.0 * atom.inner.sum() for atom in atoms), as_expression(0.0)))
+    relaxed.minimize(sum((0.0 * atom.argument.sum() for atom in atoms), as_expression(0.0)))
     try:
         solver, elastic = able_solver(relaxed, session.solver), elastic_program(program)
         elastic_solver = able_solver(elastic, session.solver)
@@ -144,12 +144,12 @@ def _holds(session: Session, chosen: Selections, clock: Clock, totals: Totals) -
     )
 
 
-def _starts(atoms: list[BagMax], first: Selections | None) -> Iterator[Selections]:
+def _starts(atoms: list[Selecting], first: Selections | None) -> Iterator[Selections]:
     if first is not None:
         yield first
     rng = np.random.default_rng(0)
     for _ in range(RANDOM_STARTS):
-        yield {atom: atom.over.offsets[:-1] + rng.integers(atom.over.sizes) for atom in atoms}
+        yield {atom: atom.segments.offsets[:-1] + rng.integers(atom.segments.sizes) for atom in atoms}
 
 
 def _violated(program: Program, values: PointValues) -> list[tuple[Expression, float]]:
@@ -208,9 +208,9 @@ def _upper_bound(outcome: Outcome) -> float:
 def _candidates(row: Expression) -> list[Expression] | None:
     """Write a row once per instance of its one witnessed bag; None if it has several such bags."""
     terms: list[tuple[Leaf, Coefficient]] = []
-    witnessed: list[tuple[BagMax, int, float]] = []
+    witnessed: list[tuple[Selecting, int, float]] = []
     for leaf, coefficient in row.terms:
-        if not isinstance(leaf, BagMax):
+        if not isinstance(leaf, Selecting):
             terms.append((leaf, coefficient))
             continue
         entries = coefficient.value().tocoo()
@@ -223,5 +223,5 @@ def _candidates(row: Expression) -> list[Expression] | None:
         return None
     atom, bag, weight = witnessed[0]
     fixed = Expression((), row.constant, terms)
-    places = range(int(atom.over.offsets[bag]), int(atom.over.offsets[bag + 1]))
-    return [fixed + weight * atom.inner[place] for place in places]
+    places = range(int(atom.segments.offsets[bag]), int(atom.segments.offsets[bag + 1]))
+    return [fixed + weight * atom.argument[place] for place in places]

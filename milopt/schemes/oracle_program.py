@@ -7,8 +7,10 @@ from itertools import islice
 
 import numpy as np
 
-from milopt.compilation.analysis import witnessed
+from milopt.compilation.minorant import StandIn
 from milopt.compilation.quadratic import Vector
+from milopt.compilation.sides import witnessed_maxima
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.bags import Bags
 from milopt.declaration.leaves import Parameter, Points
 from milopt.declaration.semi_infinite import Oracle
@@ -35,7 +37,7 @@ class ProgramPricing(Pricing):
         self._oracle = oracle
         self._solver, self._options = solver, options
         self._column = oracle.column(bags)
-        self._atoms = witnessed(oracle.program)
+        self._atoms = witnessed_maxima(oracle.program, "pricing")
         self._session: Session | None = None
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
@@ -86,7 +88,7 @@ class ProgramPricing(Pricing):
 
     def _at(self, prices: Mapping[Parameter, Vector], values: Vector | None) -> Session:
         """The session at these prices, its witnesses at the maxima of these values."""
-        witnesses = {atom: starting_witness(atom, values) for atom in self._atoms}
+        witnesses: dict[Atom, StandIn] = {atom: starting_witness(atom, values) for atom in self._atoms}
         if self._session is None:
             for parameter, value in prices.items():
                 parameter.value = value

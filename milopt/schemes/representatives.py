@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.compilation.selection import Selections, one_hot
+from milopt.compilation.minorant import Selections, StandIn, one_hot
+from milopt.compilation.sides import check_plain_maxima
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.outcome import Outcome
@@ -50,9 +52,10 @@ class Representatives(Scheme):
 
     def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Alternate to a fixed point, a cycle or a limit."""
-        atoms = program.bag_maxima()
+        atoms = program.maxima()
         if not atoms:
             return Direct().run(program, solver, options, clock)
+        check_plain_maxima(program, atoms, self.name)
         clock = clock or Clock(options.time_limit)
         sign = -1.0 if program.maximizes else 1.0
         history: list[Step] = []
@@ -64,7 +67,7 @@ class Representatives(Scheme):
         """The representatives of the best iterate's own solve; none while they are the start's."""
         ended, message = Termination.LIMIT, f"Stopped after {self.max_steps} steps; the best iterate is kept."
         start = program.start if self.start is None else self.start
-        witnesses = {atom: starting_witness(atom, start) for atom in atoms}
+        witnesses: dict[Atom, StandIn] = {atom: starting_witness(atom, start) for atom in atoms}
         failed = False
         with Session(program, solver, options, witnesses=witnesses, both_sides=True) as session:
             totals, choice = Totals(), WitnessChoice(program, atoms, options.tolerance)

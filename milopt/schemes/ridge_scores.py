@@ -18,8 +18,9 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.arrays import Points
+from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.kernels import Precomputed
-from milopt.declaration.leaves import BagMax, Evaluation, Variable
+from milopt.declaration.leaves import Evaluation, Variable
 from milopt.declaration.program import Program
 
 LANDMARKS = 100
@@ -29,9 +30,9 @@ DENSE_FEATURES = 1000
 LSQR_ITERATIONS = 200
 
 
-def ridge_scores(program: Program, atom: BagMax, features: Points) -> Vector:
+def ridge_scores(program: Program, atom: Selecting, features: Points) -> Vector:
     """Return one score per instance of a maximum; all 0 if the program says nothing about its bags."""
-    target = inherited_targets(program, atom)[atom.over.bag_of]
+    target = inherited_targets(program, atom)[atom.segments.of]
     target = target - target.mean()
     if not target.any():
         return np.zeros(target.size)
@@ -54,10 +55,10 @@ def ridge_scores(program: Program, atom: BagMax, features: Points) -> Vector:
     return np.asarray(standard @ cho_solve(cho_factor(normal), standard.T @ target))
 
 
-def instance_features(atom: BagMax) -> Points:
+def instance_features(atom: Selecting) -> Points:
     """Return one row per instance: the points and the coefficients of variables with which it enters a maximum."""
     parts: list[Points] = []
-    for leaf, coefficient in atom.inner.terms:
+    for leaf, coefficient in atom.argument.terms:
         if isinstance(leaf, Evaluation):
             kernel, points = leaf.function.kernel, leaf.points
             if isinstance(kernel, Precomputed):
@@ -71,12 +72,12 @@ def instance_features(atom: BagMax) -> Points:
     if any(isinstance(part, sp.csr_array) for part in parts) and sum(part.shape[1] for part in parts) > DENSE_FEATURES:
         return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts], format="csr"))
     dense = [part.toarray() if isinstance(part, sp.csr_array) else part for part in parts]
-    return np.concatenate([np.zeros((int(atom.over.offsets[-1]), 0)), *dense], axis=1)
+    return np.concatenate([np.zeros((int(atom.segments.offsets[-1]), 0)), *dense], axis=1)
 
 
-def inherited_targets(program: Program, atom: BagMax) -> Vector:
+def inherited_targets(program: Program, atom: Selecting) -> Vector:
     """Return the value that the program asks of each bag's maximum; 0 for a bag about which it says nothing."""
-    m = len(atom.over)
+    m = len(atom.segments)
     asked, times, direction = np.zeros(m), np.zeros(m), np.zeros(m)
     for constraint in program.constraints.values():
         for leaf, coefficient in constraint.expression.terms:

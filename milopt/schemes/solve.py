@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from milopt.compilation.analysis import witnessed
+from milopt.compilation.sides import on_other_side
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, SolverError, UnsupportedError
@@ -216,7 +216,7 @@ def named_scheme(scheme: str | Scheme | ColumnGeneration | None, program: Progra
     if scheme is not None and not isinstance(scheme, str):
         raise ParameterError(f"scheme must be a scheme's name or a Scheme, not {scheme!r}.")
     if scheme is None:
-        return ConvexConcave() if witnessed(program) else Direct()
+        return ConvexConcave() if on_other_side(program) else Direct()
     known: dict[str, Scheme] = {s.name: s for s in (Direct(), ConvexConcave(), Representatives(), Exact())}
     if scheme not in known:
         from milopt.solving.names import unknown

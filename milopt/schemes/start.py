@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.selection import Witness, mean_selection, one_hot_selection
+from milopt.compilation.minorant import StandIn, mean_selection, one_hot_selection
+from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.coefficient import Coefficient, identity_matrix
 from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import BagMax, Evaluation
+from milopt.declaration.leaves import Evaluation
 from milopt.declaration.sparse import picked, scaled_rows
 from milopt.errors import ParameterError
 
@@ -18,11 +19,11 @@ Start: TypeAlias = npt.NDArray[np.intp] | npt.NDArray[np.float64] | None
 """None: means. Integers, one a bag: flat instance indices. Floats, one an instance: values to maximise. 2-D: points."""
 
 
-def starting_witness(atom: BagMax, start: Start) -> Witness:
+def starting_witness(atom: Selecting, start: Start) -> StandIn:
     """The first witnesses of a maximum."""
     if start is None:
         return mean_selection(atom)
-    bags, array = atom.over, _numbers(start)
+    bags, array = atom.segments, _numbers(start)
     if array.ndim == 2 and array.shape[0] == len(bags):
         return _at_points(atom, array.astype(float))
     if array.ndim == 1 and np.issubdtype(array.dtype, np.integer) and array.size == len(bags):
@@ -50,13 +51,13 @@ def _numbers(start: object) -> npt.NDArray[Any]:
     return array
 
 
-def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
+def _at_points(atom: Selecting, points: npt.NDArray[np.float64]) -> Expression:
     """The inner expression with its functions evaluated at one point a bag instead of at instances."""
-    first = atom.over.offsets[:-1]
-    m, n = len(first), int(atom.over.offsets[-1])
+    first = atom.segments.offsets[:-1]
+    m, n = len(first), int(atom.segments.offsets[-1])
     pick = picked(first, n)
     terms: list[tuple[Leaf, Coefficient]] = []
-    for leaf, coefficient in atom.inner.terms:
+    for leaf, coefficient in atom.argument.terms:
         moved = coefficient.left(pick)
         if isinstance(leaf, Evaluation):
             if leaf.points.shape[1] != points.shape[1]:
@@ -72,4 +73,4 @@ def _at_points(atom: BagMax, points: npt.NDArray[np.float64]) -> Expression:
             terms.append((leaf.function(points), Coefficient(scaled_rows(identity_matrix(m), scale))))
         else:
             terms.append((leaf, moved))
-    return Expression((m,), np.asarray(pick @ atom.inner.constant), terms)
+    return Expression((m,), np.asarray(pick @ atom.argument.constant), terms)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from milopt.compilation.evaluation_form import Index
+from milopt.compilation.minorant import Selections
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.selection import Selections
-from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import BagMax
+from milopt.declaration.atoms.atom import Selecting
+from milopt.declaration.atoms.segments import Segments
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result
@@ -20,16 +20,16 @@ TIE_TOLERANCE = 1e-9
 """Values that differ from the maximum of their bag by less, relative to 1 + the largest magnitude of all, are tied."""
 
 
-def selections(values: PointValues, atoms: list[BagMax]) -> Selections:
+def selections(values: PointValues, atoms: list[Selecting]) -> Selections:
     """Return the argmax of each maximum at a point; the smallest flat index of those that are tied.
 
     Several rows of a bag are often active at an optimum. Their values are then equal up to rounding, which depends on
     the processor.
     """
-    return {atom: _tied_argmax(atom.over, values.inner(atom)) for atom in atoms}
+    return {atom: _tied_argmax(atom.segments, values.inner(atom)) for atom in atoms}
 
 
-def _tied_argmax(over: Bags, values: Vector) -> Index:
+def _tied_argmax(over: Segments, values: Vector) -> Index:
     slack = TIE_TOLERANCE * (1.0 + float(np.abs(values).max(initial=0.0)))
     tied = values >= np.repeat(over.max(values), over.sizes) - slack
     return over.argmax(tied.astype(np.float64))
@@ -44,7 +44,7 @@ def kept_status(outcome: Outcome, ended: Termination) -> PointStatus:
 def differences(new: Selections, old: Selections | None) -> int:
     """How many witnesses changed."""
     if old is None:
-        return sum(len(atom.over) for atom in new)
+        return sum(len(atom.segments) for atom in new)
     return int(sum((new[atom] != old[atom]).sum() for atom in new))
 
 

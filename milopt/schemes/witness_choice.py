@@ -19,10 +19,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import Index
+from milopt.compilation.minorant import Selections
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.selection import Selections
 from milopt.declaration.arrays import Points
-from milopt.declaration.leaves import BagMax, Evaluation
+from milopt.declaration.atoms.atom import Selecting
+from milopt.declaration.leaves import Evaluation
 from milopt.declaration.program import Program
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
@@ -46,9 +47,9 @@ class Choice:
     """Whether the function is constant on every bag to within its certified error."""
 
     @classmethod
-    def by_values(cls, values: PointValues, atoms: list[BagMax]) -> Choice:
+    def by_values(cls, values: PointValues, atoms: list[Selecting]) -> Choice:
         """Choose by the values alone, the first of the instances that tie."""
-        plain = {atom: atom.over.argmax(values.inner(atom)) for atom in atoms}
+        plain = {atom: atom.segments.argmax(values.inner(atom)) for atom in atoms}
         return cls(plain, plain, vanished=False)
 
     @property
@@ -60,19 +61,19 @@ class Choice:
 class WitnessChoice:
     """Chooses witnesses for the maxima of one program; ridge scores are computed when a tie first needs them."""
 
-    def __init__(self, program: Program, atoms: list[BagMax], tolerance: float) -> None:
+    def __init__(self, program: Program, atoms: list[Selecting], tolerance: float) -> None:
         self._program = program
         self._atoms = atoms
         self._tolerance = tolerance
-        self._features: dict[BagMax, Points] = {}
-        self._scores: dict[BagMax, Vector] = {}
+        self._features: dict[Selecting, Points] = {}
+        self._scores: dict[Selecting, Vector] = {}
 
     def at(self, session: Session, outcome: Outcome) -> Choice:
         """Choose at the point of an outcome."""
         values = PointValues(session.lowering, outcome)
         inner = {atom: values.inner(atom) for atom in self._atoms}
-        plain = {atom: atom.over.argmax(e) for atom, e in inner.items()}
-        several = {atom: e for atom, e in inner.items() if (atom.over.sizes > 1).any()}
+        plain = {atom: atom.segments.argmax(e) for atom, e in inner.items()}
+        several = {atom: e for atom, e in inner.items() if (atom.segments.sizes > 1).any()}
         vanished = bool(several) and all(
             _vanishes(session, outcome, atom, e, self._tolerance) for atom, e in several.items()
         )
@@ -82,10 +83,10 @@ class WitnessChoice:
             chosen[atom] = self._untied(atom, e, plain[atom], room)
         return Choice(chosen, plain, vanished)
 
-    def _untied(self, atom: BagMax, e: Vector, plain: Index, room: float) -> Index:
-        bags = atom.over
-        ties = e >= (e[plain] - room)[bags.bag_of]
-        several = np.flatnonzero(bags.sum(ties) > 1)
+    def _untied(self, atom: Selecting, e: Vector, plain: Index, room: float) -> Index:
+        bags = atom.segments
+        ties = e >= (e[plain] - room)[bags.of]
+        several = np.flatnonzero(bags.sum(ties.astype(np.float64)) > 1)
         if not several.size:
             return plain
         chosen = plain.copy()
@@ -95,7 +96,7 @@ class WitnessChoice:
             chosen[bag] = self._first(atom, places)
         return chosen
 
-    def _first(self, atom: BagMax, places: Index) -> int:
+    def _first(self, atom: Selecting, places: Index) -> int:
         """Choose among instances of one bag that tie."""
         if atom not in self._features:
             self._features[atom] = instance_features(atom)
@@ -110,22 +111,22 @@ class WitnessChoice:
         return int(places[np.lexsort(rows.T[::-1])[0]])
 
 
-def _vanishes(session: Session, outcome: Outcome, atom: BagMax, e: Vector, tolerance: float) -> bool:
+def _vanishes(session: Session, outcome: Outcome, atom: Selecting, e: Vector, tolerance: float) -> bool:
     """Whether what is inside a maximum is constant on every bag to within its certified error."""
-    spread = float((atom.over.max(e) + atom.over.max(-e)).max())
+    spread = float((atom.segments.max(e) + atom.segments.max(-e)).max())
     scale = 1.0 + float(np.abs(e).max())
     if spread > LARGEST_VANISHING * scale:
         return False
     return spread <= max(tolerance * scale, _certified_error(session, outcome, atom))
 
 
-def _certified_error(session: Session, outcome: Outcome, atom: BagMax) -> float:
+def _certified_error(session: Session, outcome: Outcome, atom: Selecting) -> float:
     """Bound the error of differences within a bag (see the module); 0 if the objective bounds none."""
     if outcome.certificate is None:
         return 0.0
     off = outcome.certificate.gap * (1.0 + abs(outcome.objective))
     total = 0.0
-    for leaf, coefficient in atom.inner.terms:
+    for leaf, coefficient in atom.argument.terms:
         place = session.lowering.linear.place_of(leaf.function) if isinstance(leaf, Evaluation) else None
         if place is None or not isinstance(leaf, Evaluation):
             continue

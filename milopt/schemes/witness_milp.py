@@ -9,37 +9,37 @@ from __future__ import annotations
 
 import scipy.sparse as sp
 
-from milopt.declaration.atoms import bag_sum
+from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.leaves import BagMax, Variable
+from milopt.declaration.leaves import Variable
 from milopt.declaration.program import Program
 from milopt.schemes.ceilings import Ranges
 
 
 def witness_milp(
     program: Program,
-    atoms: list[BagMax],
+    atoms: list[Selecting],
     ranges: Ranges,
-) -> tuple[Program, dict[BagMax, str]]:
+) -> tuple[Program, dict[Selecting, str]]:
     """The MILP, and for each maximum the name of its binaries."""
     milp = Program(f"{program.name} (MILP)")
     milp.variables, milp.functions = dict(program.variables), dict(program.functions)
     milp.parameters = dict(program.parameters)
-    heights: dict[BagMax, Variable] = {}
-    choices: dict[BagMax, str] = {}
+    heights: dict[Selecting, Variable] = {}
+    choices: dict[Selecting, str] = {}
     for k, atom in enumerate(atoms):
         low, high = ranges[atom]
-        bags = atom.over
+        bags = atom.segments
         top = bags.max(high)
         own = _free_name(f"bag_max.{k}", program)
         heights[atom] = milp.variable(f"{own}.height", len(bags), upper=top)
         chosen = milp.variable(f"{own}.witness", int(bags.offsets[-1]), lower=0, upper=1, integer=True)
         choices[atom] = f"{own}.witness"
-        spread = sp.csr_array(bags.membership)
+        spread = sp.csr_array(bags.indicator.T)
         room = spread @ top - low
-        milp.subject_to(spread @ heights[atom] <= atom.inner + room * (1 - chosen), name=f"{own}.rows")
-        milp.subject_to(bag_sum(chosen, bags) == 1, name=f"{own}.one")
+        milp.subject_to(spread @ heights[atom] <= atom.argument + room * (1 - chosen), name=f"{own}.rows")
+        milp.subject_to(bags.indicator @ chosen == 1, name=f"{own}.one")
     objective = _replaced(program.minimized(), heights, convex_sign=+1)
     (milp.maximize if program.maximizes else milp.minimize)(-objective if program.maximizes else objective)
     for name, constraint in program.constraints.items():
@@ -55,11 +55,11 @@ def _free_name(name: str, program: Program) -> str:
     return name
 
 
-def _replaced(expression: Expression, heights: dict[BagMax, Variable], convex_sign: int) -> Expression:
+def _replaced(expression: Expression, heights: dict[Selecting, Variable], convex_sign: int) -> Expression:
     """Entries of maxima on their other side become heights."""
     terms: list[tuple[Leaf, Coefficient]] = []
     for leaf, coefficient in expression.terms:
-        if isinstance(leaf, BagMax) and leaf in heights:
+        if isinstance(leaf, Selecting) and leaf in heights:
             matrix, signs = coefficient.value(), coefficient.signs
             on = sp.csr_array((signs.data == convex_sign, signs.indices, signs.indptr), shape=signs.shape)
             convex = sp.csr_array(matrix.multiply(on.astype(float)))

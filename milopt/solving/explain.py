@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from milopt.compilation.analysis import witnessed
 from milopt.compilation.compile_program import FormName, compile_form
 from milopt.compilation.dual import dual_refusal
 from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.sides import on_other_side
 from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
@@ -106,7 +106,7 @@ class Case:
         """`wish` is the form that options ask for."""
         self.kind = step_kind(program)
         self._wish = wish
-        self.is_dc = bool(witnessed(program))
+        self.is_dc = bool(on_other_side(program))
         self._program = program
         self._flat: dict[FormName, StandardForm | None] = {}
 

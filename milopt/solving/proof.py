@@ -23,6 +23,7 @@ from milopt.outcome.certificate import (
     remainder,
 )
 from milopt.outcome.declared import declared_residuals
+from milopt.outcome.declared_proof import certify_declared
 from milopt.outcome.dual_repair import repaired
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import LeafValues
@@ -86,7 +87,10 @@ class Prover:
         return replace(outcome, polished=before, inertia=answer.inertia)
 
     def _certificate(self, found: Candidate) -> Certificate:
-        return certify(self.form, self.spaces, found.point, found.worth, self._declared(found))
+        declared = self._declared(found)
+        if not self.lowering.has_epigraphs:
+            return certify(self.form, self.spaces, found.point, found.worth, declared)
+        return certify_declared(self.lowering, self.form, self.spaces, found.point, found.worth, declared)
 
     def _declared(self, found: Candidate) -> DeclaredResiduals:
         values = LeafValues(self.lowering, found.point, found.worth.evaluations)

@@ -21,13 +21,17 @@ from milopt.compilation.curvature import bending_terms, curvature
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.selection import Witness, Witnesses
+from milopt.compilation.minorant import StandIns
 from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.leaves import BagMax, Parameter
+from milopt.declaration.leaves import Parameter
 from milopt.declaration.program import Program, leaves
-from milopt.errors import ConvexityError, MiloptError, SolverError, TimeLimitError
+from milopt.errors import ConvexityError, DeclarationError, MiloptError, SolverError, TimeLimitError
 from milopt.jit_time import working_seconds
+from milopt.outcome.certificate import Certificate
+from milopt.outcome.declared import declared_residuals
+from milopt.outcome.declared_proof import certify_declared
 from milopt.outcome.outcome import Outcome, unless_feasible
+from milopt.outcome.point_values import LeafValues
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.clock import Clock
@@ -60,7 +64,7 @@ class Session:
         solver: str | Solver,
         options: Options | None = None,
         *,
-        witnesses: Witnesses | None = None,
+        witnesses: StandIns | None = None,
         both_sides: bool = False,
     ) -> None:
         """Compile `program` for `solver`, which is given by its name or as an object."""
@@ -100,18 +104,18 @@ class Session:
         """Give a parameter new numbers."""
         self.set_inputs({parameter: value}, {})
 
-    def set_witnesses(self, witnesses: Mapping[BagMax, Witness]) -> None:
+    def set_witnesses(self, witnesses: StandIns) -> None:
         """Choose the witnesses of the maxima on their other side."""
         self.set_inputs({}, witnesses)
 
-    def set_inputs(self, parameters: Mapping[Parameter, npt.ArrayLike], witnesses: Mapping[BagMax, Witness]) -> None:
+    def set_inputs(self, parameters: Mapping[Parameter, npt.ArrayLike], witnesses: StandIns) -> None:
         """Parameters and witnesses at once: what they occur in is lowered again once."""
         with self._all_or_nothing():
             for parameter, value in parameters.items():
                 parameter.value = value
             for witness in witnesses.values():
-                self.lowering.linear.register_witness(witness)
-            self.lowering.maxima.witnesses.update(witnesses)
+                self.lowering.linear.register_stand_in(witness)
+            self.lowering.other_side.stand_ins.update(witnesses)
             self._refresh([*parameters, *witnesses])
 
     def set_objective(self, objective: Expression, *, maximize: bool = False) -> None:
@@ -190,7 +194,7 @@ class Session:
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Leave the program, its parameters, the witnesses, the forms and the engine as they were if a change fails."""
-        program, witnesses = self.program, dict(self.lowering.maxima.witnesses)
+        program, witnesses = self.program, dict(self.lowering.other_side.stand_ins)
         values = {parameter: parameter.value for parameter in program.parameters.values()}
         variables, constraints = dict(program.variables), dict(program.constraints)
         objective, maximizes = program.objective, program.maximizes
@@ -201,7 +205,7 @@ class Session:
             (program.maximize if maximizes else program.minimize)(objective)
             for parameter, value in values.items():
                 parameter.restore(value)
-            self.lowering = Lowering(program, witnesses, self.lowering.maxima.both_sides)
+            self.lowering = Lowering(program, witnesses, self.lowering.other_side.both_sides)
             self.live = LiveForm(self.lowering, self.options, self.solver)
             self._tell(EVERYTHING)
             raise
@@ -209,7 +213,7 @@ class Session:
     def _refresh(self, touched: Iterable[Leaf]) -> None:
         """Lower again whatever these leaves occur in: the objective, declared blocks and auxiliary blocks."""
         wanted = {id(leaf) for leaf in touched}
-        for atom, witness in self.lowering.maxima.witnesses.items():
+        for atom, witness in self.lowering.other_side.stand_ins.items():
             if isinstance(witness, Expression) and any(id(leaf) in wanted for leaf in leaves(witness)):
                 wanted.add(id(atom))
         auxiliary = self.lowering.refresh_auxiliary(wanted)
@@ -244,10 +248,28 @@ class Session:
         except TimeLimitError as error:
             return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))
 
+    def certificate_with(self, outcome: Outcome, stand_ins: StandIns) -> Certificate:
+        """Return the certificate that the point of the last outcome has with other minorants; the session stays as is.
+
+        With the tangents at the point it measures how far the point is from stationary.
+        """
+        if outcome.point is None or outcome.worth is None:
+            raise DeclarationError("There is no point to certify.")
+        other = self.lowering.other_side
+        before = dict(other.stand_ins)
+        other.stand_ins.update(stand_ins)
+        try:
+            values = LeafValues(self.lowering, outcome.point, outcome.worth.evaluations)
+            declared = declared_residuals(self.lowering, values, outcome.worth.objective)
+            form, spaces = self.form, self.spaces
+            return certify_declared(self.lowering, form, spaces, outcome.point, outcome.worth, declared)
+        finally:
+            other.stand_ins = before
+
     def _refuse_missing_witnesses(self) -> None:
         """Raise an error if means stand in for maxima that need a witness: that would be another program."""
-        maxima = self.lowering.maxima
-        missing = [atom for atom in maxima.without_witness if atom not in maxima.witnesses]
+        other = self.lowering.other_side
+        missing = [atom for atom in other.missing if atom not in other.stand_ins]
         if missing:
             raise ConvexityError(
                 f"{self.program.name!r} is a DC program: {missing[0].describe()} needs a witness per bag; give "

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import milopt
-from milopt.compilation.selection import one_hot_selection
+from milopt.compilation.minorant import one_hot_selection
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.column_generation import ColumnGeneration
@@ -34,14 +34,14 @@ def declared(ball: str) -> SemiInfinite:
 def first_step(ball: str, solver: str) -> tuple[float, np.ndarray]:
     """(the optimum of the oracle's first convex step at the master's start, its witnesses)."""
     oracle = declared(ball).oracles[0]
-    (price,), (atom,) = oracle.prices, oracle.program.bag_maxima()
+    (price,), (atom,) = oracle.prices, oracle.program.maxima()
     price.value = declared(ball).start[oracle.prices[price]]
-    first = atom.over.argmax(next(iter(oracle.starts({price: price.value}))))
+    first = atom.segments.argmax(next(iter(oracle.starts({price: price.value}))))
     witnesses = {atom: one_hot_selection(atom, first)}
     with Session(oracle.program, milopt.get(solver), witnesses=witnesses) as session:
         outcome = session.solve()
     assert outcome.certificate.holds(1e-6)
-    return outcome.objective, first - atom.over.offsets[:-1]
+    return outcome.objective, first - atom.segments.offsets[:-1]
 
 
 def read(file: Path) -> tuple[float, list[str], list[str]]:

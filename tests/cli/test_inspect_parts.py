@@ -118,8 +118,8 @@ def test_the_oracle_has_the_prices_of_the_master(run, small_csv: Path, tmp_path:
     assert later.out != first.out
     for shown, d in ((first, problem.start[problem.variables["d"]]), (later, result.values["d"])):
         price.value = np.maximum(d, 0.0)
-        (atom,) = oracle.program.bag_maxima()
-        first = atom.over.argmax(next(iter(oracle.starts({price: price.value}))))
+        (atom,) = oracle.program.maxima()
+        first = atom.segments.argmax(next(iter(oracle.starts({price: price.value}))))
         there = oracle.program.to_lp(witnesses={atom: first})
         assert optimum(shown.out, tmp_path)[0] == pytest.approx(optimum(there, tmp_path)[0], abs=1e-7)
 

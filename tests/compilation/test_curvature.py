@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milopt import Options, Program, quad_form, solve
-from milopt.compilation import curvature
+from milopt.declaration import semidefinite
 from milopt.errors import TimeLimitError
 from milopt.outcome.status import Termination
 from milopt.solving.deadline import deadline
@@ -15,17 +15,17 @@ from milopt.solving.deadline import deadline
 @pytest.mark.parametrize("n", [1, 4, 5, 9, 12])
 @pytest.mark.parametrize("seed", range(20))
 def test_blocks_give_the_verdict_of_eigenvalues(n: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curvature, "BLOCK_COLUMNS", 4)
+    monkeypatch.setattr(semidefinite, "BLOCK_COLUMNS", 4)
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(n, int(rng.integers(1, n + 2))))
     matrix = factors @ factors.T - rng.choice([0.0, 0.1]) * np.eye(n)
     matrix = (matrix + matrix.T) / 2
-    assert curvature.is_semidefinite(matrix) == (np.linalg.eigvalsh(matrix)[0] > -1e-9)
+    assert semidefinite.is_semidefinite(matrix) == (np.linalg.eigvalsh(matrix)[0] > -1e-9)
 
 
 def test_the_test_ends_at_the_deadline() -> None:
     with deadline(0.0), pytest.raises(TimeLimitError, match="give more time"):
-        curvature.is_semidefinite(np.eye(5))
+        semidefinite.is_semidefinite(np.eye(5))
 
 
 def test_a_time_limit_that_passes_before_the_solver_starts_is_reported() -> None:

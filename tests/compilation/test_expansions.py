@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milopt import RBF, Program, Session, as_bags, bag_max, get, sum_squares
-from milopt.compilation.selection import one_hot_selection
+from milopt.compilation.minorant import one_hot_selection
 from milopt.declaration.bags import Bags
 from milopt.declaration.expression import Constraint, Expression
 
@@ -48,7 +48,7 @@ def test_new_witnesses_move_their_own_side_and_leave_the_other() -> None:
     bags, signs = bags_of(1), np.array([1.0, -1.0, 1.0, -1.0, 1.0])
     program, values, xi = program_of(bags)
     program.subject_to(signs * bag_max(values) >= 1 - xi, name="rows")
-    (atom,) = program.bag_maxima()
+    (atom,) = program.maxima()
     first, last = bags.offsets[:-1], bags.offsets[1:] - 1
     with Session(program, get("native"), witnesses={atom: one_hot_selection(atom, first)}) as session:
         session.solve()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from milopt import RBF, Program, as_bags, bag_max, norm, norm1, quad_form, sum_squares
-from milopt.compilation.selection import Witness
+from milopt.compilation.minorant import StandIn
+from milopt.declaration.atoms.maximum import BagMax
 from milopt.declaration.expression import Expression
-from milopt.declaration.leaves import BagMax
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
@@ -185,12 +185,12 @@ def test_session_keeps_up_with_a_parameter_inside_a_witness() -> None:
     rng = np.random.default_rng(2)
     values = [Inputs.drawn(rng) for _ in range(2)]
 
-    def declared(inputs: Inputs) -> tuple[Pieces, dict[BagMax, Witness]]:
+    def declared(inputs: Inputs) -> tuple[Pieces, dict[BagMax, StandIn]]:
         pieces = Pieces(6, inputs)
         maximum = bag_max(pieces.vector, pieces.bags)
         pieces.program.minimize(norm1(pieces.x) + norm1(pieces.y) + norm1(pieces.x - pieces.shift[:3]))
         pieces.program.subject_to(maximum >= -0.5, name="above")
-        atom = pieces.program.bag_maxima()[0]
+        atom = pieces.program.maxima()[0]
         return pieces, {atom: pieces.x[0] + 0.1 * pieces.shift[:4]}
 
     pieces, witnesses = declared(values[0])

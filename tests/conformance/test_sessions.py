@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 import milopt
 from milopt import RBF, Program, as_bags, bag_max, quad_form, sum_squares
-from milopt.compilation.selection import one_hot_selection
-from milopt.declaration.leaves import BagMax
+from milopt.compilation.minorant import one_hot_selection
+from milopt.declaration.atoms.maximum import BagMax
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
@@ -170,7 +170,7 @@ def _bags_program() -> Program:
 
 
 def _witnesses(program: Program, seed: int) -> dict[BagMax, sp.csr_array]:
-    (atom,) = program.bag_maxima()
+    (atom,) = program.maxima()
     rng = np.random.default_rng(seed)
     ends = zip(BAGS.offsets[:-1], BAGS.offsets[1:], strict=True)
     return {atom: one_hot_selection(atom, np.array([rng.integers(a, b) for a, b in ends]))}

@@ -86,7 +86,7 @@ def misvm(bags: object, y: np.ndarray) -> Program:
 
 def one_step(program: Program) -> tuple[dict[object, np.ndarray] | None, float]:
     """(first instances as witnesses, milopt's optimum with them)."""
-    witnesses = {atom: atom.over.offsets[:-1] for atom in program.bag_maxima()}
+    witnesses = {atom: atom.segments.offsets[:-1] for atom in program.maxima()}
     chosen = chosen_witnesses(program, witnesses)
     options = Options(tolerance=1e-8)
     with Session(program, registry.get("clarabel"), options, witnesses=chosen) as session:
@@ -185,8 +185,8 @@ def test_a_results_witnesses_give_its_last_step(bags: Bags) -> None:
     program = misvm(bags, Y)
     result = milopt.solve(program, "clarabel")
     assert program.to_cvxpy(witnesses=result).solve(solver="CLARABEL") == pytest.approx(result.objective, rel=1e-6)
-    (atom,) = program.bag_maxima()
-    chosen = {atom: atom.over.argmax(result.value(atom.inner))}
+    (atom,) = program.maxima()
+    chosen = {atom: atom.segments.argmax(result.value(atom.argument))}
     np.testing.assert_array_equal(
         program.to_standard_form(witnesses=chosen).F.toarray(), program.to_standard_form(witnesses=result).F.toarray()
     )
@@ -203,13 +203,13 @@ def test_all_rows_are_there_and_bag_means_are_the_default(bags: Bags) -> None:
 
 def test_wrong_witnesses_are_refused_in_words(bags: Bags) -> None:
     program = misvm(bags, Y)
-    (atom,) = program.bag_maxima()
+    (atom,) = program.maxima()
     with pytest.raises(ParameterError, match="give 6 flat instance indices, one a bag"):
         program.to_lp(witnesses={atom: [0, 1]})
     with pytest.raises(ParameterError, match="instance 0 is not in bag 1, which has the instances 2 to 4"):
         program.to_lp(witnesses={atom: np.zeros(6, dtype=int)})
     with pytest.raises(UnknownNameError, match="is no bag_max of 'MI-SVM'"):
-        program.to_lp(witnesses={misvm(bags, Y).bag_maxima()[0]: np.zeros(6, dtype=int)})
+        program.to_lp(witnesses={misvm(bags, Y).maxima()[0]: np.zeros(6, dtype=int)})
     with pytest.raises(ParameterError, match='form must be "coordinates" or "dual"'):
         program.to_standard_form("primal")
 

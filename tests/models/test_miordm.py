@@ -26,7 +26,7 @@ from milopt import (
     quad_form,
     solve,
 )
-from milopt.compilation.selection import one_hot
+from milopt.compilation.minorant import one_hot
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.models import MIORDM, ODM
 from milopt.outcome.point_values import PointValues
@@ -168,7 +168,7 @@ def test_a_step_of_the_procedure_is_the_program_of_the_specification(name):
     bags, y = random_bags(3)
     first = bags.offsets[:-1].copy()
     program = miordm().program(bags, y)
-    chosen = one_hot({program.bag_maxima()[0]: first})
+    chosen = one_hot({program.maxima()[0]: first})
     for form in ("dual", "coordinates") if name != "native" else ("dual",):
         with Session(program, get(name), Options(form=form), witnesses=chosen) as session:
             assert session.solve().objective == pytest.approx(with_witnesses(bags, y, first), rel=1e-6)
@@ -178,7 +178,7 @@ def from_means_and_inside(seed):
     """The objective at the bags' means, and the procedure from there and from the witnesses found there."""
     bags, y = random_bags(seed, m=8, size=4)
     program, start = miordm(theta=0.1).program(bags, y), bags.mean(bags.instances)
-    (atom,) = program.bag_maxima()
+    (atom,) = program.maxima()
     with Session(program, get("native"), witnesses={atom: starting_witness(atom, start)}) as session:
         outside = session.solve()
         values = PointValues(session.lowering, outside)
@@ -254,7 +254,7 @@ def test_both_sides_of_one_maximum_need_one_witness_a_bag(golden_bags):
     bags, y = golden_bags
     program = miordm().program(bags, y)
     assert program.kind == "DC"
-    assert len(program.bag_maxima()) == 1
+    assert len(program.maxima()) == 1
     sides = {side.where: (side.convex.tolist(), side.witness.tolist()) for side in program.sides()}
     assert sides == {"lower": ([1, 3, 5], [0, 2, 4]), "upper": ([0, 2, 4], [1, 3, 5])}
 
@@ -309,7 +309,7 @@ def test_native_goes_on_from_the_last_step_when_witnesses_change_and_rows_join(d
     arrays, y = data_set("musk1")
     bags = as_bags(arrays)
     program = miordm(kernel=RBF()).program(bags, y)
-    (atom,) = program.bag_maxima()
+    (atom,) = program.maxima()
     for lazy in (False, True):
         with Session(
             program, get("native"), Options(lazy=lazy), witnesses=one_hot({atom: bags.offsets[:-1]})

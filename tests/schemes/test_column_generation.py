@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from milopt import Linear, Options, Program, as_bags, bag_max, bag_mean, explain, get, norm, solve
-from milopt.compilation.analysis import witnessed
+from milopt.compilation.sides import on_other_side
 from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import DeclarationError, MiloptError, MiloptWarning, ParameterError, UnknownNameError
@@ -212,7 +212,7 @@ def test_ranges_are_not_sought_once_the_time_is_up() -> None:
     program.maximize(atom.sum())
     clock = Clock(None)
     clock.interrupted = True
-    [(low, high)] = ranges_of(program, witnessed(program), get("highs"), Options(), clock).values()
+    [(low, high)] = ranges_of(program, on_other_side(program), get("highs"), Options(), clock).values()
     assert (low == -np.inf).all()
     assert (high == np.inf).all()
 

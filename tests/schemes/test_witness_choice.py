@@ -110,7 +110,7 @@ def test_ties_go_to_the_largest_ridge_score_then_to_the_first_row_in_lexicograph
 def test_ridge_scores_are_those_of_the_normal_equations_dense_or_sparse() -> None:
     bags, y = _hidden(1, 10)
     program = MISVM(kernel=Linear(), scale="none").program(bags, y)
-    atom = program.bag_maxima()[0]
+    atom = program.maxima()[0]
     assert inherited_targets(program, atom).tolist() == y.tolist()
     features = np.asarray(instance_features(atom))
     assert np.array_equal(features, np.asarray(bags.instances))
@@ -126,7 +126,7 @@ def test_points_of_a_precomputed_kernel_have_features() -> None:
     points = rng.normal(size=(8, 2))
     bags = as_bags([np.arange(8.0)[4 * i : 4 * i + 4, None] for i in range(2)])
     program = MISVM(kernel=Precomputed(points @ points.T), scale="none").program(bags, np.array([1, -1]))
-    atom = program.bag_maxima()[0]
+    atom = program.maxima()[0]
     assert np.asarray(instance_features(atom)) == pytest.approx(points @ points.T)
 
 
@@ -135,4 +135,4 @@ def test_targets_are_directions_where_all_rows_ask_for_the_same_value() -> None:
     program = Program("directions")
     w = program.variable("w", 1, lower=-1, upper=1)
     program.maximize(np.array([1.0, -1.0, 0.0]) @ bag_max(np.asarray(bags.instances) @ w, bags))
-    assert inherited_targets(program, program.bag_maxima()[0]).tolist() == [1.0, -1.0, 0.0]
+    assert inherited_targets(program, program.maxima()[0]).tolist() == [1.0, -1.0, 0.0]

@@ -42,14 +42,14 @@ def test_a_program_without_its_witnesses_is_not_solved(sense: str) -> None:
     with Session(program, "highs") as session:
         with pytest.raises(ConvexityError, match="witness"):
             session.solve()
-        session.set_witnesses({atom: _first(atom) for atom in program.bag_maxima()})
+        session.set_witnesses({atom: _first(atom) for atom in program.maxima()})
         assert session.solve().status is PointStatus.CERTIFIED
 
 
 def _first(atom):
-    from milopt.compilation.selection import one_hot_selection
+    from milopt.compilation.minorant import one_hot_selection
 
-    return one_hot_selection(atom, atom.over.offsets[:-1])
+    return one_hot_selection(atom, atom.segments.offsets[:-1])
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])

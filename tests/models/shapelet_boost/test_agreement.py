@@ -12,9 +12,9 @@ import pytest
 
 import milopt
 from milopt import load_data, solve
-from milopt.compilation.analysis import witnessed
-from milopt.compilation.selection import Witness, one_hot_selection
-from milopt.declaration.leaves import BagMax
+from milopt.compilation.minorant import StandIn, one_hot_selection
+from milopt.compilation.sides import on_other_side
+from milopt.declaration.atoms.maximum import BagMax
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import MiloptWarning, UnsupportedError
 from milopt.models.shapelet_boost import ShapeletBoost
@@ -51,7 +51,7 @@ def generated(name: str, ball: str) -> SemiInfinite:
 
 
 @cache
-def native_step(name: str, ball: str, side: int) -> tuple[float, dict[BagMax, Witness]]:
+def native_step(name: str, ball: str, side: int) -> tuple[float, dict[BagMax, StandIn]]:
     """(the edge of the best column whose native steps have ended, its witnesses): no step from these leads further."""
     problem = generated(name, ball)
     oracle = problem.oracles[side]
@@ -60,10 +60,10 @@ def native_step(name: str, ball: str, side: int) -> tuple[float, dict[BagMax, Wi
     columns = live.price({p: np.asarray(p.value) for p in oracle.prices}, 10, Clock(None)).columns
     priced = next(one for one in columns if one.steps < MAX_STEPS)
     assert live.fallbacks == 0
-    (atom,) = witnessed(program)
+    (atom,) = on_other_side(program)
     a = priced.values["u.coefficients"]
     values = program.functions["u"].kernel(atom.over.instances, program.functions["u"].dictionary) @ a
-    return priced.value, {atom: one_hot_selection(atom, atom.over.argmax(values))}
+    return priced.value, {atom: one_hot_selection(atom, atom.segments.argmax(values))}
 
 
 def assert_it_is_as_near_as_it_says(value: float, proof: Certificate, optimum: float) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import milopt
 from milopt import Bags, ConvexConcave, Program, quad_form, solve
-from milopt.compilation.analysis import witnessed
-from milopt.compilation.selection import one_hot_selection
+from milopt.compilation.minorant import one_hot_selection
+from milopt.compilation.sides import on_other_side
 from milopt.declaration.similarity import similarity
 from milopt.errors import UnsupportedError
 from milopt.outcome.point_values import PointValues
@@ -62,7 +62,7 @@ class Steps:
 
     def __init__(self, case: Case, ball: str, solver: str, first: np.ndarray) -> None:
         self.case, self.program = case, case.program(ball)
-        (self.atom,) = witnessed(self.program)
+        (self.atom,) = on_other_side(self.program)
         self.session = Session(self.program, milopt.get(solver), witnesses={self.atom: self._at(first)})
 
     def _at(self, witnesses: np.ndarray) -> object:

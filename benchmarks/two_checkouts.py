@@ -1,0 +1,110 @@
+"""The same work by this checkout and by another one, in turns: least processor seconds, and their ratio.
+
+usage: python benchmarks/two_checkouts.py OTHER_CHECKOUT [ROUNDS]
+
+Each round starts one process per checkout, so that neither side has a quieter machine. The work: `import milopt`, a
+master that grows by rows (HiGHS and `native`), boosted shapelets on GunPoint, MI-SVM on Musk1 (lowering alone, and
+whole fits), MIORDM's box QPs, the SVM of a set kernel, MILES. Only data sets that ship with milopt are used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from timing import table
+
+HERE = Path(__file__).resolve().parent.parent
+
+
+def measure(checkout: str) -> None:
+    """Print the seconds of each piece of work by one checkout, as JSON."""
+    sys.path.insert(0, checkout)
+    began = time.process_time()
+    import milopt
+
+    found = {"import milopt": time.process_time() - began}
+    if not str(milopt.__file__).startswith(checkout):
+        raise SystemExit(f"milopt was imported from {milopt.__file__}, not from {checkout}")
+    warnings.simplefilter("ignore")
+    found |= {name: least(run, count) for name, (run, count) in pieces().items()}
+    print(json.dumps(found))
+
+
+def least(run: Callable[[], object], count: int) -> float:
+    """Return the least processor seconds of some calls; the first one is not counted."""
+    seconds = []
+    for _ in range(1 + count):
+        began = time.process_time()
+        run()
+        seconds.append(time.process_time() - began)
+    return min(seconds[1:])
+
+
+def pieces() -> dict[str, tuple[Callable[[], object], int]]:
+    """Return each piece of work, and how often it is repeated."""
+    import numpy as np
+
+    from milopt import RBF, Program, Session, load_data, models, solve
+    from milopt.compilation.lowering import Lowering
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(150, 60))
+
+    def master(solver: str) -> None:
+        program = Program("master")
+        d, gamma = program.variable("d", 60, lower=0, upper=0.1), program.variable("gamma")
+        program.minimize(gamma)
+        program.subject_to(d.sum() == 1, name="simplex")
+        with Session(program, solver) as session:
+            for row in rows:
+                session.add_rows(row @ d <= gamma)
+                session.solve()
+
+    musk, gunpoint = load_data("musk1"), load_data("gunpoint")
+    misvm = models.MISVM(kernel=RBF(0.003), C=10.0).program(musk.bags, musk.labels)
+    miordm = models.MIORDM().program(musk.bags, musk.labels)
+    miles = models.MILES().program(musk.bags, musk.labels)
+    set_kernel = models.SetKernelSVM().program(musk.bags, musk.labels)
+    boosted = models.ShapeletBoost().program(gunpoint.bags, gunpoint.labels)
+    return {
+        "master, highs": (lambda: master("highs"), 3),
+        "master, native": (lambda: master("native"), 3),
+        "boosted shapelets, auto": (lambda: solve(boosted, "auto"), 3),
+        "MI-SVM, lowering alone": (lambda: Lowering(misvm).form(), 30),
+        "MI-SVM, highs": (lambda: solve(misvm, "highs"), 3),
+        "MI-SVM, clarabel": (lambda: solve(misvm, "clarabel"), 3),
+        "MIORDM, native": (lambda: solve(miordm, "native"), 10),
+        "set kernel, clarabel": (lambda: solve(set_kernel, "clarabel"), 10),
+        "MILES, highs": (lambda: solve(miles, "highs"), 5),
+    }
+
+
+def main(other: str, rounds: int) -> None:
+    """Measure both checkouts in turns and print the ratios."""
+    sides = {"other": str(Path(other).resolve()), "this": str(HERE)}
+    best: dict[str, dict[str, float]] = {side: {} for side in sides}
+    for _ in range(rounds):
+        for side, checkout in sides.items():
+            command = [sys.executable, __file__, "--measure", checkout]
+            environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": checkout}
+            reply = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=checkout)
+            for name, seconds in json.loads(reply.stdout.splitlines()[-1]).items():
+                best[side][name] = min(seconds, best[side].get(name, seconds))
+    rows = [(name, best["other"][name], s, s / best["other"][name]) for name, s in best["this"].items()]
+    table(("work", "other (s)", "this (s)", "ratio"), rows)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--measure"]:
+        measure(sys.argv[2])
+    elif len(sys.argv) in (2, 3):
+        main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) == 3 else 3)
+    else:
+        raise SystemExit("usage: python benchmarks/two_checkouts.py OTHER_CHECKOUT [ROUNDS]")

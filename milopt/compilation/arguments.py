@@ -1,0 +1,85 @@
+"""Atoms inside atoms: in which direction the argument of an atom must be estimated, entry by entry.
+
+The argument of an entry that is needed from above is estimated in the direction in which the atom is monotone, and that
+of an entry that is needed from below in the opposite direction. What disciplined convex programming accepts is convex
+by these rules too, and a maximum may stand inside a monotone atom on either side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.compilation.ranges import range_of
+from milopt.compilation.sides import ABOVE, BELOW, OBJECTIVE, Side, signs_of
+from milopt.declaration.atoms.atom import Atom
+from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.expression import Expression
+from milopt.errors import ConvexityError
+
+Directions = npt.NDArray[np.int8]
+
+
+def atoms_of(expression: Expression) -> list[Atom]:
+    """Return the atoms that stand in an expression itself, not inside its atoms."""
+    return [leaf for leaf, _ in expression.terms if isinstance(leaf, Atom)]
+
+
+def has_affine_argument(atom: Atom) -> bool:
+    """Return True if no other atom stands inside an atom."""
+    return atom.function is not None or not atoms_of(atom.argument)
+
+
+def keeps_quadratic(atom: Atom, coefficient: Coefficient) -> bool:
+    """Return True if a minimised objective keeps an atom as a quadratic.
+
+    With other atoms inside, only a convex quadratic is kept: what is inside would otherwise be needed from below.
+    """
+    return atom.is_quadratic and (has_affine_argument(atom) or not (coefficient.value().data < 0).any())
+
+
+def argument_directions(atom: Atom, side: int) -> Directions:
+    """Return the direction in which each entry of the argument is estimated, if the atom is needed from `side`.
+
+    Raises `ConvexityError`, which names both atoms, if an atom stands at an entry in which the outer one is not
+    monotone.
+    """
+    low, high = range_of(atom.argument)
+    directions = (side * atom.monotone(low, high, atom.segments)).astype(np.int8)
+    for leaf, coefficient in atom.argument.terms:
+        if isinstance(leaf, Atom):
+            used = np.diff(signs_of(leaf, coefficient).indptr) > 0
+            if (used & (directions == 0)).any():
+                raise ConvexityError(
+                    f"{leaf.describe()} stands inside {atom.describe()}, which is not monotone over the range of its "
+                    f"argument, so that neither a bound from above nor one from below of {leaf.word} gives one of "
+                    f"{atom.word}: not a convex program. Bound {leaf.word} by a variable, or give its argument bounds."
+                )
+    return directions
+
+
+def inner_sides(where: str, expression: Expression, directions: Directions, top: bool = True) -> list[Side]:
+    """Return the sides of the atoms of an expression that is estimated in these directions, and of those inside.
+
+    `top` is False inside an atom, where quadratics have sides even if the atom stands in the objective.
+    """
+    found: list[Side] = []
+    for leaf, coefficient in expression.terms:
+        if not isinstance(leaf, Atom):
+            continue
+        keeps = top and where == OBJECTIVE and keeps_quadratic(leaf, coefficient)
+        if keeps:
+            above, below = np.arange(leaf.size), np.zeros(0, dtype=np.intp)
+        else:
+            signs = signs_of(leaf, coefficient)
+            turned = signs.data * np.repeat(directions, np.diff(signs.indptr))
+            above, below = np.unique(signs.indices[turned > 0]), np.unique(signs.indices[turned < 0])
+            dropped = np.setdiff1d(np.arange(leaf.size), np.concatenate([above, below]))
+            found.append(Side(where, leaf, above.astype(np.intp), below.astype(np.intp), dropped))
+        if not has_affine_argument(leaf):
+            for side, entries in ((ABOVE, above), (BELOW, below)):
+                if entries.size:
+                    runs = np.isin(leaf.segments.of, entries)
+                    inside = argument_directions(leaf, side) * runs
+                    found += inner_sides(where, leaf.argument, inside.astype(np.int8), top=False)
+    return found

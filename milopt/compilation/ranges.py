@@ -1,0 +1,41 @@
+"""Ranges of expressions by interval arithmetic, for the directions in which atoms are monotone.
+
+Atoms have lower ends only: a column that stands for an atom may be larger than the atom.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt.declaration.atoms.atom import Atom
+from milopt.declaration.expression import Expression, Leaf
+from milopt.declaration.leaves import Parameter, Variable
+from milopt.declaration.sparse import Vector
+
+
+def range_of(expression: Expression) -> tuple[Vector, Vector]:
+    """Return bounds of each entry of an expression, from the bounds of variables and the least values of atoms."""
+    low, high = expression.constant.copy(), expression.constant.copy()
+    for leaf, coefficient in expression.terms:
+        bottom, top = _leaf_range(leaf)
+        matrix = coefficient.value()
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        used = matrix.data != 0
+        data, rows, columns = matrix.data[used], rows[used], matrix.indices[used]
+        ends = data * bottom[columns], data * top[columns]
+        np.add.at(low, rows, np.minimum(*ends))
+        np.add.at(high, rows, np.maximum(*ends))
+    return low, high
+
+
+def _leaf_range(leaf: Leaf) -> tuple[Vector, Vector]:
+    if isinstance(leaf, Variable):
+        return leaf.lower, leaf.upper
+    if isinstance(leaf, Parameter):
+        return leaf.current(), leaf.current()
+    top = np.full(leaf.size, np.inf)
+    if not isinstance(leaf, Atom):
+        return -top, top
+    if leaf.function is not None:
+        return np.zeros(leaf.size), top
+    return leaf.least(*range_of(leaf.argument), leaf.segments), top

@@ -1,0 +1,95 @@
+"""Absolute values: |e| entry by entry, and the largest absolute value of a whole expression."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
+from milopt.declaration.atoms.projections import onto_norm1_ball
+from milopt.declaration.atoms.scalar_arguments import with_entries
+from milopt.declaration.atoms.segments import Segments
+from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
+from milopt.declaration.sparse import Vector
+
+
+class NormInf(Atom):
+    """max |e| of each run.
+
+    Epigraph: t_i >= e_j and t_i >= -e_j for every entry of run i, in rows that may be lazy.
+    """
+
+    word = "norm_inf"
+    cones = frozenset({"nonnegative"})
+
+    def value(self, e: Vector, at: Segments) -> Vector:
+        """Return the largest absolute value of each run."""
+        return at.max(np.abs(e))
+
+    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
+        """Return two rows per entry of each run."""
+        bound = t[at.of]
+        return [non_negative("above", bound - e, lazy=True), non_negative("below", bound + e, lazy=True)]
+
+    def slopes(self, e: Vector, at: Segments) -> Vector:
+        """Return the sign of the first entry of largest absolute value in each run, 0 elsewhere."""
+        g = np.zeros(e.size)
+        largest = at.argmax(np.abs(e))
+        g[largest] = np.sign(e[largest])
+        return g
+
+    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
+        """Return the nearest slopes of 1-norm at most 1, where the conjugate is 0."""
+        return onto_norm1_ball(g, at), np.zeros(at.count)
+
+    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
+        """Return +1 where the entry is non-negative, -1 where it is non-positive."""
+        return np.where(low >= 0, 1, np.where(high <= 0, -1, 0)).astype(np.int8)
+
+    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
+        """Return the largest of the smallest absolute values within the bounds."""
+        return at.max(np.maximum(0.0, np.maximum(low, -high)))
+
+    def latex(self, index: str, write: Notation) -> str:
+        """Return a maximum of absolute values."""
+        row = write.after(index)
+        total = rf"\max_{{{row}}} " if row else ""
+        return rf"{total}\left|{write.argument(row)}\right|"
+
+
+class Absolute(NormInf):
+    """|e|, entry by entry."""
+
+    word = "absolute"
+
+    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
+        """Return slopes between -1 and 1, where the conjugate is 0."""
+        return np.clip(g, -1.0, 1.0), np.zeros(at.count)
+
+    def latex(self, index: str, write: Notation) -> str:
+        """Return an absolute value."""
+        return rf"\left|{write.argument(index)}\right|"
+
+
+def absolute(expression: Operand) -> Expression:
+    """Return |e|, entry by entry; `abs(e)` is the same.
+
+    Parameters
+    ----------
+    expression : Expression
+        The argument e, a scalar or a vector.
+    """
+    argument = as_expression(expression)
+    return Absolute(argument, Segments.singles(argument.size), argument.shape)
+
+
+def norm_inf(expression: Operand) -> Expression:
+    """Return max_j |e_j|, a scalar.
+
+    Parameters
+    ----------
+    expression : Expression
+        The argument e, with at least one entry.
+    """
+    argument = with_entries(expression, "norm_inf")
+    return NormInf(argument, Segments([argument.size]), ())

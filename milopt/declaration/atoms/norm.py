@@ -1,0 +1,81 @@
+"""Euclidean norms: ||e|| of a whole expression, of runs of its entries, or of a function of a kernel's space."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.declaration.atoms.atom import Notation, Radial
+from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
+from milopt.declaration.atoms.segments import Segments
+from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
+from milopt.declaration.leaves import Function
+from milopt.declaration.sparse import Vector
+from milopt.errors import DeclarationError
+
+
+class Norm(Radial):
+    """||e|| of each run.
+
+    Epigraph: (t, e) in the second-order cone.
+    """
+
+    word = "norm"
+    cones = frozenset({"second-order"})
+
+    def profile(self, r: Vector) -> Vector:
+        """Return r."""
+        return r
+
+    def profile_slope(self, r: Vector) -> Vector:
+        """Return 1."""
+        return np.ones(r.size)
+
+    def profile_conjugate(self, s: Vector) -> tuple[Vector, Vector]:
+        """Return slopes of at most 1, where the conjugate is 0."""
+        return np.minimum(s, 1.0), np.zeros(s.size)
+
+    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
+        """Return t >= ||e|| of each run."""
+        return [second_order("cone", [t], None if self.function else e, at)]
+
+    def latex(self, index: str, write: Notation) -> str:
+        """Return the root of a sum of squares."""
+        if self.function:
+            return rf"\|{write.argument('')}\|"
+        row = write.after(index)
+        inner = write.argument(row)
+        if not row:
+            return rf"\left|{inner}\right|"
+        group = rf"{row} \in G_{{{index}}}" if self.shape else row
+        return rf"\sqrt{{\sum_{{{group}}} \left({inner}\right)^2}}"
+
+
+def norm(expression: Operand) -> Expression:
+    """Return ||e||_2, a scalar."""
+    argument = as_expression(expression)
+    return Norm(argument, Segments([argument.size]), ())
+
+
+def function_norm(function: Function) -> Norm:
+    """Return ||f|| in the kernel's space, a scalar."""
+    return Norm(function, Segments([0]), ())
+
+
+def group_norms(expression: Operand, sizes: npt.ArrayLike) -> Expression:
+    """Return the Euclidean norms of consecutive groups of entries, one norm per group.
+
+    Parameters
+    ----------
+    expression : Expression
+        The entries, group after group.
+    sizes : array of int
+        Number of entries of each group; they add up to the number of entries.
+    """
+    argument, given = as_expression(expression), np.asarray(sizes)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 1).any() or given.sum() != argument.size:
+        raise DeclarationError(
+            f"group_norms needs positive sizes that add up to the {argument.size} entries of the expression, "
+            f"not {sizes!r}."
+        )
+    return Norm(argument, Segments(given), (given.size,))

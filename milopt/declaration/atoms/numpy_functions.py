@@ -1,0 +1,95 @@
+"""Functions of numpy that are applied to expressions: they give atoms, or errors that name the atom to use."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from milopt.declaration.atoms.absolute import absolute
+from milopt.declaration.atoms.exp import exp
+from milopt.declaration.atoms.log_sum_exp import log_sum_exp
+from milopt.declaration.atoms.maximum import maximum, minimum
+from milopt.declaration.atoms.sum_squares import square
+from milopt.declaration.expression import Expression
+from milopt.errors import DeclarationError
+
+UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
+    np.absolute: absolute,
+    np.fabs: absolute,
+    np.exp: exp,
+    np.square: square,
+    np.maximum: maximum,
+    np.fmax: maximum,
+    np.minimum: minimum,
+    np.fmin: minimum,
+    np.logaddexp: log_sum_exp,
+    np.negative: operator.neg,
+    np.positive: lambda e: e,
+    np.power: operator.pow,
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.matmul: operator.matmul,
+    np.greater_equal: operator.ge,
+    np.less_equal: operator.le,
+    np.equal: operator.eq,
+    np.greater: operator.gt,
+    np.less: operator.lt,
+}
+"""For each function of numpy, the function of milopt. Arithmetic is that of expressions."""
+
+FUNCTIONS: Mapping[Callable[..., object], Callable[..., object]] = {
+    np.sum: lambda e: e.sum(),
+    np.mean: lambda e: e.mean(),
+    np.dot: operator.matmul,
+    np.shape: lambda e: e.shape,
+    np.ndim: lambda e: len(e.shape),
+    np.size: lambda e: e.size,
+}
+
+HINTS: Mapping[str, str] = {
+    "log": "log is concave and has no atom; see entropy, relative_entropy and log_sum_exp",
+    "log1p": "write logistic(e) for log(1 + exp e)",
+    "sqrt": "write norm(e) for the root of a sum of squares",
+    "sign": "a sign is neither convex nor concave",
+    "max": "write sum_largest(e, 1), or bag_max(e) for one maximum per bag",
+    "amax": "write sum_largest(e, 1), or bag_max(e) for one maximum per bag",
+    "min": "write -sum_largest(-e, 1), or -bag_max(-e) for one minimum per bag",
+    "amin": "write -sum_largest(-e, 1), or -bag_max(-e) for one minimum per bag",
+    "clip": "write maximum and minimum",
+    "norm": "write norm(e), norm1(e) or norm_inf(e)",
+}
+JOINING = ("hstack", "vstack", "concatenate", "stack", "column_stack", "append", "block", "array")
+
+
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], has_out: bool) -> object:
+    """Return the function of milopt for a ufunc of numpy at these inputs, or raise an error that names the atom."""
+    replacement = UFUNCS.get(ufunc)
+    if method != "__call__":
+        _refuse(f"{ufunc.__name__}.{method}")
+    if replacement is None or has_out:
+        _refuse(ufunc.__name__)
+    if ufunc is np.divide and isinstance(inputs[1], Expression):
+        raise DeclarationError(f"{inputs[1].describe()} is a divisor, and 1 / e has no atom.")
+    if ufunc is np.power and not isinstance(inputs[0], Expression):
+        raise DeclarationError("The power of numbers to an expression has no atom; write exp(np.log(numbers) * e).")
+    return replacement(*inputs)
+
+
+def apply_function(function: Callable[..., object], inputs: tuple[Any, ...], keywords: Mapping[str, object]) -> object:
+    """Return the function of milopt for another function of numpy, or raise an error that names the atom."""
+    replacement = FUNCTIONS.get(function)
+    if replacement is None or keywords or len(inputs) != (2 if function is np.dot else 1):
+        _refuse(function.__name__)
+    return replacement(*inputs)
+
+
+def _refuse(name: str) -> NoReturn:
+    hint = HINTS.get(name, "the functions of expressions are the atoms of milopt, such as absolute, maximum and exp")
+    if name in JOINING:
+        hint = "expressions are not joined; write one constraint per expression, or maximum(a, b, ...) and e + d"
+    raise DeclarationError(f"numpy.{name} does not apply to an expression: {hint}.")

@@ -1,0 +1,21 @@
+"""The check of affine minorants."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt.declaration.atoms.atom import Atom
+from milopt.declaration.sparse import Vector
+from milopt.testing.atom_error import require_at_most
+
+
+def require_minorant(
+    atom: Atom, value: Vector, g: Vector, e: Vector, others: list[Vector], tolerance: float, sentence: str
+) -> None:
+    """Raise an error unless value + g'(e' - e) is at most the value at all other points e'."""
+    at = atom.segments
+    for other in others:
+        above = atom.value(other, at)
+        scale = np.abs(value) + np.abs(above) + at.sum(np.abs(g * (other - e)))
+        bound = value + at.sum(g * (other - e))
+        require_at_most(atom, bound, above, scale, tolerance, other, sentence + " at {}", e)

@@ -1,0 +1,127 @@
+"""Functions of numpy and Python on expressions: they give the atom, or an error that names it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from milopt.declaration.atoms import Atom
+from milopt.declaration.expression import Constraint, Expression
+from milopt.errors import DeclarationError
+
+from .cases import variable
+
+x = variable(3)
+y = np.array([1.0, -2.0, 3.0])
+point = np.array([0.5, -1.5, 2.0])
+
+
+def value(expression: object) -> np.ndarray:
+    """Return the value of an expression if x is the point."""
+    assert isinstance(expression, Expression)
+
+    def leaf_value(leaf: Expression) -> np.ndarray:
+        if isinstance(leaf, Atom):
+            return leaf.value(value(leaf.argument), leaf.segments)
+        return point
+
+    result = expression.evaluated(leaf_value)
+    return result if expression.shape else result[0]
+
+
+SAME: dict[str, Callable[[object], object]] = {
+    "abs": abs,
+    "np.abs": np.abs,
+    "np.fabs": np.fabs,
+    "np.exp": np.exp,
+    "np.square": np.square,
+    "** 2": lambda e: e**2,
+    "np.power": lambda e: np.power(e, 2),
+    "np.maximum": lambda e: np.maximum(e, 0),
+    "np.maximum, array first": lambda e: np.maximum(y, e),
+    "np.minimum": lambda e: np.minimum(e, y),
+    "np.logaddexp": lambda e: np.logaddexp(0.0, e),
+    "np.negative": np.negative,
+    "np.positive": np.positive,
+    "np.multiply": lambda e: np.multiply(e, y),
+    "np.divide": lambda e: np.divide(e, y),
+    "np.sum": np.sum,
+    "np.mean": np.mean,
+    "np.dot": lambda e: np.dot(y, e),
+    "y * e": lambda e: y * e,
+    "y + e": lambda e: y + e,
+    "y - e": lambda e: y - e,
+    "y @ e": lambda e: y @ e,
+    "e @ y": lambda e: e @ y,
+    "matrix @ e": lambda e: np.outer(y, y) @ e,
+    "sparse matrix @ e": lambda e: sp.csr_array(np.outer(y, y)) @ e,
+    "np.float64 * e": lambda e: np.float64(2.0) * e,
+    "np.float64 - e": lambda e: np.float64(2.0) - e,
+    "0-d array * e": lambda e: np.array(2.0) * e,
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_function_has_the_same_value_on_expressions_and_numbers(name: str) -> None:
+    np.testing.assert_allclose(value(SAME[name](x)), SAME[name](point))
+
+
+def test_arrays_on_the_left_make_constraints() -> None:
+    for constraint, sign in ((y <= x, 1.0), (y >= x, -1.0), (y == x, 1.0)):
+        assert isinstance(constraint, Constraint)
+        np.testing.assert_allclose(sign * value(constraint.expression), point - y)
+
+
+def test_an_array_becomes_an_expression_in_place() -> None:
+    total: object = y.copy()
+    total += x  # type: ignore[operator]
+    np.testing.assert_allclose(value(total), y + point)
+
+
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (lambda: x**3, r"The power 3 of an expression has no atom; write e \*\* 2, absolute"),
+    (lambda: x**0.5, "The power 0.5 of an expression has no atom"),
+    (lambda: x**x, "has no atom"),
+    (lambda: 2**x, r"The power of 2 to an expression has no atom; write exp\(np.log\(2\) \* e\)"),
+    (lambda: y**x, r"write exp\(np.log\(numbers\) \* e\)"),
+    (lambda: y / x, "x is a divisor"),
+    (lambda: np.log(x), "numpy.log does not apply to an expression: .*entropy"),
+    (lambda: np.sqrt(x), r"write norm\(e\)"),
+    (lambda: np.sin(x), "numpy.sin does not apply to an expression: .*absolute, maximum and exp"),
+    (lambda: np.max(x), r"numpy.max does not apply to an expression: write sum_largest\(e, 1\), or bag_max"),
+    (lambda: np.min(x), r"write -sum_largest\(-e, 1\)"),
+    (lambda: np.sum(x, axis=0), "numpy.sum does not apply"),
+    (lambda: np.clip(x, 0, 1), "write maximum and minimum"),
+    (lambda: np.linalg.norm(x), r"write norm\(e\), norm1\(e\) or norm_inf\(e\)"),
+    (lambda: np.add.reduce(x), "numpy.add.reduce does not apply"),
+    (lambda: np.add(y, x, out=np.zeros(3)), "numpy.add does not apply"),
+    (lambda: np.hstack([x, x]), "numpy.hstack does not apply to an expression: expressions are not joined"),
+    (lambda: np.concatenate([x, y]), "expressions are not joined"),
+    (lambda: np.stack([x, x]), "expressions are not joined"),
+    (lambda: np.where([True], x, 0.0), "numpy.where does not apply"),
+    (lambda: max(x), r"write e.sum\(\) for their sum, sum_largest\(e, 1\) for their maximum"),
+    (lambda: sum(x), r"write e.sum\(\) for their sum"),
+    (lambda: list(x), r"e\[i\] for an entry"),
+    (lambda: max(x, 0), r"maximum\(a, b\) for max\(a, b\)"),
+    (lambda: y > x, "A strict inequality"),
+    (lambda: float(x), "x has no value before a solve"),
+    (lambda: math.exp(x), "such as exp and absolute"),
+]
+
+
+@pytest.mark.parametrize(("call", "sentence"), WRONG, ids=[sentence for _, sentence in WRONG])
+def test_a_function_without_an_atom_is_answered_by_a_sentence(call: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(DeclarationError, match=sentence):
+        call()
+
+
+def test_arrays_of_expressions_are_not_accepted() -> None:
+    """numpy makes an array of objects of a list of expressions; scipy relies on it in `matrix @ e`."""
+    for wrong in (np.array([x]), np.array([x, x]), np.asarray(x), y.dot(x)):
+        assert wrong.dtype == object
+        with pytest.raises(DeclarationError, match="got an array of object"):
+            x + wrong if wrong.ndim == 0 else x.__add__(wrong)

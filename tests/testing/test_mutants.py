@@ -1,0 +1,47 @@
+"""Every broken epigraph is found by check_atom, or has the same least t as the unbroken one."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from milopt.declaration.atoms import Atom
+from milopt.testing import AtomError, check_atom
+from milopt.testing.atom_samples import AtomSamples
+from milopt.testing.epigraph_program import EpigraphProgram
+from tests.declaration.atoms.cases import CASES, atom_of
+
+from .mutants import mutants
+
+POINTS = 40
+
+
+def is_harmless(mutant: Atom) -> bool:
+    """Return True if the least t of the mutant is the value at points that check_atom did not see."""
+    samples, at = AtomSamples(mutant, 1000), mutant.segments
+    program = EpigraphProgram(mutant, at)
+    for number in range(POINTS):
+        e = samples.with_slopes(number)
+        least, value = program.least(e, np.ones(at.count)), mutant.value(e, at)
+        if isinstance(least, str) or not np.allclose(least.t, value, rtol=1e-5, atol=1e-5):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_broken_epigraph_is_found_or_harmless(name: str) -> None:
+    verdicts = {mutation: verdict(mutant) for mutation, mutant in mutants(atom_of(CASES[name]()), seed=len(name))}
+    assert len(verdicts) == 13
+    assert "missed" not in verdicts.values(), verdicts
+    assert Counter(verdicts.values())["caught"] >= 9, verdicts
+
+
+def verdict(mutant: Atom) -> str:
+    """Return "caught" if check_atom finds the mutation, "harmless" if it changes nothing, otherwise "missed"."""
+    try:
+        check_atom(mutant)
+    except AtomError:
+        return "caught"
+    return "harmless" if is_harmless(mutant) else "missed"
