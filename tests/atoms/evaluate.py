@@ -1,0 +1,55 @@
+"""Values of trees at points, in numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.atoms.kinds import KINDS
+from tests.atoms.trees import Array, Description, Function, Node, Point, Sum
+
+
+class Evaluator:
+    """Evaluates the expressions of one program."""
+
+    def __init__(self, functions: tuple[Function, ...], point: Point) -> None:
+        self._point = point
+        self._values = {one.name: one.root @ point[one.name] for one in functions}
+
+    def leaf(self, name: str) -> Array:
+        """Return the value of a variable, or those of a function at its instances."""
+        return self._values[name] if name in self._values else self._point[name]
+
+    def parts(self, node: Node) -> list[Array]:
+        """Return the values of the parts of an atom; the coordinates of its function."""
+        return [self._point[node.function]] if node.function else [self.value(part) for part in node.parts]
+
+    def atom(self, node: Node) -> Array:
+        """Return the values of an atom."""
+        return np.atleast_1d(np.asarray(KINDS[node.kind].value(node, self.parts(node)), dtype=np.float64))
+
+    def value(self, expression: Sum) -> Array:
+        """Return the values of an expression."""
+        total = expression.constant.copy()
+        for name, matrix in expression.linear:
+            total = total + matrix @ self.leaf(name)
+        for matrix, node in expression.atoms:
+            total = total + matrix @ self.atom(node)
+        return total
+
+
+def objective(description: Description, point: Point) -> float:
+    """Return the objective at a point, as a minimisation."""
+    return float(Evaluator(description.functions, point).value(description.objective)[0])
+
+
+def violation(description: Description, point: Point) -> float:
+    """Return the largest violation of a row or a bound."""
+    evaluator = Evaluator(description.functions, point)
+    worst = 0.0
+    for row in description.rows:
+        e = evaluator.value(row.expression)
+        worst = max(worst, float((np.abs(e) if row.equality else e).max(initial=0.0)))
+    for one in description.variables:
+        x = point[one.name]
+        worst = max(worst, float(np.maximum(one.lower - x, x - one.upper).max(initial=0.0)))
+    return worst

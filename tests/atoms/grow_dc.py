@@ -1,0 +1,63 @@
+"""Draw programs with one atom on its other side: in the objective, in a row, or inside a monotone atom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tests.atoms.evaluate import Evaluator
+from tests.atoms.grow import Grower
+from tests.atoms.kinds import KINDS
+from tests.atoms.trees import Description, Node, Row, Sum
+
+OUTER = ("logistic", "positive_part", "exp", "maximum", "log_sum_exp", "sum_largest")
+
+
+def draw_dc(seed: int) -> Description:
+    """Draw the DC program of a seed; every kind of atom in turn is its focus."""
+    return DCGrower(seed).program()
+
+
+class DCGrower(Grower):
+    """Draws a program whose focus stands on its other side."""
+
+    def program(self) -> Description:
+        """Draw the program."""
+        node = self.node(self.focus, self.count(1, 2))
+        other = -KINDS[self.focus].curvature
+        place = self.pick("objective", "row", "inside")
+        objective = self.affine(1).plus(self.squares()) if self.chance(0.8) else self.affine(1)
+        rows: list[Row] = []
+        if self.functions:
+            ball = Node("norm of a function", (), function="f")
+            rows.append(self.row("ball", Sum(np.zeros(1), (), ((np.ones((1, 1)), ball),))))
+        if place == "objective":
+            objective = objective.plus(self._weighted(1, other, node))
+        elif place == "row":
+            size = self.count(1, 2)
+            flipped = self._weighted(size, other, node)
+            rows.append(self.row("flipped", flipped.plus(self.affine(size)) if self.chance(0.5) else flipped))
+        else:
+            size = self.count(1, 3)
+            inside = self.scaled(self._weighted(size, other, node).plus(self.affine(size)))
+            kind = self.pick(*OUTER)
+            parts = (inside, self.scaled(self.affine(size))) if kind == "maximum" else (inside,)
+            outer = Node(kind, parts)
+            objective = objective.plus(self._weighted(1, 1, outer))
+        if self.chance(0.4):
+            rows.append(self.row("other", self.curved(self.count(1, 2), 1, self.count(1, 2))))
+        if self.chance(0.15) and self.variables[0].lower.size > 1:
+            equation = self.affine(1)
+            value = Evaluator(self.functions, self.near).value(equation)
+            rows.append(Row("equation", replace(equation, constant=equation.constant - value), equality=True))
+        return Description(
+            self.seed,
+            self.focus,
+            self.variables,
+            self.functions,
+            objective,
+            tuple(rows),
+            self.near,
+            turned=self.chance(0.3),
+        )
