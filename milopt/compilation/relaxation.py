@@ -44,7 +44,8 @@ class Relaxation:
     def __init__(self, form: StandardForm) -> None:
         self._source = form
         units = equilibrated_units(form.F, form.rows, form.integer)
-        self._row, column = units.row, units.column
+        self._row, self._column = units.row, units.column
+        column = units.column
         self._unit = _unit(form, self._row, column)
         self._scaled = replace(
             form,
@@ -86,6 +87,14 @@ class Relaxation:
         y = np.where(form.integer, np.round(y), y)
         wrong = violations(form, form.F @ y + form.g)
         return bool((wrong <= FEASIBILITY_TOLERANCE * (1.0 + np.abs(form.g))).all())
+
+    def multipliers(self, z: Vector) -> Vector:
+        """Return the multipliers of a Farkas vector in the units of the program."""
+        return _in_dual_cone(self._scaled, z) * self._row
+
+    def point(self, x: Vector) -> Vector:
+        """Return a point of the elastic form in the units of the program."""
+        return x[: self._scaled.n] * self._column * self._unit
 
     def blamed(self, x: Vector | None) -> str:
         """The blocks that this point of the elastic form violates, and by how much, in words."""

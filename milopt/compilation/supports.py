@@ -52,7 +52,7 @@ class SupportedLowering(Lowering):
     ) -> None:
         self.program, self.linear, self.other_side = lowering.program, lowering.linear, lowering.other_side
         self.supports = supports
-        self._duals = duals
+        self.duals = duals
         self._expansions, self.inlined, self._uses = {}, {}, {}
         counts = zip(self.linear.point_counts, ridge, strict=True)
         points = [np.zeros(n) if weight <= 0 else None for n, weight in counts]
@@ -67,7 +67,7 @@ class SupportedLowering(Lowering):
 
     def block(self, name: str, constraint: Constraint) -> Block:
         """The rows of one declared block, with minorants in place of atoms."""
-        self._weights = np.abs(self._duals[name])
+        self._weights = np.abs(self.duals[name])
         return super().block(name, constraint)
 
     def keeps_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from milopt.compilation.arguments import has_affine_argument
-from milopt.compilation.compiled import Point
+from milopt.compilation.compiled import Compiled, Point
 from milopt.compilation.epigraphs import Lowered
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
@@ -29,8 +29,9 @@ from milopt.compilation.minorant import Minorant
 from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.supports import SupportedLowering, Supports, TermSizes, support
 from milopt.declaration.atoms.atom import Atom, Radial
-from milopt.declaration.sparse import row_vector, transposed
+from milopt.declaration.sparse import absolute, row_vector, transposed
 from milopt.outcome.certificate import Certificate, DeclaredResiduals, Evaluated, certify
+from milopt.outcome.declared import declared_residuals
 from milopt.outcome.point_values import LeafValues
 
 VANISHING = 1e-14
@@ -39,6 +40,16 @@ NOISE = 1e-9
 """The same if the certificate is not good: the accuracy to which interior-point methods know multipliers."""
 GOOD = 1e-7
 """Largest residual of a certificate for which no other slopes are tried."""
+
+
+CONFIRMING = 1e-6
+"""Share of the terms of a sum up to which the sum counts as 0 when a Farkas vector is checked."""
+LITTLE = 1e-2
+"""Share of the largest size of a column's terms that counts as the size of every column's terms."""
+RAY_STEPS = (0.0, 1.0, 1e2, 1e4)
+"""How far along a ray, in units of the feasible point that it starts from, the declared program is evaluated."""
+RAY_VIOLATION = 1e-5
+"""Largest scaled violation of a declared row along a ray."""
 
 
 def certify_declared(
@@ -90,6 +101,56 @@ def _certified(
         declared,
         sizes,
     )
+
+
+def excludes_all_points(lowering: Lowering, form: EvaluationForm, spaces: Sequence[KernelSpace], farkas: Point) -> bool:
+    """Return True if multipliers of the lowered rows prove that no point satisfies the declared rows.
+
+    With the slopes that the multipliers have, the declared rows have a relaxation without cones. The multipliers y of
+    the declared rows prove that it has no point if  y'(A x + E f + g) < 0  for all x within the bounds and all f.
+    """
+    z = np.zeros(form.rows.count) if farkas.z is None else farkas.z
+    evaluations = tuple(space.values(a) for space, a in zip(spaces, farkas.coefficients, strict=True))
+    values = LeafValues(lowering, farkas, evaluations)
+    # A Farkas vector has no objective: its rows alone make up the gradient.
+    gradient = -np.asarray(transposed(form.rows.A) @ z)
+    supports = _supports(lowering, form, z, gradient, values, VANISHING) | _square_supports(lowering, values)
+    supported = SupportedLowering(lowering, supports, declared_duals(lowering, form, z), [0.0] * len(spaces))
+    relaxed = supported.form()
+    y = np.concatenate([np.zeros(0), *(supported.duals[block.name][block.declared] for block in relaxed.blocks)])
+    y = np.where(relaxed.inequality, np.maximum(y, 0.0), y)
+    pull, sizes = relaxed.rows.pulled(y), supported.sizes.columns + transposed(absolute(relaxed.rows.A)) @ np.abs(y)
+    side = np.where(pull > 0.0, relaxed.upper, relaxed.lower)
+    is_bounded = np.isfinite(side)
+    # Slopes that are noise have only noise to be compared with, so the largest size counts too.
+    sizes = np.maximum(sizes, LITTLE * float(sizes.max(initial=0.0)))
+    if (np.abs(pull) > CONFIRMING * sizes)[~is_bounded].any():
+        return False
+    for space, E, more in zip(spaces, relaxed.rows.E, supported.sizes.points, strict=True):
+        own = transposed(absolute(E)) @ np.abs(y)
+        if space.norm(transposed(E) @ y) > CONFIRMING * space.size(own if more is None else own + more):
+            return False
+    terms = np.concatenate([relaxed.rows.g * y, pull * np.where(is_bounded, side, 0.0)])
+    return bool(-terms.sum() > CONFIRMING * np.abs(terms).sum())
+
+
+def falls_along(
+    lowering: Lowering, spaces: Sequence[KernelSpace], compiled: Compiled, start: Vector, ray: Vector
+) -> bool:
+    """Return True if the declared objective falls along a ray from a feasible point and the declared rows hold."""
+    size = 1.0 + float(np.abs(start).max(initial=0.0))
+    direction = ray * (size / float(np.abs(ray).max()))
+    last = np.inf
+    for step in RAY_STEPS:
+        point = compiled.recover(start + step * direction, None)
+        evaluations = tuple(space.values(a) for space, a in zip(spaces, point.coefficients, strict=True))
+        values = LeafValues(lowering, point, evaluations)
+        lowered = compiled.form.value(start + step * direction)
+        declared = declared_residuals(lowering, values, lowered)
+        if declared.primal > RAY_VIOLATION or not declared.objective < last:
+            return False
+        last = declared.objective
+    return True
 
 
 def declared_duals(lowering: Lowering, form: EvaluationForm, z: Vector) -> dict[str, Vector]:

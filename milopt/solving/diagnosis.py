@@ -47,6 +47,21 @@ class Diagnosis:
 
     proved: Termination | None
     message: str
+    farkas: Vector | None = None
+    """Multipliers of the rows that prove infeasibility; None if something else does."""
+    feasible: Vector | None = None
+    """A feasible point, if the program is unbounded."""
+    ray: Vector | None = None
+    """A direction along which the objective falls without limit."""
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """Whether there is a feasible point: a sentence if there is none, None if that is not known."""
+
+    infeasible: str | None
+    farkas: Vector | None = None
+    feasible: Vector | None = None
 
 
 def diagnose(form: StandardForm, solver: Solver, options: Options, clock: Clock, *, has_all_rows: bool) -> Diagnosis:
@@ -55,11 +70,11 @@ def diagnose(form: StandardForm, solver: Solver, options: Options, clock: Clock,
     if empty:
         return Diagnosis(Termination.INFEASIBLE, empty)
     finders = _Finders(solver, replace(options, extra={}, verbose=False, tolerance=FINDER_TOLERANCE), clock)
-    infeasible = _infeasibility(form, finders)
-    if infeasible is None:
+    verdict = _infeasibility(form, finders)
+    if verdict.infeasible is None:
         return Diagnosis(None, "neither a feasible point nor a proof that there is none was found")
-    if infeasible:
-        return Diagnosis(Termination.INFEASIBLE, infeasible)
+    if verdict.infeasible:
+        return Diagnosis(Termination.INFEASIBLE, verdict.infeasible, farkas=verdict.farkas)
     ray = _ray(form, finders) if has_all_rows else None
     if ray is None:
         return Diagnosis(
@@ -68,9 +83,8 @@ def diagnose(form: StandardForm, solver: Solver, options: Options, clock: Clock,
     size = float(np.abs(ray).max())
     names = [b.name for b in form.columns if np.abs(ray[b.start : b.stop]).max(initial=0.0) > MOVING * size]
     runaways = ", ".join(repr(name) for name in names)
-    return Diagnosis(
-        Termination.UNBOUNDED, f"The objective falls without limit along {runaways}; bound or penalise them."
-    )
+    message = f"The objective falls without limit along {runaways}; bound or penalise them."
+    return Diagnosis(Termination.UNBOUNDED, message, feasible=verdict.feasible, ray=ray)
 
 
 class _Finders:
@@ -99,19 +113,19 @@ class _Finders:
             yield answer
 
 
-def _infeasibility(form: StandardForm, finders: _Finders) -> str | None:
-    """Why no point is feasible, in a sentence; empty if a point is; None if neither is known."""
+def _infeasibility(form: StandardForm, finders: _Finders) -> _Verdict:
+    """Return why no point is feasible, with a Farkas vector, or a feasible point."""
     relaxation = Relaxation(replace(form, integer=np.zeros(form.n, dtype=bool)))
-    found = False
+    point: Vector | None = None
     for answer in finders.answers(relaxation.form):
-        if relaxation.is_infeasible(answer.z):
-            return _blame(relaxation, answer.x)
-        found = relaxation.is_feasible(answer.x)
-        if found:
+        if answer.z is not None and relaxation.is_infeasible(answer.z):
+            return _Verdict(_blame(relaxation, answer.x), farkas=relaxation.multipliers(answer.z))
+        if answer.x is not None and relaxation.is_feasible(answer.x):
+            point = relaxation.point(answer.x)
             break
-    if not found or not form.integer.any():
-        return "" if found else None
-    return _integer_infeasibility(form, finders)
+    if point is None or not form.integer.any():
+        return _Verdict(None if point is None else "", feasible=point)
+    return _Verdict(_integer_infeasibility(form, finders))
 
 
 def _integer_infeasibility(form: StandardForm, finders: _Finders) -> str | None:

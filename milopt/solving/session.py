@@ -29,14 +29,14 @@ from milopt.errors import ConvexityError, DeclarationError, MiloptError, SolverE
 from milopt.jit_time import working_seconds
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.declared import declared_residuals
-from milopt.outcome.declared_proof import certify_declared
+from milopt.outcome.declared_proof import certify_declared, excludes_all_points, falls_along
 from milopt.outcome.outcome import Outcome, unless_feasible
 from milopt.outcome.point_values import LeafValues
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.deadline import deadline
-from milopt.solving.diagnosis import diagnose
+from milopt.solving.diagnosis import Diagnosis, diagnose
 from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_form import EVERYTHING, LiveForm
@@ -417,11 +417,15 @@ class Session:
 
     def _diagnosed(self, outcome: Outcome, clock: Clock) -> Outcome:
         """The outcome, or that the program is infeasible or unbounded if milopt proves it."""
-        form = self.live.coordinates().form if self.live.uses_dual else self.live.compiled.form
+        compiled = self.live.coordinates() if self.live.uses_dual else self.live.compiled
+        form = compiled.form
         extended = outcome.termination in CLAIMS and not clock.interrupted
         within = clock.extended(DIAGNOSIS_SECONDS) if extended else clock
         diagnosis = diagnose(form, self.solver, self.options, within, has_all_rows=not self.live.rows.lazy)
         clock.interrupted |= within.interrupted
+        if diagnosis.proved is not None and not self._is_confirmed(diagnosis, compiled):
+            message = f"{diagnosis.proved} by the rows that atoms became, but not by the declared program"
+            diagnosis = Diagnosis(None, message)
         if diagnosis.proved is not None:
             return Outcome.without_point(self.form, diagnosis.proved, outcome.raw_status, diagnosis.message)
         if outcome.termination not in CLAIMS:
@@ -431,6 +435,22 @@ class Session:
             return Outcome.without_point(self.form, Termination.LIMIT, outcome.raw_status, message)
         message = f"The solver said {outcome.raw_status!r}, but this is not confirmed: {diagnosis.message}."
         return Outcome.without_point(self.form, Termination.STALLED, outcome.raw_status, message)
+
+    def _is_confirmed(self, diagnosis: Diagnosis, compiled: Compiled) -> bool:
+        """Return True if the declared program bears out a proof that was found with the rows that atoms became.
+
+        Functions of a kernel's space in the norms of rows are not checked: their slopes are not known here.
+        """
+        lowering = self.lowering
+        free = [one.atom for one in lowering.epigraphs.lowered if one.atom.function is not None]
+        if not lowering.has_epigraphs or free:
+            return True
+        if diagnosis.farkas is not None:
+            farkas = compiled.recover(np.zeros(compiled.form.n), diagnosis.farkas)
+            return excludes_all_points(lowering, self.form, self.spaces, farkas)
+        if diagnosis.feasible is not None and diagnosis.ray is not None:
+            return falls_along(lowering, self.spaces, compiled, diagnosis.feasible, diagnosis.ray)
+        return True
 
 
 @dataclass

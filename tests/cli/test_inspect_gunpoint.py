@@ -64,8 +64,8 @@ def test_the_oracle_is_its_first_convex_step(run, tmp_path: Path, format: str) -
     assert run(*SHOWN, "--part", "oracle", "--format", format, "-o", file).code == 0
     value, columns, rows = read(file)
     assert value == pytest.approx(first_step("l1", "clarabel")[0], rel=1e-6)
-    assert kinds(columns) == {"u.coefficients", "max0", "norm1_0", "norm1_0.plus", "norm1_0.minus"}
-    assert {"ball", "max0.epigraph"} <= kinds(rows)
+    assert kinds(columns) == {"u.coefficients", "bag_max_0", "norm1_1", "norm1_1.plus", "norm1_1.minus"}
+    assert {"ball", "bag_max_0.epigraph"} <= kinds(rows)
 
 
 @pytest.mark.parametrize(("ball", "format"), [("l1", "lp"), ("l1", "mps"), ("hilbert", "cbf")])
@@ -98,7 +98,7 @@ def test_the_master_after_five_rounds(run, tmp_path: Path, format: str) -> None:
 
 def test_the_oracle_over_the_hilbert_ball_is_a_cone_program(run) -> None:
     text = run(*SHOWN, "--set", "ball=hilbert", "--part", "oracle", "--format", "cbf").out
-    for name in ("u.coefficients", "max0", "max0.epigraph", "ball"):
+    for name in ("u.coefficients", "bag_max_0", "bag_max_0.epigraph", "ball"):
         assert re.search(rf"^# (columns|rows) \d+\.\.\d+: {re.escape(name)}$", text, re.MULTILINE), name
     assert read_cbf(text).solve(solver="CLARABEL") == pytest.approx(first_step("hilbert", "ecos")[0], rel=1e-6)
 
