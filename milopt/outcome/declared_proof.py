@@ -137,9 +137,18 @@ def excludes_all_points(lowering: Lowering, form: EvaluationForm, spaces: Sequen
 def falls_along(
     lowering: Lowering, spaces: Sequence[KernelSpace], compiled: Compiled, start: Vector, ray: Vector
 ) -> bool:
-    """Return True if the declared objective falls along a ray from a feasible point and the declared rows hold."""
-    size = 1.0 + float(np.abs(start).max(initial=0.0))
-    direction = ray * (size / float(np.abs(ray).max()))
+    """Return True if the declared objective falls along a ray from a feasible point and the declared rows hold.
+
+    The ray is measured in columns that are not auxiliary: those of atoms may run away alone if an epigraph is wrong.
+    """
+    own = np.ones(ray.size, dtype=bool)
+    for one in lowering.epigraphs.lowered:
+        own[np.concatenate([np.zeros(0, dtype=np.intp) if one.columns is None else one.columns, *one.new])] = False
+    size = 1.0 + float(np.abs(start[own]).max(initial=0.0))
+    length = float(np.abs(ray[own]).max(initial=0.0))
+    if length == 0.0:
+        return False
+    direction = ray * (size / length)
     last = np.inf
     for step in RAY_STEPS:
         point = compiled.recover(start + step * direction, None)

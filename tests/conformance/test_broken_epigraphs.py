@@ -1,5 +1,7 @@
 """A wrong answer that a broken epigraph causes is never certified, and the unbroken program always is.
 
+Nor is a mutant ever reported as infeasible or unbounded: the unbroken twins have optima.
+
 The epigraph of every atom is broken by 13 mutations, in whole programs: in the objective, written into a row, behind a
 column, inside another atom, around other atoms, and over a function of a kernel's space. The right optimum is that of
 the unbroken twin.
@@ -61,7 +63,7 @@ def test_a_sample_of_broken_epigraphs_is_not_certified(mutation: str) -> None:
         name, place = str(random.choice(list(CASES))), str(random.choice(list(PLACES)))
         word = counted(name, place, 0, mutation, SOLVERS[found.total() % 2])
         found[word] += bool(word)
-        assert word != "wrong and certified", (name, place)
+        assert word in ("", "harmless", "wrong"), (name, place, word)
     assert found["wrong"], found
 
 
@@ -70,7 +72,7 @@ def test_a_sample_of_broken_epigraphs_is_not_certified(mutation: str) -> None:
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_no_broken_epigraph_is_certified(mutation: str, place: str) -> None:
     words = {name: counted(name, place, 0, mutation, "clarabel") for name in CASES}
-    assert "wrong and certified" not in words.values(), words
+    assert set(words.values()) <= {"", "harmless", "wrong"}, words
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
