@@ -92,14 +92,14 @@ class Coefficient:
             sign = product.scale.parameter_sign()
             if np.isnan(sign).any():
                 raise DeclarationError(
-                    f"The side of a bag_max depends on the sign of {product.scale.describe()}; "
+                    f"The side of an atom depends on the sign of {product.scale.describe()}; "
                     "declare the parameter with sign=+1 or sign=-1."
                 )
             left, right = product.left.sign(), product.right.sign()
             signed = signed + left @ scaled_rows(right, sign)
             size = size + abs(left) @ scaled_rows(abs(right), abs(sign))
         if (abs(abs(signed) - size) > 0).nnz:
-            raise DeclarationError("The side of a bag_max is not fixed: its coefficient adds parameters of both signs.")
+            raise DeclarationError("The side of an atom is not fixed: its coefficient adds parameters of both signs.")
         signed = csr(signed)
         signed.eliminate_zeros()
         signed.data = np.sign(signed.data)

@@ -23,7 +23,6 @@ from milopt.compilation.streamed import is_large
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
-from milopt.declaration.program import leaves
 from milopt.declaration.sparse import times
 from milopt.outcome.certificate import DeclaredResiduals
 from milopt.outcome.point_values import LeafValues
@@ -109,11 +108,10 @@ class _Step:
         program = self._lowering.program
         expressions = [program.minimized(), *(constraint.expression for constraint in program.constraints.values())]
         with_domain = (
-            leaf
+            atom
             for expression in expressions
-            if expression.has_atoms
-            for leaf in leaves(expression)
-            if isinstance(leaf, Atom) and leaf.function is None and type(leaf).nearest is not Atom.nearest
+            for atom in _occurring_atoms(expression)
+            if atom.function is None and type(atom).nearest is not Atom.nearest
         )
         for atom in dict.fromkeys(with_domain):
             e = self._values.inner(atom)
@@ -163,6 +161,17 @@ class _Step:
             return np.zeros(coefficient.matrix.shape[0])
         offset = atom.segments.max(np.abs(atom.argument.constant)) if atom.segments.total else np.zeros(atom.size)
         return np.abs(times(coefficient.value(), offset))
+
+
+def _occurring_atoms(expression: Expression) -> Iterator[Atom]:
+    """Yield the atoms of an expression that are not times 0, and those inside them."""
+    if not expression.has_atoms:
+        return
+    for leaf, coefficient in expression.terms:
+        if isinstance(leaf, Atom) and coefficient.value().count_nonzero():
+            yield leaf
+            if leaf.function is None:
+                yield from _occurring_atoms(leaf.argument)
 
 
 def _largest_entries(coefficient: Coefficient) -> Vector:

@@ -43,13 +43,15 @@ GOOD = 1e-7
 
 
 CONFIRMING = 1e-6
-"""Share of the terms of a sum up to which the sum counts as 0 when a Farkas vector is checked."""
+"""Share of the terms of a column's sum up to which the sum counts as 0 when a Farkas vector is checked."""
+CANCELLATION = 1e-9
+"""Smallest margin of a Farkas vector, relative to the terms that it is the sum of."""
 LITTLE = 1e-2
 """Share of the largest size of a column's terms that counts as the size of every column's terms."""
-RAY_STEPS = (0.0, 1.0, 1e2, 1e4)
+RAY_STEPS = (0.0, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18)
 """How far along a ray, in units of the feasible point that it starts from, the declared program is evaluated."""
-RAY_VIOLATION = 1e-5
-"""Largest scaled violation of a declared row along a ray."""
+RAY_VIOLATION, RAY_ROUNDING = 1e-5, 1e-13
+"""Largest violation of a declared row along a ray, in units of the feasible point: fixed, and per length of the ray."""
 
 
 def certify_declared(
@@ -131,7 +133,7 @@ def excludes_all_points(lowering: Lowering, form: EvaluationForm, spaces: Sequen
         if space.norm(transposed(E) @ y) > CONFIRMING * space.size(own if more is None else own + more):
             return False
     terms = np.concatenate([relaxed.rows.g * y, pull * np.where(is_bounded, side, 0.0)])
-    return bool(-terms.sum() > CONFIRMING * np.abs(terms).sum())
+    return bool(-terms.sum() > CANCELLATION * np.abs(terms).sum())
 
 
 def falls_along(
@@ -156,7 +158,8 @@ def falls_along(
         values = LeafValues(lowering, point, evaluations)
         lowered = compiled.form.value(start + step * direction)
         declared = declared_residuals(lowering, values, lowered)
-        if declared.primal > RAY_VIOLATION or not declared.objective < last:
+        allowed = size * (RAY_VIOLATION + RAY_ROUNDING * step)
+        if declared.violation > allowed or not declared.objective < last:
             return False
         last = declared.objective
     return True

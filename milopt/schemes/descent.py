@@ -23,7 +23,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
-from milopt.schemes.steps import Totals, differences
+from milopt.schemes.steps import TIE_TOLERANCE, Totals, differences
 from milopt.schemes.witness_choice import Choice, WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.session import Session
@@ -112,15 +112,16 @@ def descend(
             leaves = chosen.vanished and changed > 0 and not returned
             returned |= chosen.vanished
             settled = fall <= relative_decrease * (1.0 + abs(objective))
-            if not leaves and not others and (changed == 0 or settled):
+            if not leaves and not others and changed == 0:
                 ended, message = Termination.STATIONARY, ""
                 break
-            if others and changed == 0:
-                residual = stationarity(session, outcome, tangents)
+            if not leaves and (settled or (others and changed == 0)):
+                attained = one_hot(_attained(values, old, new))
+                residual = stationarity(session, outcome, attained | tangents)
                 if residual <= session.options.tolerance:
                     ended, message = Termination.STATIONARY, ""
                     break
-                if settled and fall <= 0.0:
+                if settled and (not others or fall <= 0.0):
                     ended = Termination.STALLED
                     message = (
                         f"The objective no longer falls, but the point is not stationary: residual {residual:.1e}."
@@ -144,6 +145,19 @@ def descend(
         chosen = Choice.by_values(values, maxima)
     objective = values.objective()
     return Descended(last, chosen.witnesses, objective, tuple(history), ended, message, totals, chosen.vanished)
+
+
+def _attained(values: PointValues, old: Selections | None, new: Selections) -> Selections:
+    """Return the old witnesses where they still attain the maximum, and the new ones elsewhere."""
+    if old is None:
+        return new
+    found: Selections = {}
+    for atom, index in new.items():
+        e = values.inner(atom)
+        slack = TIE_TOLERANCE * (1.0 + float(np.abs(e).max(initial=0.0)))
+        is_kept = (old[atom] >= 0) & (e[old[atom]] >= atom.segments.max(e) - slack)
+        found[atom] = np.where(is_kept, old[atom], index)
+    return found
 
 
 def stationarity(session: Session, outcome: Outcome, tangents: StandIns) -> float:

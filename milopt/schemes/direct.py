@@ -62,6 +62,7 @@ def _refuse_witnesses(program: Program) -> None:
     needy = on_other_side(program)
     if needy:
         raise ConvexityError(
-            f"{program.name!r} is a DC program: {needy[0].describe()} needs a witness a bag; "
-            'solve it with scheme="ccp", "representatives" or "exact".'
+            f"{program.name!r} is a DC program: {needy[0].describe()} stands on its other side, where it needs a "
+            'minorant (a maximum: one witness per bag). Solve it with scheme="ccp"; "representatives" and "exact" take '
+            "maxima."
         )
