@@ -50,6 +50,8 @@ LITTLE = 1e-2
 """Share of the largest size of a column's terms that counts as the size of every column's terms."""
 RAY_STEPS = (0.0, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18)
 """How far along a ray, in units of the feasible point that it starts from, the declared program is evaluated."""
+RAY_NOISE = 1e-7
+"""Share of the largest entry of a ray below which an entry may be an error."""
 RAY_VIOLATION, RAY_ROUNDING = 1e-5, 1e-13
 """Largest violation of a declared row along a ray, in units of the feasible point: fixed, and per length of the ray."""
 
@@ -141,25 +143,34 @@ def falls_along(
 ) -> bool:
     """Return True if the declared objective falls along a ray from a feasible point and the declared rows hold.
 
-    The ray is measured in columns that are not auxiliary: those of atoms may run away alone if an epigraph is wrong.
+    The ray is measured in columns that are not auxiliary: those of atoms may run away alone if an epigraph is wrong. It
+    is tried without its small entries too, which may be errors of the solver that found it.
     """
     own = np.ones(ray.size, dtype=bool)
     for one in lowering.epigraphs.lowered:
         own[np.concatenate([np.zeros(0, dtype=np.intp) if one.columns is None else one.columns, *one.new])] = False
-    size = 1.0 + float(np.abs(start[own]).max(initial=0.0))
     length = float(np.abs(ray[own]).max(initial=0.0))
     if length == 0.0:
         return False
-    direction = ray * (size / length)
-    last = np.inf
+    direction = ray * ((1.0 + float(np.abs(start[own]).max(initial=0.0))) / length)
+    rounded = np.where(np.abs(ray) > RAY_NOISE * length, direction, 0.0)
+    return any(_falls(lowering, spaces, compiled, start, one) for one in (direction, rounded))
+
+
+def _falls(
+    lowering: Lowering, spaces: Sequence[KernelSpace], compiled: Compiled, start: Vector, direction: Vector
+) -> bool:
+    """Return True if the declared program confirms a direction as far as `RAY_STEPS` go."""
+    size, last = float(np.abs(direction).max()), np.inf
     for step in RAY_STEPS:
-        point = compiled.recover(start + step * direction, None)
+        x = start + step * direction
+        point = compiled.recover(x, None)
         evaluations = tuple(space.values(a) for space, a in zip(spaces, point.coefficients, strict=True))
         values = LeafValues(lowering, point, evaluations)
-        lowered = compiled.form.value(start + step * direction)
-        declared = declared_residuals(lowering, values, lowered)
+        with np.errstate(over="ignore", invalid="ignore"):
+            declared = declared_residuals(lowering, values, compiled.form.value(x))
         allowed = size * (RAY_VIOLATION + RAY_ROUNDING * step)
-        if declared.violation > allowed or not declared.objective < last:
+        if not (declared.violation <= allowed and declared.objective < last):  # false for NaN
             return False
         last = declared.objective
     return True
