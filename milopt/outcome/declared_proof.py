@@ -15,7 +15,7 @@ column and no row of an epigraph takes part: a wrong epigraph gives a worse poin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -121,8 +121,7 @@ def excludes_all_points(lowering: Lowering, form: EvaluationForm, spaces: Sequen
     supports = _supports(lowering, form, z, gradient, values, VANISHING) | _square_supports(lowering, values)
     supported = SupportedLowering(lowering, supports, declared_duals(lowering, form, z), [0.0] * len(spaces))
     relaxed = supported.form()
-    y = np.concatenate([np.zeros(0), *(supported.duals[block.name][block.declared] for block in relaxed.blocks)])
-    y = np.where(relaxed.inequality, np.maximum(y, 0.0), y)
+    y = _row_multipliers(relaxed, supported.duals)
     pull, sizes = relaxed.rows.pulled(y), supported.sizes.columns + transposed(absolute(relaxed.rows.A)) @ np.abs(y)
     side = np.where(pull > 0.0, relaxed.upper, relaxed.lower)
     is_bounded = np.isfinite(side)
@@ -186,6 +185,12 @@ def declared_duals(lowering: Lowering, form: EvaluationForm, z: Vector) -> dict[
             part = z[start : start + block.count]
             np.add.at(duals[block.origin], block.declared, part if block.share is None else part * block.share)
     return duals
+
+
+def _row_multipliers(relaxed: EvaluationForm, duals: Mapping[str, Vector]) -> Vector:
+    """Return the multipliers of the rows of a relaxation, at least 0 for inequalities."""
+    y = np.concatenate([np.zeros(0), *(duals[block.name][block.declared] for block in relaxed.blocks)])
+    return np.where(relaxed.inequality, np.maximum(y, 0.0), y)
 
 
 def _is_free_function(lowering: Lowering, atom: Atom) -> bool:
@@ -292,9 +297,7 @@ class _Proof:
         """Return the relaxation with these minorants, the multipliers of its rows, and the sizes of its gradients."""
         lowering = SupportedLowering(self._lowering, supports, self._duals, self._ridge)
         relaxed = lowering.form()
-        parts = [self._duals[block.name][block.declared] for block in relaxed.blocks]
-        y = np.concatenate([np.zeros(0), *parts])
-        return relaxed, np.where(relaxed.inequality, np.maximum(y, 0.0), y), lowering.sizes
+        return relaxed, _row_multipliers(relaxed, self._duals), lowering.sizes
 
     def function_supports(self, flat: Supports, supports: Supports) -> Supports:
         """Return minorants of the norms of functions; `flat` holds those with slopes 0.
