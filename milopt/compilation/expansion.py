@@ -25,7 +25,7 @@ class Expansion:
     """Rows as copies of declared ones, and what the atoms add to them."""
 
     entries: Entries | None
-    """What it is of; None if a parameter or another atom stands inside an atom, so that it serves once."""
+    """The entries that were expanded; None if a parameter or an atom inside makes the expansion valid only once."""
     count: int
     declared: Index
     instance: Index

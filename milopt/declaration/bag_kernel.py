@@ -1,6 +1,6 @@
 """Kernels K(B, B') between bags: `kernel(bags_a, bags_b)` is the Gram matrix, a row a bag.
 
-A program's function in the space of such a kernel is evaluated at bags, one value a bag: `f(bags)`.
+A program's function in the space of such a kernel is evaluated at bags, one value per bag: `f(bags)`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ The lowered form (cones, epigraph rows, roots of matrices) is not used, so an in
 or as a worse objective. The check is one-sided: rows must hold, and the objective must not be worse than the lowered
 form claims. A column behind an atom may be larger than the atom's value where its row is idle: they are not compared.
 
-In a step of an alternation, entries of maxima on their other side have the values of their witnesses.
+In a step of an alternation, entries of atoms on their other side have the values of their minorants, which are the
+witnesses of maxima.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from milopt.outcome.point_values import LeafValues
 VANISHING = 1e-14
 """Share of the largest multiplier below which the multiplier of an epigraph counts as 0."""
 NOISE = 1e-9
-"""The same if the certificate is not good: the accuracy to which interior-point methods know multipliers."""
+"""Share used instead of `VANISHING` for a second try: the accuracy to which interior-point methods know multipliers."""
 GOOD = 1e-7
 """Largest residual of a certificate for which no other slopes are tried."""
 

@@ -234,9 +234,9 @@ def test_a_kernel_of_instances_means_its_mean_set_kernel():
 def test_models_over_instances_refuse_a_kernel_of_bags(golden_bags):
     bags, y = golden_bags
     for model in (MISVM, SetKernelSVM):
-        with pytest.raises(DeclarationError, match="one value a bag already, so take a kernel of instances"):
+        with pytest.raises(DeclarationError, match="one value per bag already, so take a kernel of instances"):
             model(kernel=BoxCounting()).fit(bags, y)
-    with pytest.raises(DeclarationError, match="one value a bag is what a kernel of bags gives"):
+    with pytest.raises(DeclarationError, match="one value per bag is what a kernel of bags gives"):
         SAFE(kernel=BoxCounting()).fit(bags, y)
 
 

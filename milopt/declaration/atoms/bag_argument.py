@@ -17,9 +17,9 @@ def bags_of(expression: Expression, bags: Bags | None, atom: str) -> Bags:
     if over is None:
         raise DeclarationError(
             f"{atom} needs an expression over instances, such as f(bags), or the bags as its second argument; with a "
-            "kernel of bags f(bags) has one value a bag already, so take a kernel of instances."
+            "kernel of bags f(bags) has one value per bag already, so take a kernel of instances."
         )
     if expression.size != over.offsets[-1]:
-        hint = "; one value a bag is what a kernel of bags gives" if expression.size == len(over) else ""
+        hint = "; one value per bag is what a kernel of bags gives" if expression.size == len(over) else ""
         raise DeclarationError(f"{atom}: {expression.size} entries for {int(over.offsets[-1])} instances{hint}.")
     return over
