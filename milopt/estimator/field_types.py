@@ -31,7 +31,7 @@ def fits(value: object, hint: Any) -> bool:
     if hint is Any or hint is object:
         return True
     if hint is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
+        return isinstance(value, float) or (fits(value, int) and _is_within_floats(value))
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if origin is Union or origin is types.UnionType:
@@ -48,6 +48,15 @@ def fits(value: object, hint: Any) -> bool:
     if isinstance(origin or hint, type):
         return isinstance(value, origin or hint)
     raise TypeError(f"there is no check for the type {hint!r}")
+
+
+def _is_within_floats(value: Any) -> bool:
+    """Return True if an integer is not too large for a float."""
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def _fits_entries(value: tuple[object, ...], kinds: tuple[Any, ...]) -> bool:

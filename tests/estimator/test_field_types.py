@@ -53,3 +53,8 @@ def test_every_type_that_results_declare_can_be_checked(record: type) -> None:
     """A type without a check raises TypeError, which would refuse every file."""
     for hint in hints_of(record).values():
         assert fits(object(), hint) in (True, False)
+
+
+@pytest.mark.parametrize(("value", "fitting"), [(1.5, True), (3, True), (10**400, False), (True, False), ("1", False)])
+def test_an_integer_stands_for_a_float_unless_it_is_too_large(value: object, fitting: bool) -> None:
+    assert fits(value, float) is fitting
