@@ -5,80 +5,7 @@ Names are imported from their modules when they are first touched, so that `impo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
-
-if TYPE_CHECKING:
-    from milopt import data as data
-    from milopt import display as display
-    from milopt import errors as errors
-    from milopt import models as models
-    from milopt import testing as testing
-    from milopt.bag_kernels.box_counting import BoxCounting as BoxCounting
-    from milopt.bag_kernels.random_boxes import RandomBoxes as RandomBoxes
-    from milopt.bag_kernels.set_kernels import Minimax as Minimax
-    from milopt.bag_kernels.set_kernels import SetKernel as SetKernel
-    from milopt.bag_kernels.stored import load_gram as load_gram
-    from milopt.comparison.compare import compare as compare
-    from milopt.data.loading import load_data as load_data
-    from milopt.data.series import from_series as from_series
-    from milopt.declaration.alignment import DTW as DTW
-    from milopt.declaration.alignment import GlobalAlignment as GlobalAlignment
-    from milopt.declaration.atoms import absolute as absolute
-    from milopt.declaration.atoms import bag_log_sum_exp as bag_log_sum_exp
-    from milopt.declaration.atoms import bag_max as bag_max
-    from milopt.declaration.atoms import bag_mean as bag_mean
-    from milopt.declaration.atoms import bag_sum as bag_sum
-    from milopt.declaration.atoms import bag_sum_largest as bag_sum_largest
-    from milopt.declaration.atoms import entropy as entropy
-    from milopt.declaration.atoms import exp as exp
-    from milopt.declaration.atoms import group_norms as group_norms
-    from milopt.declaration.atoms import huber as huber
-    from milopt.declaration.atoms import log1mexp as log1mexp
-    from milopt.declaration.atoms import log_sum_exp as log_sum_exp
-    from milopt.declaration.atoms import logistic as logistic
-    from milopt.declaration.atoms import maximum as maximum
-    from milopt.declaration.atoms import minimum as minimum
-    from milopt.declaration.atoms import norm as norm
-    from milopt.declaration.atoms import norm1 as norm1
-    from milopt.declaration.atoms import norm_inf as norm_inf
-    from milopt.declaration.atoms import positive_part as positive_part
-    from milopt.declaration.atoms import quad_form as quad_form
-    from milopt.declaration.atoms import relative_entropy as relative_entropy
-    from milopt.declaration.atoms import square as square
-    from milopt.declaration.atoms import sum_largest as sum_largest
-    from milopt.declaration.atoms import sum_squares as sum_squares
-    from milopt.declaration.bag_kernel import BagKernel as BagKernel
-    from milopt.declaration.bags import Bags as Bags
-    from milopt.declaration.bags import as_bags as as_bags
-    from milopt.declaration.kernels import RBF as RBF
-    from milopt.declaration.kernels import Kernel as Kernel
-    from milopt.declaration.kernels import Linear as Linear
-    from milopt.declaration.kernels import Polynomial as Polynomial
-    from milopt.declaration.kernels import Precomputed as Precomputed
-    from milopt.declaration.labels import Signs as Signs
-    from milopt.declaration.labels import Weights as Weights
-    from milopt.declaration.program import Program as Program
-    from milopt.errors import MiloptError as MiloptError
-    from milopt.estimator import BagClassifier as BagClassifier
-    from milopt.estimator import BagFeatures as BagFeatures
-    from milopt.estimator import InstanceTransformer as InstanceTransformer
-    from milopt.estimator import load_model as load_model
-    from milopt.evaluation.evaluate import evaluate as evaluate
-    from milopt.evaluation.ranking import rank as rank
-    from milopt.outcome.result import Result as Result
-    from milopt.schemes.column_generation import ColumnGeneration as ColumnGeneration
-    from milopt.schemes.convex_concave import ConvexConcave as ConvexConcave
-    from milopt.schemes.direct import Direct as Direct
-    from milopt.schemes.exact import Exact as Exact
-    from milopt.schemes.representatives import Representatives as Representatives
-    from milopt.schemes.solve import solve as solve
-    from milopt.solving.explain import explain as explain
-    from milopt.solving.options import Options as Options
-    from milopt.solving.registry import available as available
-    from milopt.solving.registry import get as get
-    from milopt.solving.session import Session as Session
 
 _HOME = {
     "Bags": "milopt.declaration.bags",
@@ -155,15 +82,12 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-# Type checkers read the imports above instead, and so still find a misspelt name.
-if not TYPE_CHECKING:
+def __getattr__(name: str) -> object:
+    from importlib import import_module
 
-    def __getattr__(name: str) -> object:
-        from importlib import import_module
-
-        if name in _SUBMODULES:
-            return import_module(f"{__name__}.{name}")
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_HOME[name]), name)
-        return value
+    if name in _SUBMODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value

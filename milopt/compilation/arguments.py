@@ -15,6 +15,7 @@ from milopt.compilation.sides import ABOVE, BELOW, OBJECTIVE, Side, signs_of
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
+from milopt.declaration.sparse import row_lengths
 from milopt.errors import ConvexityError
 
 Directions = npt.NDArray[np.int8]
@@ -48,7 +49,7 @@ def argument_directions(atom: Atom, side: int) -> Directions:
     directions = (side * atom.monotone(low, high, atom.segments)).astype(np.int8)
     for leaf, coefficient in atom.argument.terms:
         if isinstance(leaf, Atom):
-            used = np.diff(signs_of(leaf, coefficient).indptr) > 0
+            used = row_lengths(signs_of(leaf, coefficient)) > 0
             if (used & (directions == 0)).any():
                 raise ConvexityError(
                     f"{leaf.describe()} stands inside {atom.describe()}, which is not monotone over the range of its "
@@ -72,7 +73,7 @@ def inner_sides(where: str, expression: Expression, directions: Directions, top:
             above, below = np.arange(leaf.size), np.zeros(0, dtype=np.intp)
         else:
             signs = signs_of(leaf, coefficient)
-            turned = signs.data * np.repeat(directions, np.diff(signs.indptr))
+            turned = signs.data * np.repeat(directions, row_lengths(signs))
             above, below = np.unique(signs.indices[turned > 0]), np.unique(signs.indices[turned < 0])
             dropped = np.setdiff1d(np.arange(leaf.size), np.concatenate([above, below]))
             found.append(Side(where, leaf, above.astype(np.intp), below.astype(np.intp), dropped))

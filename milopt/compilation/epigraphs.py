@@ -19,7 +19,7 @@ from milopt.compilation.template import Part, Template, read_template
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.expression import Expression
-from milopt.declaration.sparse import csr, from_parts, scaled_rows
+from milopt.declaration.sparse import csr, from_parts, row_lengths, scaled_rows
 
 ArgumentRows = Callable[[Atom, Index], Rows]
 """Returns the rows of some entries of the argument of an atom, estimated as its convex side needs them."""
@@ -159,7 +159,7 @@ class Epigraphs:
 def argument_entry(part: Part, index: Index) -> Index:
     """Return per row the entry of the argument in it; -1 if there are none or several."""
     found = np.full(part.g.size, -1, dtype=np.intp)
-    met = np.flatnonzero(np.diff(part.E.indptr) == 1)
+    met = np.flatnonzero(row_lengths(part.E) == 1)
     found[met] = index[part.E.indices[part.E.indptr[met]]]
     return found
 

@@ -21,6 +21,7 @@ from milopt.compilation.rows import Rows, stack
 from milopt.compilation.standard_form import ColumnBlock, check_cone
 from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.leaves import Function, Points
+from milopt.declaration.sparse import row_lengths
 from milopt.errors import UnsupportedError
 
 Index = npt.NDArray[np.intp]
@@ -122,8 +123,8 @@ class Objective:
         if not all(_is_known_convex(square.weight) for square in self.squares):
             return found
         for square in self.squares:
-            lengths = np.diff(square.rows.A.indptr)
-            others = sum((np.diff(e.indptr) for e in square.rows.E), start=np.zeros(lengths.size))
+            lengths = row_lengths(square.rows.A)
+            others = sum((row_lengths(e) for e in square.rows.E), start=np.zeros(lengths.size))
             if square.weight.ndim == 1:
                 single = np.flatnonzero((lengths == 1) & (others == 0))
                 at = square.rows.A.indptr[single]

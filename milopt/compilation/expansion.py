@@ -14,7 +14,7 @@ from milopt.compilation.rows import Rows
 from milopt.compilation.template import Template
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.sparse import Vector, from_parts, scaled_rows, taken
+from milopt.declaration.sparse import Vector, from_parts, row_lengths, scaled_rows, taken
 
 Entries = list[tuple[Atom, sp.csr_array]]
 """Atoms on their convex side with their coefficients, explicit zeros kept; at most one entry per row in all."""
@@ -60,7 +60,7 @@ def expand(
     copies = np.ones(count, dtype=np.intp)
     pieces = []
     for atom, coefficient in entries:
-        owner = np.flatnonzero(np.diff(coefficient.indptr))
+        owner = np.flatnonzero(row_lengths(coefficient))
         at, index, read = template(atom, coefficient.indices.astype(np.intp))
         copies[owner] = np.bincount(read.parts[0].entry, minlength=owner.size)
         pieces.append((atom, coefficient, owner, at, index, read))
@@ -91,7 +91,7 @@ def _scattered(E: sp.csr_array, g: Vector, weight: Vector, place: Index, count: 
     if (np.diff(place) <= 0).any():
         weighted = taken(weighted, np.argsort(place))
     lengths = np.zeros(count + 1, dtype=np.intp)
-    lengths[np.sort(place) + 1] = np.diff(weighted.indptr)
+    lengths[np.sort(place) + 1] = row_lengths(weighted)
     matrix = from_parts(weighted.data, weighted.indices, np.cumsum(lengths), (count, E.shape[1]))
     rows = argument.left(matrix)
     offset = np.zeros(count)

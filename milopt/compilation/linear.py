@@ -37,6 +37,8 @@ class Linear:
         self.width = 0
         self._start: dict[int, int] = {}
         self._points: dict[Function, list[Points]] = {}
+        self.point_counts: tuple[int, ...] = ()
+        """How many points each free function has."""
         self._inner: dict[Atom, Rows] = {}
         self._splits: dict[int, tuple[Expression, Rows, list[tuple[Atom, Coefficient]]]] = {}
         """Results of `split` by identity; each keeps its expression alive."""
@@ -46,6 +48,7 @@ class Linear:
         for function in program.functions.values():
             if function.dictionary is None:
                 self._points[function] = []
+        self.point_counts = (0,) * len(self._points)
         self.register(program.objective)
         for constraint in program.constraints.values():
             self.register(constraint.expression)
@@ -78,6 +81,7 @@ class Linear:
                 known = self._points[leaf.function]
                 if not any(points is leaf.points for points in known):
                     known.append(leaf.points)
+                    self.point_counts = tuple(sum(p.shape[0] for p in points) for points in self._points.values())
 
     def register_stand_in(self, stand_in: StandIn) -> None:
         """Give places to the points of an expression that stands for an atom."""
@@ -101,11 +105,6 @@ class Linear:
     def place_of(self, function: Function) -> int | None:
         """A free function's place in the spaces; None with a dictionary."""
         return self.free_functions.index(function) if function in self._points else None
-
-    @property
-    def point_counts(self) -> tuple[int, ...]:
-        """How many points each free function has."""
-        return tuple(sum(p.shape[0] for p in points) for points in self._points.values())
 
     # -- rows ----------------------------------------------------------------------------------------------------
 

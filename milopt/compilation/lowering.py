@@ -29,7 +29,7 @@ from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Constraint, Expression
 from milopt.declaration.program import Program, leaves
-from milopt.declaration.sparse import Vector, picked, product, widened, zeros
+from milopt.declaration.sparse import Vector, picked, product, row_lengths, widened, zeros
 from milopt.errors import ConvexityError
 
 
@@ -173,14 +173,14 @@ class Lowering:
         """The rows of a block, with the epigraphs of its atoms in them where each occurs only once."""
         counts = np.zeros(rows.count, dtype=np.intp)
         for _, coefficient in above:
-            counts += np.diff(coefficient.indptr)
+            counts += row_lengths(coefficient)
         if len(above) == 1 and (counts == 1).all() and rows.count:
             block = self._conic(name, rows, *above[0])
             if block is not None:
                 return block
         single: Entries = []
         for atom, coefficient in above:
-            owner = np.repeat(np.arange(rows.count), np.diff(coefficient.indptr))
+            owner = np.repeat(np.arange(rows.count), row_lengths(coefficient))
             inline = (counts[owner] == 1) & self._is_used_once(atom, coefficient.indices)
             if inline.any() and not self._copies_t(atom, coefficient.indices[inline]):
                 inline[:] = False
@@ -286,8 +286,9 @@ class Lowering:
     def _minorant_rows(self, atom: Atom, coefficient: sp.csr_array, minorant: Minorant, side: int) -> Rows:
         """Return coefficient @ minorant, for an atom that is needed from a side."""
         rows = self._slope_rows(atom, coefficient, product(coefficient, minorant.slopes), side)
-        offset = np.asarray(coefficient @ minorant.constants)
-        return Rows(rows.A, rows.E, rows.g + offset) if offset.any() else rows
+        if not minorant.constants.any():
+            return rows
+        return Rows(rows.A, rows.E, rows.g + coefficient @ minorant.constants)
 
     def _slope_rows(self, atom: Atom, coefficient: sp.csr_array, slopes: sp.csr_array, side: int) -> Rows:
         """Return slopes @ argument, from the entries of the argument that the entries in the coefficient read.

@@ -10,7 +10,7 @@ import numpy as np
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.expression import Expression, Leaf
 from milopt.declaration.leaves import Parameter, Variable
-from milopt.declaration.sparse import Vector
+from milopt.declaration.sparse import Vector, row_lengths
 
 
 def range_of(expression: Expression) -> tuple[Vector, Vector]:
@@ -19,7 +19,7 @@ def range_of(expression: Expression) -> tuple[Vector, Vector]:
     for leaf, coefficient in expression.terms:
         bottom, top = _leaf_range(leaf)
         matrix = coefficient.value()
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        rows = np.repeat(np.arange(matrix.shape[0]), row_lengths(matrix))
         used = matrix.data != 0
         data, rows, columns = matrix.data[used], rows[used], matrix.indices[used]
         ends = data * bottom[columns], data * top[columns]

@@ -33,7 +33,8 @@ class Rows:
 
     def left(self, matrix: sp.csr_array) -> Rows:
         """matrix @ rows."""
-        return Rows(product(matrix, self.A), tuple(product(matrix, e) for e in self.E), np.asarray(matrix @ self.g))
+        g = np.asarray(matrix @ self.g) if self.g.any() else np.zeros(matrix.shape[0])
+        return Rows(product(matrix, self.A), tuple(product(matrix, e) for e in self.E), g)
 
     def take(self, index: npt.NDArray[np.intp]) -> Rows:
         """The rows in `index`, in that order."""
@@ -58,11 +59,11 @@ class Rows:
 
     def value(self, x: Vector, evaluations: Sequence[Vector]) -> Vector:
         """A x + sum_k E_k f_k + g."""
-        total = self.A @ x + self.g
-        for e, values in zip(self.E, evaluations, strict=True):
-            if e.nnz:
-                total = total + e @ values
-        return np.asarray(total)
+        total = self.g.copy()
+        for matrix, values in ((self.A, x), *zip(self.E, evaluations, strict=True)):
+            if matrix.indptr[-1]:
+                total += matrix @ values
+        return total
 
 
 def stack(parts: Sequence[Rows]) -> Rows:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.program import Program, leaves
-from milopt.declaration.sparse import Vector, from_parts, same_pattern
+from milopt.declaration.sparse import Vector, from_parts, row_lengths, same_pattern
 from milopt.errors import DeclarationError, UnsupportedError
 
 OBJECTIVE = "objective"
@@ -36,7 +36,7 @@ def halves(atom: Atom, coefficient: Coefficient, direction: int | npt.NDArray[np
     signs = signs_of(atom, coefficient)
     # A structural entry whose parameter is zero now keeps its place, so that it can change without a rebuild.
     entries = from_parts(_at(coefficient.value(), signs), signs.indices, signs.indptr, signs.shape)
-    turned = signs.data * np.repeat(np.broadcast_to(direction, signs.shape[0]), np.diff(signs.indptr))
+    turned = signs.data * np.repeat(np.broadcast_to(direction, signs.shape[0]), row_lengths(signs))
     return Halves(only(entries, turned > 0), only(entries, turned < 0))
 
 
@@ -74,7 +74,7 @@ class Side:
 
 def only(matrix: sp.csr_array, keep: npt.NDArray[np.bool_]) -> sp.csr_array:
     """Return the flagged entries, explicit zeros among them included."""
-    lengths = np.diff(matrix.indptr)
+    lengths = row_lengths(matrix)
     counts = np.zeros(lengths.size, dtype=np.intp)
     if keep.size:
         sums = np.add.reduceat(np.append(keep, False).astype(np.intp), matrix.indptr[:-1])

@@ -14,7 +14,7 @@ from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.membership import Membership
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.expression import Leaf
-from milopt.declaration.sparse import Vector, added, zeros
+from milopt.declaration.sparse import Vector, added, row_lengths, zeros
 from milopt.errors import DeclarationError
 
 Index = npt.NDArray[np.intp]
@@ -48,14 +48,14 @@ class Part:
     def entry(self) -> Index:
         """Per row, the entry of t in it; -1 if there is none."""
         found = np.full(self.g.size, -1, dtype=np.intp)
-        met = np.flatnonzero(np.diff(self.T.indptr))
+        met = np.flatnonzero(row_lengths(self.T))
         found[met] = self.T.indices[self.T.indptr[met]]
         return found
 
     @property
     def copies_t(self) -> bool:
         """Return True if each row is one entry of t, plus terms of e: then a declared row can take the place of t."""
-        ones = bool((np.diff(self.T.indptr) == 1).all() and (self.T.data == 1.0).all())
+        ones = bool((row_lengths(self.T) == 1).all() and (self.T.data == 1.0).all())
         return self.cone.is_polyhedral and self.is_lazy and ones and not self.N
 
 
@@ -108,7 +108,7 @@ def _part(atom: Atom, membership: Membership, known: Sequence[Leaf]) -> Part:
             )
         matrices[id(leaf)] = added(matrices[id(leaf)], coefficient.value())
     T, E, *N = (matrices[id(leaf)] for leaf in known)
-    if np.diff(T.indptr).max(initial=0) > 1:
+    if row_lengths(T).max(initial=0) > 1:
         raise DeclarationError(f"The epigraph of {atom.describe()} has a row with several entries of t.")
     return Part(
         membership.name,

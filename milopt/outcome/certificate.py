@@ -52,7 +52,7 @@ from milopt.compilation.quadratic import Vector, weighted
 from milopt.compilation.rows import Rows
 from milopt.compilation.supports import TermSizes
 from milopt.cones.cone import factor_starts
-from milopt.declaration.sparse import absolute, transposed
+from milopt.declaration.sparse import absolute, row_lengths, transposed
 
 NOISE, DATA_NOISE = 1e-3, 1e-4
 """Share of the largest number of its kind that is added to the scale of a dual residual; the second for data."""
@@ -307,7 +307,7 @@ def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
     for matrix, values in ((rows.A, x), *zip(rows.E, evaluations, strict=True)):
         if matrix.nnz:
             size = absolute(matrix)
-            met = np.flatnonzero(np.diff(matrix.indptr))
+            met = np.flatnonzero(row_lengths(matrix))
             unit[met] = np.maximum(unit[met], np.maximum.reduceat(size.data, matrix.indptr[met]))
             terms += size @ np.abs(values)
     unit = np.maximum(unit, terms)

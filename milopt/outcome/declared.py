@@ -24,7 +24,7 @@ from milopt.compilation.streamed import is_large
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
-from milopt.declaration.sparse import times
+from milopt.declaration.sparse import row_lengths, times
 from milopt.outcome.certificate import DeclaredResiduals
 from milopt.outcome.point_values import LeafValues
 
@@ -79,7 +79,7 @@ class _Step:
                 if is_open.any():
                     below = self._lowering.other_side.halves(leaf, coefficient, BELOW).below
                     left_out = is_open[below.indices] & (below.data != 0)
-                    kept[np.repeat(np.arange(kept.size), np.diff(below.indptr))[left_out]] = False
+                    kept[np.repeat(np.arange(kept.size), row_lengths(below))[left_out]] = False
                 scale = np.maximum(scale, np.abs(part))
                 scale = np.maximum(scale, self._offsets(leaf, coefficient))
             else:
@@ -178,7 +178,7 @@ def _occurring_atoms(expression: Expression) -> Iterator[Atom]:
 def _largest_entries(coefficient: Coefficient) -> Vector:
     """Return the largest absolute entry of each row of a coefficient."""
     matrix = coefficient.value()
-    largest, met = np.zeros(matrix.shape[0]), np.flatnonzero(np.diff(matrix.indptr))
+    largest, met = np.zeros(matrix.shape[0]), np.flatnonzero(row_lengths(matrix))
     if met.size:
         largest[met] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[met])
     return largest

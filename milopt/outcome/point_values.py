@@ -26,6 +26,8 @@ class LeafValues:
         self._lowering = lowering
         self._point = point
         self._evaluations = evaluations
+        self._inner: dict[Atom, Vector] = {}
+        """The arguments of atoms that were evaluated so far."""
 
     def value(self, expression: Expression) -> Vector:
         """Evaluate an expression, entry by entry."""
@@ -37,6 +39,12 @@ class LeafValues:
 
     def inner(self, atom: Atom) -> Vector:
         """Evaluate the argument of an atom."""
+        known = self._inner.get(atom)
+        if known is None:
+            known = self._inner[atom] = self._evaluated(atom)
+        return known
+
+    def _evaluated(self, atom: Atom) -> Vector:
         if not has_affine_argument(atom):
             return self.value(atom.argument)
         rows = self._lowering.linear.inner(atom)

@@ -23,6 +23,7 @@ from milopt.compilation.minorant import Selections
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.arrays import Points
 from milopt.declaration.atoms.atom import Selecting
+from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.leaves import Evaluation
 from milopt.declaration.program import Program
 from milopt.outcome.outcome import Outcome
@@ -84,31 +85,47 @@ class WitnessChoice:
         return Choice(chosen, plain, vanished)
 
     def _untied(self, atom: Selecting, e: Vector, plain: Index, room: float) -> Index:
-        bags = atom.segments
+        """Choose among the instances within `room` of the largest value of their bag."""
+        bags, chosen = atom.segments, plain.copy()
         ties = e >= (e[plain] - room)[bags.of]
-        several = np.flatnonzero(bags.sum(ties.astype(np.float64)) > 1)
-        if not several.size:
+        pending = _with_several(bags, ties)
+        if not pending.size:
             return plain
-        chosen = plain.copy()
-        for bag in several:
-            first = int(bags.offsets[bag])
-            places = first + np.flatnonzero(ties[first : int(bags.offsets[bag + 1])])
-            chosen[bag] = self._first(atom, places)
-        return chosen
-
-    def _first(self, atom: Selecting, places: Index) -> int:
-        """Choose among instances of one bag that tie."""
         if atom not in self._features:
             self._features[atom] = instance_features(atom)
-        rows = _dense(self._features[atom], places)
-        if (rows == rows[0]).all():
-            return int(places[0])
+        features = self._features[atom]
+        if atom in self._scores or any(_differ(features, _within(bags, bag, ties)) for bag in pending):
+            scores = self._ridge_scores(atom)
+            best = bags.max(np.where(ties, scores, -np.inf)) - EQUAL_SCORES * float(np.ptp(scores))
+            ties &= scores >= best[bags.of]
+            chosen[pending] = bags.argmax(np.where(ties, scores, -np.inf))[pending]
+            pending = _with_several(bags, ties)
+        for bag in pending:
+            places = _within(bags, bag, ties)
+            chosen[bag] = places[np.lexsort(_dense(features, places).T[::-1])[0]]
+        return chosen
+
+    def _ridge_scores(self, atom: Selecting) -> Vector:
         if atom not in self._scores:
             self._scores[atom] = ridge_scores(self._program, atom, self._features[atom])
-        scores = self._scores[atom]
-        best = scores[places] >= scores[places].max() - EQUAL_SCORES * float(np.ptp(scores))
-        places, rows = places[best], rows[best]
-        return int(places[np.lexsort(rows.T[::-1])[0]])
+        return self._scores[atom]
+
+
+def _with_several(bags: Segments, ties: npt.NDArray[np.bool_]) -> Index:
+    """Return the bags in which several instances tie."""
+    return np.flatnonzero(bags.sum(ties.astype(np.float64)) > 1)
+
+
+def _within(bags: Segments, bag: int, ties: npt.NDArray[np.bool_]) -> Index:
+    """Return the places of the instances of a bag that tie."""
+    first = int(bags.offsets[bag])
+    return first + np.flatnonzero(ties[first : int(bags.offsets[bag + 1])])
+
+
+def _differ(features: Points, places: Index) -> bool:
+    """Return True unless the instances at these places are all equal."""
+    rows = _dense(features, places)
+    return bool((rows != rows[0]).any())
 
 
 def _vanishes(session: Session, outcome: Outcome, atom: Selecting, e: Vector, tolerance: float) -> bool:
