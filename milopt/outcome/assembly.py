@@ -12,7 +12,7 @@ from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.atoms.atom import Atom
-from milopt.outcome.declared_proof import declared_duals
+from milopt.outcome.multiplier_slopes import declared_duals
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import FittedFunction, Result, Seconds, Step

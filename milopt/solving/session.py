@@ -28,8 +28,9 @@ from milopt.declaration.program import Program, leaves
 from milopt.errors import ConvexityError, DeclarationError, MiloptError, SolverError, TimeLimitError
 from milopt.jit_time import working_seconds
 from milopt.outcome.certificate import Certificate
+from milopt.outcome.claims import excludes_all_points, falls_along
 from milopt.outcome.declared import declared_residuals
-from milopt.outcome.declared_proof import certify_declared, excludes_all_points, falls_along
+from milopt.outcome.declared_proof import certify_declared
 from milopt.outcome.outcome import Outcome, unless_feasible
 from milopt.outcome.point_values import LeafValues
 from milopt.outcome.status import PointStatus, Termination

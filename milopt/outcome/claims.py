@@ -1,0 +1,99 @@
+"""Check with the declared program what a solver found with the rows that atoms became: infeasible, or unbounded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from milopt.compilation.compiled import Compiled, Point
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.lowering import Lowering
+from milopt.compilation.quadratic import Vector
+from milopt.compilation.supports import SupportedLowering
+from milopt.declaration.sparse import absolute, transposed
+from milopt.outcome.declared import declared_residuals
+from milopt.outcome.multiplier_slopes import atom_supports, declared_duals, row_multipliers
+from milopt.outcome.point_values import LeafValues
+
+VANISHING_SUM = 1e-6
+"""Share of the terms of a column's sum up to which the sum counts as 0 when a Farkas vector is checked."""
+SMALLEST_MARGIN = 1e-9
+"""Smallest margin of a Farkas vector, relative to the terms that it is the sum of."""
+SMALLEST_SIZE = 1e-2
+"""Share of the largest size of a column's terms that counts as the size of every column's terms."""
+RAY_STEPS = (0.0, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18)
+"""How far along a ray, in units of the feasible point that it starts from, the declared program is evaluated."""
+RAY_NOISE = 1e-7
+"""Share of the largest entry of a ray below which an entry may be an error."""
+RAY_VIOLATION, RAY_ROUNDING = 1e-5, 1e-13
+"""Largest violation of a declared row along a ray, in units of the feasible point: fixed, and per length of the ray."""
+
+
+def excludes_all_points(lowering: Lowering, form: EvaluationForm, spaces: Sequence[KernelSpace], farkas: Point) -> bool:
+    """Return True if multipliers of the lowered rows prove that no point satisfies the declared rows.
+
+    With the slopes that the multipliers have, the declared rows have a relaxation without cones. The multipliers y of
+    the declared rows prove that it has no point if  y'(A x + E f + g) < 0  for all x within the bounds and all f.
+    """
+    z = np.zeros(form.rows.count) if farkas.z is None else farkas.z
+    evaluations = tuple(space.values(a) for space, a in zip(spaces, farkas.coefficients, strict=True))
+    values = LeafValues(lowering, farkas, evaluations)
+    # A Farkas vector has no objective: its rows alone make up the gradient.
+    gradient = -np.asarray(transposed(form.rows.A) @ z)
+    supports = atom_supports(lowering, form, z, gradient, values)
+    supported = SupportedLowering(lowering, supports, declared_duals(lowering, form, z), [0.0] * len(spaces))
+    relaxed = supported.form()
+    y = row_multipliers(relaxed, supported.duals)
+    pull, sizes = relaxed.rows.pulled(y), supported.sizes.columns + transposed(absolute(relaxed.rows.A)) @ np.abs(y)
+    side = np.where(pull > 0.0, relaxed.upper, relaxed.lower)
+    is_bounded = np.isfinite(side)
+    # Slopes that are noise have only noise to be compared with, so the largest size counts too.
+    sizes = np.maximum(sizes, SMALLEST_SIZE * float(sizes.max(initial=0.0)))
+    if (np.abs(pull) > VANISHING_SUM * sizes)[~is_bounded].any():
+        return False
+    for space, E, more in zip(spaces, relaxed.rows.E, supported.sizes.points, strict=True):
+        own = transposed(absolute(E)) @ np.abs(y)
+        if space.norm(transposed(E) @ y) > VANISHING_SUM * space.size(own if more is None else own + more):
+            return False
+    terms = np.concatenate([relaxed.rows.g * y, pull * np.where(is_bounded, side, 0.0)])
+    return bool(-terms.sum() > SMALLEST_MARGIN * np.abs(terms).sum())
+
+
+def falls_along(
+    lowering: Lowering, spaces: Sequence[KernelSpace], compiled: Compiled, start: Vector, ray: Vector
+) -> bool:
+    """Return True if the declared objective falls along a ray from a feasible point and the declared rows hold.
+
+    The ray is measured in columns that are not auxiliary: those of atoms may run away alone if an epigraph is wrong. It
+    is tried without its small entries too, which may be errors of the solver that found it.
+    """
+    own = np.ones(ray.size, dtype=bool)
+    for one in lowering.epigraphs.lowered:
+        own[np.concatenate([np.zeros(0, dtype=np.intp) if one.columns is None else one.columns, *one.new])] = False
+    length = float(np.abs(ray[own]).max(initial=0.0))
+    if length == 0.0:
+        return False
+    direction = ray * ((1.0 + float(np.abs(start[own]).max(initial=0.0))) / length)
+    rounded = np.where(np.abs(ray) > RAY_NOISE * length, direction, 0.0)
+    return any(_falls(lowering, spaces, compiled, start, one) for one in (direction, rounded))
+
+
+def _falls(
+    lowering: Lowering, spaces: Sequence[KernelSpace], compiled: Compiled, start: Vector, direction: Vector
+) -> bool:
+    """Return True if the declared program confirms a direction as far as `RAY_STEPS` go."""
+    size, last = float(np.abs(direction).max()), np.inf
+    for step in RAY_STEPS:
+        x = start + step * direction
+        point = compiled.recover(x, None)
+        evaluations = tuple(space.values(a) for space, a in zip(spaces, point.coefficients, strict=True))
+        values = LeafValues(lowering, point, evaluations)
+        with np.errstate(over="ignore", invalid="ignore"):
+            declared = declared_residuals(lowering, values, compiled.form.value(x))
+        allowed = size * (RAY_VIOLATION + RAY_ROUNDING * step)
+        if not (declared.violation <= allowed and declared.objective < last):  # false for NaN
+            return False
+        last = declared.objective
+    return True
