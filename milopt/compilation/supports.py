@@ -24,7 +24,7 @@ from milopt.cones import NONNEGATIVE, cone_named
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.sparse import Vector, absolute, csr, product, transposed, zeros
+from milopt.declaration.sparse import Vector, absolute, csr, product, transposed
 
 Supports = dict[Atom, Minorant]
 
@@ -112,16 +112,16 @@ def _may_flatten(atom: Atom) -> bool:
 
 
 def _slopes_at_zero(atom: Atom) -> sp.csr_array:
-    """Return the absolute slopes of an atom where all variables and functions are 0; none if they are not finite.
+    """Return the absolute slopes of an atom where all variables and functions are 0, or nearest to it in the domain.
 
     They count in the scale of residuals as the linear term of a quadratic does. Without them, the residual of a
     logistic loss at an optimum at infinity would be compared with itself. A slope counts as at most 1, so that
-    exp(800 + x) does not admit every residual.
+    exp(800 + x) does not admit every residual; so does an infinite slope at the edge of a domain.
     """
-    at, e = atom.segments, _at_zero(atom.argument)
-    if not np.array_equal(atom.nearest(e, at), e) or not atom.has_finite_slopes(e, e, at):
-        return zeros(at.count, at.total)
-    return slope_matrix(atom, np.minimum(np.abs(atom.slopes(e, at)), 1.0))
+    at = atom.segments
+    with np.errstate(all="ignore"):
+        slopes = np.abs(atom.slopes(atom.nearest(_at_zero(atom.argument), at), at))
+    return slope_matrix(atom, np.where(slopes < 1.0, slopes, 1.0))
 
 
 def _at_zero(expression: Expression) -> Vector:

@@ -10,11 +10,13 @@ from milopt.compilation.compiled import Compiled, Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
+from milopt.compilation.minorant import Minorant
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.supports import SupportedLowering
+from milopt.compilation.supports import SupportedLowering, Supports, TermSizes
+from milopt.declaration.atoms.atom import Radial
 from milopt.declaration.sparse import absolute, transposed
 from milopt.outcome.declared import declared_residuals
-from milopt.outcome.multiplier_slopes import atom_supports, declared_duals, row_multipliers
+from milopt.outcome.multiplier_slopes import atom_supports, declared_duals, radial_support, row_multipliers
 from milopt.outcome.point_values import LeafValues
 
 VANISHING_SUM = 1e-6
@@ -25,8 +27,10 @@ SMALLEST_SIZE = 1e-2
 """Share of the largest size of a column's terms that counts as the size of every column's terms."""
 RAY_STEPS = (0.0, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18)
 """How far along a ray, in units of the feasible point that it starts from, the declared program is evaluated."""
-RAY_NOISE = 1e-7
+RAY_NOISE = 1e-6
 """Share of the largest entry of a ray below which an entry may be an error."""
+RAY_FALL = 1e-6
+"""Smallest fall along a ray with such entries, relative to the largest cost times the largest entry."""
 RAY_VIOLATION, RAY_ROUNDING = 1e-5, 1e-13
 """Largest violation of a declared row along a ray, in units of the feasible point: fixed, and per length of the ray."""
 
@@ -42,23 +46,48 @@ def excludes_all_points(lowering: Lowering, form: EvaluationForm, spaces: Sequen
     values = LeafValues(lowering, farkas, evaluations)
     # A Farkas vector has no objective: its rows alone make up the gradient.
     gradient = -np.asarray(transposed(form.rows.A) @ z)
-    supports = atom_supports(lowering, form, z, gradient, values)
-    supported = SupportedLowering(lowering, supports, declared_duals(lowering, form, z), [0.0] * len(spaces))
-    relaxed = supported.form()
-    y = row_multipliers(relaxed, supported.duals)
-    pull, sizes = relaxed.rows.pulled(y), supported.sizes.columns + transposed(absolute(relaxed.rows.A)) @ np.abs(y)
+    duals = declared_duals(lowering, form, z)
+    supports = _with_norms(lowering, spaces, duals, atom_supports(lowering, form, z, gradient, values))
+    relaxed, y, more = _relaxed(lowering, duals, supports)
+    pull, sizes = relaxed.rows.pulled(y), more.columns + transposed(absolute(relaxed.rows.A)) @ np.abs(y)
     side = np.where(pull > 0.0, relaxed.upper, relaxed.lower)
     is_bounded = np.isfinite(side)
     # Slopes that are noise have only noise to be compared with, so the largest size counts too.
     sizes = np.maximum(sizes, SMALLEST_SIZE * float(sizes.max(initial=0.0)))
     if (np.abs(pull) > VANISHING_SUM * sizes)[~is_bounded].any():
         return False
-    for space, E, more in zip(spaces, relaxed.rows.E, supported.sizes.points, strict=True):
+    for space, E, others in zip(spaces, relaxed.rows.E, more.points, strict=True):
         own = transposed(absolute(E)) @ np.abs(y)
-        if space.norm(transposed(E) @ y) > VANISHING_SUM * space.size(own if more is None else own + more):
+        if space.norm(transposed(E) @ y) > VANISHING_SUM * space.size(own if others is None else own + others):
             return False
     terms = np.concatenate([relaxed.rows.g * y, pull * np.where(is_bounded, side, 0.0)])
     return bool(-terms.sum() > SMALLEST_MARGIN * np.abs(terms).sum())
+
+
+def _relaxed(
+    lowering: Lowering, duals: dict[str, Vector], supports: Supports
+) -> tuple[EvaluationForm, Vector, TermSizes]:
+    """Return the relaxation with these minorants, the multipliers of its rows, and the sizes of their terms."""
+    supported = SupportedLowering(lowering, supports, duals, [0.0] * len(lowering.linear.free_functions))
+    relaxed = supported.form()
+    return relaxed, row_multipliers(relaxed, duals), supported.sizes
+
+
+def _with_norms(
+    lowering: Lowering, spaces: Sequence[KernelSpace], duals: dict[str, Vector], supports: Supports
+) -> Supports:
+    """Return minorants in which norms of functions, one after the other, take what other rows leave of E'y."""
+    for atom, flat in supports.items():
+        place = None if atom.function is None else lowering.linear.place_of(atom.function)
+        if place is None or not isinstance(atom, Radial):
+            continue
+        relaxed, y, _ = _relaxed(lowering, duals, supports)
+        raised, _, _ = _relaxed(lowering, duals, supports | {atom: Minorant(flat.slopes, flat.constants + 1.0)})
+        weight = float(y @ (relaxed.rows.g - raised.rows.g))
+        if weight > 0.0:
+            slopes = np.asarray(transposed(relaxed.rows.E[place]) @ y) / weight
+            supports = supports | {atom: radial_support(atom, slopes, spaces[place].norm(slopes))}
+    return supports
 
 
 def falls_along(
@@ -66,8 +95,10 @@ def falls_along(
 ) -> bool:
     """Return True if the declared objective falls along a ray from a feasible point and the declared rows hold.
 
-    The ray is measured in columns that are not auxiliary: those of atoms may run away alone if an epigraph is wrong. It
-    is tried without its small entries too, which may be errors of the solver that found it.
+    The ray is measured in columns that are not auxiliary: those of atoms may run away alone if an epigraph is wrong.
+    Its small entries may be errors of the solver that found it. If the objective does not fall without them, it must
+    fall steeply with them: the norm of (1e-8, 1) is 1 in floating point, so that no evaluation tells a cone from its
+    neighbourhood.
     """
     own = np.ones(ray.size, dtype=bool)
     for one in lowering.epigraphs.lowered:
@@ -77,14 +108,21 @@ def falls_along(
         return False
     direction = ray * ((1.0 + float(np.abs(start[own]).max(initial=0.0))) / length)
     rounded = np.where(np.abs(ray) > RAY_NOISE * length, direction, 0.0)
-    return any(_falls(lowering, spaces, compiled, start, one) for one in (direction, rounded))
+    if _fall(lowering, spaces, compiled, start, rounded) > 0.0:
+        return True
+    steepest = float(np.abs(compiled.form.q).max(initial=0.0)) * float(np.abs(direction).max())
+    return _fall(lowering, spaces, compiled, start, direction) > RAY_FALL * steepest
 
 
-def _falls(
+def _fall(
     lowering: Lowering, spaces: Sequence[KernelSpace], compiled: Compiled, start: Vector, direction: Vector
-) -> bool:
-    """Return True if the declared program confirms a direction as far as `RAY_STEPS` go."""
-    size, last = float(np.abs(direction).max()), np.inf
+) -> float:
+    """Return by how much the declared objective falls in a step along a direction.
+
+    It is 0 unless the declared program confirms the direction as far as `RAY_STEPS` go.
+    """
+    size = float(np.abs(direction).max())
+    objectives: list[float] = []
     for step in RAY_STEPS:
         x = start + step * direction
         point = compiled.recover(x, None)
@@ -93,7 +131,8 @@ def _falls(
         with np.errstate(over="ignore", invalid="ignore"):
             declared = declared_residuals(lowering, values, compiled.form.value(x))
         allowed = size * (RAY_VIOLATION + RAY_ROUNDING * step)
-        if not (declared.violation <= allowed and declared.objective < last):  # false for NaN
-            return False
-        last = declared.objective
-    return True
+        falls = not objectives or declared.objective < objectives[-1]
+        if not (declared.violation <= allowed and falls):  # false for NaN
+            return 0.0
+        objectives.append(declared.objective)
+    return objectives[0] - objectives[1]

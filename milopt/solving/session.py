@@ -438,13 +438,9 @@ class Session:
         return Outcome.without_point(self.form, Termination.STALLED, outcome.raw_status, message)
 
     def _is_confirmed(self, diagnosis: Diagnosis, compiled: Compiled) -> bool:
-        """Return True if the declared program bears out a proof that was found with the rows that atoms became.
-
-        Functions of a kernel's space in the norms of rows are not checked: their slopes are not known here.
-        """
+        """Return True if the declared program bears out a proof that was found with the rows that atoms became."""
         lowering = self.lowering
-        free = [one.atom for one in lowering.epigraphs.lowered if one.atom.function is not None]
-        if not lowering.has_epigraphs or free:
+        if not lowering.has_epigraphs:
             return True
         if diagnosis.farkas is not None:
             farkas = compiled.recover(np.zeros(compiled.form.n), diagnosis.farkas)

@@ -29,7 +29,7 @@ def hyperbola(slope: float) -> Program:
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
-@pytest.mark.parametrize("slope", [1e-3, 1e-5, 1e-6])
+@pytest.mark.parametrize("slope", [1e-3, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10])
 @pytest.mark.parametrize("declare", [parabola, hyperbola])
 def test_a_far_optimum_is_not_called_unbounded(declare, slope: float, solver: str) -> None:
     assert milopt.solve(declare(slope), solver).termination is not Termination.UNBOUNDED
