@@ -20,6 +20,7 @@ from timing import single_thread, table
 
 import milopt
 from milopt import RBF, BagClassifier, Kernel
+from milopt.compilation.minorant import mean_selection
 from milopt.declaration.arrays import Floats, Points
 from milopt.models.mi_svm import MISVM
 from milopt.models.miles import MILES
@@ -87,7 +88,7 @@ def measure(model: Callable[[Kernel], BagClassifier], bags: list[Array], y: Arra
     bags_anew = [bag.copy() for bag in bags]
     with (
         patch("milopt.solving.session.candidate", parts.counting("proof", proof.candidate)),
-        patch("milopt.solving.session.proved", parts.counting("proof", proof.proved)),
+        patch.object(proof.Prover, "proved", parts.counting("proof", proof.Prover.proved)),
         patch.object(HighsEngine, "solve", parts.counting("solve", HighsEngine.solve)),
         patch.multiple(
             highspy.Highs, **{name: parts.counting("pass", getattr(highspy.Highs, name)) for name in PASSING}
@@ -96,7 +97,8 @@ def measure(model: Callable[[Kernel], BagClassifier], bags: list[Array], y: Arra
         began = time.process_time()
         program = model(CountedKernel(RBF(), parts)).program(bags_anew, y)
         declared = time.process_time() - began - parts.seconds["kernel"]
-        with Session(program, milopt.get("highs"), Options()) as session:
+        means = {atom: mean_selection(atom) for atom in program.maxima()}
+        with Session(program, milopt.get("highs"), Options(), witnesses=means) as session:
             outcome = session.solve()
         total = time.process_time() - began
     assert outcome.status is PointStatus.CERTIFIED, outcome.message

@@ -51,7 +51,7 @@ def pieces() -> dict[str, tuple[Callable[[], object], int]]:
     """Return each piece of work, and how often it is repeated."""
     import numpy as np
 
-    from milopt import RBF, Program, Session, load_data, models, solve
+    from milopt import RBF, ConvexConcave, Program, Session, load_data, models, solve
     from milopt.compilation.lowering import Lowering
 
     rng = np.random.default_rng(0)
@@ -67,8 +67,9 @@ def pieces() -> dict[str, tuple[Callable[[], object], int]]:
                 session.add_rows(row @ d <= gamma)
                 session.solve()
 
-    musk, gunpoint = load_data("musk1"), load_data("gunpoint")
+    musk, musk2, gunpoint = load_data("musk1"), load_data("musk2"), load_data("gunpoint")
     misvm = models.MISVM(kernel=RBF(0.003), C=10.0).program(musk.bags, musk.labels)
+    large = models.MISVM(C=1.0).program(musk2.bags, musk2.labels)
     miordm = models.MIORDM().program(musk.bags, musk.labels)
     miles = models.MILES().program(musk.bags, musk.labels)
     set_kernel = models.SetKernelSVM().program(musk.bags, musk.labels)
@@ -79,6 +80,7 @@ def pieces() -> dict[str, tuple[Callable[[], object], int]]:
         "boosted shapelets, auto": (lambda: solve(boosted, "auto"), 3),
         "MI-SVM, lowering alone": (lambda: Lowering(misvm).form(), 30),
         "MI-SVM, highs": (lambda: solve(misvm, "highs"), 3),
+        "MI-SVM, first step, Musk2": (lambda: solve(large, "highs", scheme=ConvexConcave(max_steps=1)), 3),
         "MI-SVM, clarabel": (lambda: solve(misvm, "clarabel"), 3),
         "MIORDM, native": (lambda: solve(miordm, "native"), 10),
         "set kernel, clarabel": (lambda: solve(set_kernel, "clarabel"), 10),

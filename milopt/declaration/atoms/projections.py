@@ -9,6 +9,8 @@ from milopt.declaration.sparse import Vector
 
 BISECTION_STEPS = 54
 """Halvings of an interval of length 1 until its ends are equal in double precision."""
+SOLVER_ERROR = 1e-9
+"""Distance from a simplex up to which a point lies in it but for the error of a solver."""
 
 
 def sorted_downwards(values: Vector, at: Segments) -> Index:
@@ -22,7 +24,18 @@ def ranks(at: Segments) -> Index:
 
 
 def onto_simplex(g: Vector, at: Segments) -> Vector:
-    """Return the point nearest to g whose runs are non-negative and add up to 1."""
+    """Return the point nearest to g whose runs are non-negative and add up to 1.
+
+    A run that is almost such a point is clipped and divided by its sum instead, so that entries that are 0 stay 0.
+    """
+    kept = np.maximum(g, 0.0)
+    total = at.sum(kept)
+    is_near = (np.abs(total - 1.0) <= SOLVER_ERROR) & (at.sum(kept - g) <= SOLVER_ERROR)
+    scaled = kept / np.where(is_near, total, 1.0)[at.of]
+    return scaled if is_near.all() else np.where(is_near[at.of], scaled, _projected(g, at))
+
+
+def _projected(g: Vector, at: Segments) -> Vector:
     # The result does not change if a run is shifted. Entries that are 1 below the largest become 0 in any case, so that
     # after clipping no large numbers cancel.
     shifted = np.maximum(g - at.max(g)[at.of], -1.0)
