@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from milopt import RBF, Bags, ConvexConcave, Linear, Options, Precomputed, Program, bag_max, quad_form, solve
+from milopt import (
+    RBF,
+    Bags,
+    ConvexConcave,
+    Linear,
+    Options,
+    Precomputed,
+    Program,
+    bag_max,
+    exp,
+    explain,
+    norm,
+    quad_form,
+    solve,
+)
 from milopt.declaration.expression import as_expression
 from milopt.errors import BagsError, DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.models.mi_svm import MISVM
 from milopt.outcome.status import Termination
+from milopt.solving.session import Session
 
 NAN, INF = np.nan, np.inf
 BAGS = [np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[2.0, 2.0]]), np.array([[3.0, 1.0], [2.0, 0.0]]), np.eye(2)]
@@ -163,6 +180,9 @@ def test_a_parameter_value_that_is_no_number(value) -> None:
         (lambda p: p.parameter("z", sign=np.ones(2)), "The sign of parameter 'z'"),
         (lambda p: p.score(3), "score takes functions"),
         (lambda p: p.minimize("cheap"), "Expected numbers or an expression, got 'cheap'"),
+        (lambda p: p.minimize(None), "Expected numbers or an expression, got None"),
+        (lambda p: p.family("z", 3), "The family 'z' takes a function from a column to a constraint, not 3"),
+        (lambda p: p.remark(3), "A remark is a sentence, not 3"),
         (lambda p: p.minimize(p.variables["x"]), "must be a scalar"),
         (lambda p: p.subject_to(True), "Constraint 'rows2' must be a comparison .*, not bool"),
         (lambda p: p.replace("r", 3), "Constraint 'r' must be a comparison .*, not int"),
@@ -214,6 +234,12 @@ def test_what_an_expression_does_not_have(program) -> None:
         np.ones((2, 2, 3)) @ x
     with pytest.raises(DeclarationError, match="takes a vector or a matrix"):
         2.0 @ x
+    for divide in (lambda: 1 / x, lambda: 1 / exp(x), lambda: x / x, lambda: np.ones(3) / x):
+        with pytest.raises(DeclarationError, match=r"division by an expression is not supported: write exp\(-e\)"):
+            divide()
+    for divide in (lambda: x // 2, lambda: 2 // x, lambda: x % 2, lambda: np.ones(3) // x, lambda: divmod(x, 2)):
+        with pytest.raises(DeclarationError, match="Whole quotients and remainders of x are neither convex nor"):
+            divide()
     for compare in (lambda: x > 0, lambda: x < 0):
         with pytest.raises(DeclarationError, match="write >= or <= instead"):
             compare()
@@ -265,6 +291,111 @@ def test_columns_enter_vectors_and_scalars(program) -> None:
     result = solve(program, "highs")
     assert result.objective == pytest.approx(0.1)
     assert result.value(y).sum() == pytest.approx(1.0)
+
+
+# -- sessions and results --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def other() -> Program:
+    """A program with the names of the first, and others."""
+    made = Program("other")
+    made.variable("x", 3)
+    made.variable("y", 2)
+    made.parameter("a").value = 2.0
+    made.function("f", RBF())
+    return made
+
+
+@pytest.mark.parametrize("expression", [3, "x", None, [1.0], np.ones(3)])
+def test_the_value_of_no_expression(program, expression) -> None:
+    with pytest.raises(DeclarationError, match="value takes an expression of program 'made', such as"):
+        solve(program, "highs").value(expression)
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda p: p.variables["x"],
+        lambda p: norm(p.variables["y"]) + 1,
+        lambda p: p.parameters["a"] + 1,
+        lambda p: p.functions["f"](np.eye(2)),
+        lambda p: p.functions["f"].norm(),
+    ],
+)
+def test_the_value_of_an_expression_of_another_program(program, other, declare) -> None:
+    with pytest.raises(DeclarationError, match="in the expression to evaluate belongs to another program"):
+        solve(program, "highs").value(declare(other))
+
+
+def test_the_value_of_a_variable_that_came_after_the_result(program) -> None:
+    result = solve(program, "highs")
+    late = program.variable("late")
+    with pytest.raises(DeclarationError, match="'late' was declared after this result; solve again"):
+        result.value(late)
+
+
+def test_a_result_lists_the_names_that_it_has(program) -> None:
+    result = solve(program, "highs")
+    with pytest.raises(UnknownNameError, match="no multipliers of a constraint block 'rows'; it has r, scalar"):
+        result.duals["rows"]
+    with pytest.raises(UnknownNameError, match="no variable 'y'; it has x"):
+        result.values["y"]
+    with pytest.raises(UnknownNameError, match="no function 'f'; it has none"):
+        result.functions["f"]
+    assert result.values.get("y") is None
+    assert pickle.loads(pickle.dumps(result.values)).keys() == {"x"}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda s, _: s.set_parameter(3, 2), "A session sets parameters, as program.parameter.* not 3; .* has a"),
+        (lambda s, _: s.set_parameter("a", 2), "not 'a'"),
+        (lambda s, _: s.set_parameter(s.program.variables["x"], 2), "A session sets parameters"),
+        (lambda s, p: s.set_parameter(p.parameters["a"], 2), "'a' belongs to another program than 'made'"),
+        (lambda s, _: s.set_parameter(s.program.parameters["a"], None), "must be real numbers, not None"),
+        (lambda s, _: s.set_inputs(3, {}), "Give a mapping from parameters to their values, not 3"),
+        (lambda s, _: s.set_witnesses(3), "Witnesses are a mapping from atoms"),
+        (lambda s, _: s.set_witnesses({3: 4}), "Witnesses are minorants or expressions by atom"),
+        (lambda s, _: s.set_objective(None), "Expected numbers or an expression, got None"),
+        (lambda s, _: s.add_rows(3), "must be a comparison of expressions"),
+        (lambda s, _: s.replace_rows("nope", 3), "has no constraint block 'nope'; it has r, scalar"),
+        (lambda s, _: s.delete(3), "has no constraint block 3"),
+        (lambda s, _: s.adopt(3), "A session takes a Program, not int"),
+        (lambda s, _: s.solve(3), "solve takes a Clock, not 3; give time_limit="),
+        (lambda s, _: s.certificate_with(3, {}), "takes an outcome of solve, not 3"),
+    ],
+)
+def test_a_session_that_refuses_a_change_stays_as_it_is(program, other, change, sentence) -> None:
+    program.parameter("a").value = 1.0
+    with Session(program, "highs") as session:
+        before = state(program)
+        with pytest.raises(MiloptError, match=sentence):
+            change(session, other)
+        assert state(program) == before
+        assert session.solve().objective == pytest.approx(3.0)
+
+
+def test_a_session_takes_a_number_as_objective(program) -> None:
+    with Session(program, "highs") as session:
+        session.set_objective(3)
+        assert session.solve().objective == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda _: Session(3, "highs"), "A session takes a Program, not int"),
+        (lambda p: Session(p, 3), "A session takes a solver or the name of one, not 3"),
+        (lambda p: Session(p, "highs", 3), "options must be an Options object, not 3"),
+        (lambda p: Session(p, "highs", witnesses=3), "Witnesses are a mapping"),
+        (lambda _: explain(3), "explain takes a Program, not int"),
+    ],
+)
+def test_wrong_types_of_arguments(program, call, sentence) -> None:
+    with pytest.raises(MiloptError, match=sentence):
+        call(program)
 
 
 # -- options ---------------------------------------------------------------------------------------------------

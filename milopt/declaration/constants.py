@@ -18,7 +18,9 @@ def real(value: object, what: str) -> Vector:
     """Real numbers as float64, NaN and infinity among them."""
     try:
         array = np.asarray(value)
-        if array.dtype.kind in "biufO":
+        # numpy makes NaN of None, which would be reported as a wrong number.
+        has_none = array.dtype.kind == "O" and any(entry is None for entry in array.flat)
+        if array.dtype.kind in "biufO" and not has_none:
             return np.asarray(array, dtype=float)
     except (TypeError, ValueError):
         pass  # ragged, or objects that are not numbers: the sentence below
@@ -67,4 +69,4 @@ def points(value: object, what: str) -> Points:
 def _kind(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype}"
-    return repr(value) if isinstance(value, (str, complex)) else type(value).__name__
+    return repr(value) if value is None or isinstance(value, (str, complex)) else type(value).__name__

@@ -88,10 +88,23 @@ class Expression:
     __rmul__ = __mul__
 
     def __truediv__(self, other: float | npt.ArrayLike) -> Expression:
+        if isinstance(other, Expression):
+            _refuse_divisor(other)
         divisor = as_numbers(other)
         if not divisor.all():
             raise DeclarationError("Division of an expression by zero.")
         return _scale(self, 1.0 / divisor)
+
+    def __rtruediv__(self, other: object) -> NoReturn:
+        _refuse_divisor(self)
+
+    def __floordiv__(self, other: object) -> NoReturn:
+        raise DeclarationError(
+            f"Whole quotients and remainders of {self.describe()} are neither convex nor concave: declare a variable "
+            "with integer=True for the quotient, and rows that bind it."
+        )
+
+    __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
 
     def __abs__(self) -> Expression:
         from milopt.declaration.atoms.absolute import absolute
@@ -235,6 +248,9 @@ _REFLECTED: Mapping[np.ufunc, Callable[[Expression, Any], object]] = {
     np.add: Expression.__radd__,
     np.subtract: Expression.__rsub__,
     np.multiply: Expression.__rmul__,
+    np.divide: Expression.__rtruediv__,
+    np.floor_divide: Expression.__rfloordiv__,
+    np.remainder: Expression.__rmod__,
     np.matmul: Expression.__rmatmul__,
     np.greater_equal: Expression.__le__,
     np.less_equal: Expression.__ge__,
@@ -349,6 +365,14 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
     wide = broadcast(expression, factor.size)
     scaled = [(leaf, coefficient.scaled(factor)) for leaf, coefficient in wide.terms]
     return Expression((factor.size,), wide.constant * factor, scaled, expression.bags, wide.constant_is_negated)
+
+
+def _refuse_divisor(divisor: Expression) -> NoReturn:
+    """Raise an error that says how to avoid a division by an expression."""
+    raise DeclarationError(
+        f"{divisor.describe()} is a divisor, and division by an expression is not supported: write exp(-e) for "
+        "1 / exp(e), or multiply by a number, or by a parameter whose value is the reciprocal."
+    )
 
 
 def _product(a: Expression, b: Expression) -> Expression:

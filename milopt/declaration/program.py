@@ -134,6 +134,8 @@ class Program(Views):
         from milopt.declaration.semi_infinite import Family
 
         self._claim(name)
+        if not callable(row):
+            raise DeclarationError(f"The family {name!r} takes a function from a column to a constraint, not {row!r}.")
         return Family(self, name, row)
 
     def replace(self, name: str, constraint: Constraint) -> None:
@@ -176,6 +178,8 @@ class Program(Views):
 
     def remark(self, sentence: str) -> None:
         """Something that a person should know about how this program came about; reports tell it."""
+        if not isinstance(sentence, str):
+            raise DeclarationError(f"A remark is a sentence, not {sentence!r}.")
         self.remarks = (*self.remarks, sentence)
 
     @property
@@ -207,13 +211,27 @@ class Program(Views):
                     found.setdefault(id(leaf), leaf)
         return list(found.values())
 
+    def check_owned(self, expression: Expression, where: str) -> None:
+        """Raise an error if a leaf of an expression belongs to another program; `where` is for the message."""
+        for leaf in leaves(expression):
+            if isinstance(leaf, Variable):
+                known = self.variables.get(leaf.name) is leaf
+            elif isinstance(leaf, Parameter):
+                known = self.parameters.get(leaf.name) is leaf
+            elif isinstance(leaf, (Evaluation, Atom)) and leaf.function is not None:
+                known = self.functions.get(leaf.function.name) is leaf.function
+            else:
+                known = True
+            if not known:
+                raise DeclarationError(f"{leaf.describe()} in {where} belongs to another program.")
+
     # -- keeping order -----------------------------------------------------------------------------------------
 
     def _objective(self, objective: Expression | float, maximizes: bool) -> None:
         expression = as_expression(objective)
         if expression.shape:
             raise DeclarationError(f"The objective must be a scalar, not of shape {expression.shape}; sum it.")
-        self._own(expression, "the objective")
+        self.check_owned(expression, "the objective")
         self.objective, self.maximizes = expression, maximizes
         self._minimized = None
 
@@ -236,20 +254,7 @@ class Program(Views):
                 f"Constraint {name!r} must be a comparison of expressions such as x >= 0, "
                 f"not {type(constraint).__name__}."
             )
-        self._own(constraint.expression, f"constraint {name!r}")
-
-    def _own(self, expression: Expression, where: str) -> None:
-        for leaf in leaves(expression):
-            if isinstance(leaf, Variable):
-                known = self.variables.get(leaf.name) is leaf
-            elif isinstance(leaf, Parameter):
-                known = self.parameters.get(leaf.name) is leaf
-            elif isinstance(leaf, (Evaluation, Atom)) and leaf.function is not None:
-                known = self.functions.get(leaf.function.name) is leaf.function
-            else:
-                known = True
-            if not known:
-                raise DeclarationError(f"{leaf.describe()} in {where} belongs to another program.")
+        self.check_owned(constraint.expression, f"constraint {name!r}")
 
 
 def leaves(expression: Expression) -> list[Leaf]:

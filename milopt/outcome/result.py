@@ -22,6 +22,7 @@ from milopt.declaration.leaves import (
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, UncertifiedError
+from milopt.outcome.by_name import ByName
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.inertia import Inertia
@@ -130,6 +131,11 @@ class Result:
     inertia: Inertia | None = None
     """Of the reduced Hessian, where a closed form was factorised: a minimum, or how many ways lead down."""
 
+    def __post_init__(self) -> None:
+        kinds = {"values": "variable", "functions": "function", "duals": "multipliers of a constraint block"}
+        for field_name, kind in kinds.items():
+            object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name)))
+
     @property
     def exit_code(self) -> int:
         """0 when the point carries the certificate its scheme promises, 3 otherwise.
@@ -172,22 +178,33 @@ class Result:
 
         Raises
         ------
+        DeclarationError
+            If it is not an expression, or one of another program.
         UncertifiedError
             If the result has no point.
         """
+        if not isinstance(expression, Expression):
+            raise DeclarationError(
+                f"value takes an expression of program {self.program.name!r}, such as 2 * x + 1, not {expression!r}; "
+                "`result.values` has the values of variables by name."
+            )
         if self.certificate is None and not self.values and not self.functions:
             ended = f"{self.program.name!r} ended as {self.termination} by {self.solver}"
             raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
+        program = self.program.master if isinstance(self.program, SemiInfinite) else self.program
+        program.check_owned(expression, "the expression to evaluate")
         return expression.evaluated(self._leaf)
 
     def _leaf(self, leaf: Leaf) -> Vector:
         if isinstance(leaf, Variable):
+            if leaf.name not in self.values:
+                raise DeclarationError(f"Variable {leaf.name!r} was declared after this result; solve again.")
             return np.atleast_1d(self.values[leaf.name])
         if isinstance(leaf, Evaluation):
             return self.functions[leaf.function.name](leaf.points)
         if isinstance(leaf, Atom):
             if leaf.function is None:
-                return leaf.value(self.value(leaf.argument), leaf.segments)
+                return leaf.value(leaf.argument.evaluated(self._leaf), leaf.segments)
             assert isinstance(leaf, Radial)
             return leaf.profile(np.sqrt(np.array([max(0.0, self.functions[leaf.function.name].norm_squared)])))
         return leaf.current()

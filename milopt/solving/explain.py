@@ -16,6 +16,7 @@ from milopt.compilation.sides import on_other_side
 from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.errors import ParameterError
 from milopt.inspection.curvature_verdict import MOST_POINTS, sentence, verdict
 from milopt.inspection.kind import block_cones, block_features, step_kind
 from milopt.inspection.lowered import Lowered, sample, touched_points
@@ -69,6 +70,8 @@ def explain(program: Program | SemiInfinite) -> Explanations:
 
 def case_of(program: Program | SemiInfinite) -> Case | PartsCase:
     """What to ask solvers about a program."""
+    if not isinstance(program, (Program, SemiInfinite)):
+        raise ParameterError(f"explain takes a Program, not {type(program).__name__}.")
     return PartsCase(program) if isinstance(program, SemiInfinite) else Case(program)
 
 

@@ -44,6 +44,13 @@ from milopt.solving.live_form import EVERYTHING, LiveForm
 from milopt.solving.options import Options
 from milopt.solving.proof import Candidate, Prover, candidate
 from milopt.solving.refusal import check, cones_of, features_of, refusal, takes_all
+from milopt.solving.session_arguments import (
+    check_clock,
+    check_parameters,
+    check_program,
+    check_session,
+    check_stand_ins,
+)
 from milopt.solving.solver import Feature, Solver
 from milopt.solving.solver_failure import solver_errors
 
@@ -70,6 +77,7 @@ class Session:
     ) -> None:
         """Compile `program` for `solver`, which is given by its name or as an object."""
         began = working_seconds()
+        check_session(program, solver, options, witnesses)
         self.program = program
         self.solver = solver = registry.require(solver) if isinstance(solver, str) else solver
         self.options = options or Options()
@@ -111,6 +119,8 @@ class Session:
 
     def set_inputs(self, parameters: Mapping[Parameter, npt.ArrayLike], witnesses: StandIns) -> None:
         """Parameters and witnesses at once: what they occur in is lowered again once."""
+        check_parameters(self.program, parameters)
+        check_stand_ins(witnesses)
         with self._all_or_nothing():
             for parameter, value in parameters.items():
                 parameter.value = value
@@ -119,11 +129,11 @@ class Session:
             self.lowering.other_side.stand_ins.update(witnesses)
             self._refresh([*parameters, *witnesses])
 
-    def set_objective(self, objective: Expression, *, maximize: bool = False) -> None:
+    def set_objective(self, objective: Expression | float, *, maximize: bool = False) -> None:
         """Another objective for the same constraints."""
         with self._all_or_nothing():
             (self.program.maximize if maximize else self.program.minimize)(objective)
-            self.lowering.linear.register(objective)
+            self.lowering.linear.register(self.program.objective)
             self._tell(self.live.refresh_objective())
 
     def add_rows(self, constraint: Constraint, name: str | None = None) -> str:
@@ -164,6 +174,7 @@ class Session:
         Kernel values stay where functions are evaluated at the same points, and an engine that was told so keeps its
         factors where the two differ in the linear part of the objective alone.
         """
+        check_program(program)
         before, had = self.live, self.live.compiled.form if self._engine is not None else None
         self.program, self.lowering = program, Lowering(program)
         self.live = LiveForm(self.lowering, self.options, self.solver, before)
@@ -242,6 +253,7 @@ class Session:
 
         A solver that raises an unexpected exception ends with termination "error", and with its words as the message.
         """
+        check_clock(clock)
         clock = clock or Clock(self.options.time_limit)
         try:
             with deadline(clock.left()):
@@ -254,6 +266,9 @@ class Session:
 
         With the tangents at the point it measures how far the point is from stationary.
         """
+        check_stand_ins(stand_ins)
+        if not isinstance(outcome, Outcome):
+            raise DeclarationError(f"certificate_with takes an outcome of solve, not {outcome!r}.")
         if outcome.point is None or outcome.worth is None:
             raise DeclarationError("There is no point to certify.")
         other = self.lowering.other_side

@@ -33,6 +33,8 @@ UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
     np.subtract: operator.sub,
     np.multiply: operator.mul,
     np.divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
     np.matmul: operator.matmul,
     np.greater_equal: operator.ge,
     np.less_equal: operator.le,
@@ -73,8 +75,6 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], has_out: 
         _refuse(f"{ufunc.__name__}.{method}")
     if replacement is None or has_out:
         _refuse(ufunc.__name__)
-    if ufunc is np.divide and isinstance(inputs[1], Expression):
-        raise DeclarationError(f"{inputs[1].describe()} is a divisor, and 1 / e has no atom.")
     if ufunc is np.power and not isinstance(inputs[0], Expression):
         raise DeclarationError("The power of numbers to an expression has no atom; write exp(np.log(numbers) * e).")
     return replacement(*inputs)
