@@ -7,6 +7,7 @@ constraint block.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -189,6 +190,15 @@ class Expression:
         from milopt.declaration.atoms.numpy_functions import apply_function
 
         return apply_function(function, inputs, keywords)
+
+    # Not for type checkers: an expression with this method would be an `ArrayLike`, and `array @ self` an array.
+    if not TYPE_CHECKING:
+
+        def __array__(self, dtype: object = None, copy: bool | None = None) -> npt.NDArray[np.object_]:
+            """Raise an error instead of becoming an array of objects, except if scipy asks, for `matrix @ self`."""
+            from milopt.declaration.atoms.numpy_functions import as_array
+
+            return as_array(self, asked_by=str(sys._getframe(1).f_globals.get("__name__")))
 
     def __iter__(self) -> NoReturn:
         raise DeclarationError(
@@ -400,5 +410,7 @@ def _matrix_times(matrix: Vector | sp.csr_array | sp.csc_array, expression: Expr
         raise DeclarationError(
             f"Shapes {matrix.shape} and {expression.shape} do not match in `@` ({expression.describe()})."
         )
-    rows = row_vector(matrix) if isinstance(matrix, np.ndarray) and matrix.ndim == 1 else csr(matrix)
-    return _linear(expression, rows, () if matrix.ndim == 1 else (rows.shape[0],))
+    if matrix.ndim == 1:
+        return _linear(expression, row_vector(matrix if isinstance(matrix, np.ndarray) else matrix.toarray()), ())
+    rows = csr(matrix)
+    return _linear(expression, rows, (rows.shape[0],))

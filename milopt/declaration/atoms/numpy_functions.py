@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from milopt.declaration.atoms.absolute import absolute
 from milopt.declaration.atoms.exp import exp
@@ -65,6 +66,7 @@ HINTS: Mapping[str, str] = {
     "clip": "write maximum and minimum",
     "norm": "write norm(e), norm1(e) or norm_inf(e)",
 }
+PRODUCTS = ("vdot", "inner", "tensordot", "einsum", "outer")
 JOINING = ("hstack", "vstack", "concatenate", "stack", "column_stack", "append", "block", "array")
 
 
@@ -88,8 +90,26 @@ def apply_function(function: Callable[..., object], inputs: tuple[Any, ...], key
     return replacement(*inputs)
 
 
+def as_array(expression: Expression, asked_by: str) -> npt.NDArray[np.object_]:
+    """Raise an error: an array does not hold expressions. The module `asked_by` is the one that called numpy.
+
+    Sparse matrices are the exception. `matrix @ e` converts e, and only if the result is an array of one object does
+    scipy leave the product to `Expression.__rmatmul__`. An error would end the product.
+    """
+    if asked_by.split(".")[:2] == ["scipy", "sparse"]:
+        array = np.empty((), dtype=object)
+        array[()] = expression
+        return array
+    raise DeclarationError(
+        f"{expression.describe()} does not become an array of numpy: write y @ e for y.dot(e), e + d for "
+        "np.sum([e, d]), and keep several expressions in a list."
+    )
+
+
 def _refuse(name: str) -> NoReturn:
     hint = HINTS.get(name, "the functions of expressions are the atoms of milopt, such as absolute, maximum and exp")
+    if name in PRODUCTS:
+        hint = "write y @ e for the inner product with numbers, matrix @ e, and y * e entry by entry"
     if name in JOINING:
         hint = "expressions are not joined; write one constraint per expression, or maximum(a, b, ...) and e + d"
     raise DeclarationError(f"numpy.{name} does not apply to an expression: {hint}.")

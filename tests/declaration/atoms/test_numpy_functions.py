@@ -58,7 +58,13 @@ SAME: dict[str, Callable[[object], object]] = {
     "y @ e": lambda e: y @ e,
     "e @ y": lambda e: e @ y,
     "matrix @ e": lambda e: np.outer(y, y) @ e,
-    "sparse matrix @ e": lambda e: sp.csr_array(np.outer(y, y)) @ e,
+    "sparse vector @ e": lambda e: sp.coo_array(y) @ e,
+    **{
+        f"{form.__name__} @ e": lambda e, form=form: form(np.outer(y, y)) @ e
+        for form in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array, sp.coo_matrix, sp.dia_array)
+    },
+    "sparse matrix.dot": lambda e: sp.csr_array(np.outer(y, y)).dot(e),
+    "e @ sparse matrix": lambda e: e @ sp.csr_array(np.outer(y, y)),
     "np.float64 * e": lambda e: np.float64(2.0) * e,
     "np.float64 - e": lambda e: np.float64(2.0) - e,
     "0-d array * e": lambda e: np.array(2.0) * e,
@@ -103,6 +109,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: np.concatenate([x, y]), "expressions are not joined"),
     (lambda: np.stack([x, x]), "expressions are not joined"),
     (lambda: np.where([True], x, 0.0), "numpy.where does not apply"),
+    (lambda: np.vdot(y, x), "numpy.vdot does not apply to an expression: write y @ e"),
+    (lambda: np.einsum("i,i", y, x), "numpy.einsum does not apply to an expression: write y @ e"),
     (lambda: max(x), r"write e.sum\(\) for their sum, sum_largest\(e, 1\) for their maximum"),
     (lambda: sum(x), r"write e.sum\(\) for their sum"),
     (lambda: list(x), r"e\[i\] for an entry"),
@@ -119,9 +127,23 @@ def test_a_function_without_an_atom_is_answered_by_a_sentence(call: Callable[[],
         call()
 
 
-def test_arrays_of_expressions_are_not_accepted() -> None:
-    """numpy makes an array of objects of a list of expressions; scipy relies on it in `matrix @ e`."""
-    for wrong in (np.array([x]), np.array([x, x]), np.asarray(x), y.dot(x)):
-        assert wrong.dtype == object
-        with pytest.raises(DeclarationError, match="got an array of object"):
-            x + wrong if wrong.ndim == 0 else x.__add__(wrong)
+ARRAYS: dict[str, Callable[[], object]] = {
+    "np.array([e])": lambda: np.array([x]),
+    "np.array of a scalar and a number": lambda: np.array([x[0], 1.0]),
+    "np.asarray(e)": lambda: np.asarray(x),
+    "np.array([e], dtype=object)": lambda: np.array([x], dtype=object),
+    "y.dot(e)": lambda: y.dot(x),
+    "matrix.dot(e)": lambda: np.outer(y, y).dot(x),
+    "np.sum([e, e])": lambda: np.sum([x, x]),
+    "np.mean([e, e])": lambda: np.mean([x, x]),
+    "np.add.reduce([e, e])": lambda: np.add.reduce([x, x]),
+    "y * [e]": lambda: y * [x],
+    "np.full": lambda: np.full(3, x),
+    "np.float64(e)": lambda: np.float64(x[0]),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_no_array_holds_expressions(name: str) -> None:
+    with pytest.raises(DeclarationError, match=r"x does not become an array of numpy: write y @ e for y.dot\(e\)"):
+        ARRAYS[name]()
