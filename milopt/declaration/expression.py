@@ -247,8 +247,8 @@ class Expression:
         return np.where((low < 0) & (high > 0), np.nan, np.sign(high + low))
 
     def describe(self) -> str:
-        """The names of the leaves, for messages."""
-        return " + ".join(leaf.describe() for leaf, _ in self.terms) or "a constant"
+        """Return the names of the leaves with the signs that the user wrote, for messages and summaries."""
+        return describe_terms(self.terms)
 
     def __repr__(self) -> str:
         return f"Expression(shape={self.shape}, {self.describe()})"
@@ -281,6 +281,10 @@ class Leaf(Expression):
         size = shape[0] if shape else 1
         super().__init__(shape, np.zeros(size), ((self, Coefficient.identity(size)),), bags)
 
+    def describe_negated(self) -> str:
+        """Return the name of minus the leaf."""
+        return f"-{self.describe()}"
+
     def current(self) -> Vector:
         """The current value of a parameter."""
         raise DeclarationError(f"{self.describe()} has no value before a solve.")
@@ -304,6 +308,17 @@ class Constraint:
         return (
             f"Constraint({self.expression.describe()} {'==' if self.equality else '>='} 0, {self.expression.size} rows)"
         )
+
+
+def describe_terms(terms: Iterable[Term]) -> str:
+    """Return the names of leaves with the signs that the user wrote, such as "x - norm(y)"."""
+    text = ""
+    for leaf, coefficient in terms:
+        name = leaf.describe_negated() if coefficient.is_negated else leaf.describe()
+        if text:
+            name = f" - {name[1:]}" if name.startswith("-") else f" + {name}"
+        text += name
+    return text or "a constant"
 
 
 def as_expression(value: Operand) -> Expression:

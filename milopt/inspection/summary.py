@@ -12,6 +12,7 @@ from html import escape
 
 from milopt.compilation.evaluation_form import Block, EvaluationForm
 from milopt.cones import CONES
+from milopt.declaration.expression import describe_terms
 from milopt.declaration.program import Program
 from milopt.errors import MiloptError
 from milopt.inspection.blocks import atom_table, constraint_table, function_table, parameter_table, variable_table
@@ -121,8 +122,7 @@ def _and_function(form: EvaluationForm, space: int | None) -> str:
 
 
 def _objective_words(program: Program) -> str:
-    terms = [leaf.describe() for leaf, coefficient in program.objective.terms if occurs(coefficient)]
-    return " + ".join(terms) or "a constant"
+    return describe_terms(term for term in program.objective.terms if occurs(term[1]))
 
 
 def _kind_words(program: Program) -> str:

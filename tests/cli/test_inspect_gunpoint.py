@@ -107,4 +107,4 @@ def test_the_summary_says_what_a_step_is_and_how_large(run) -> None:
     shown = run(*SHOWN, "--set", "ball=hilbert", "--part", "oracle", "--format", "summary").out
     assert shown.startswith("weak learning: DC (each convex step is of kind SOCP), maximise bag_max(u(950 points))")
     assert "24 bags convex side (epigraph 456 rows), 26 bags need a witness" in shown
-    assert re.search(r"ball +1 +101 +second-order cone +norm\(u\)", shown)
+    assert re.search(r"ball +1 +101 +second-order cone +-norm\(u\)", shown)

@@ -13,7 +13,21 @@ import pyomo.environ as pyo
 import pytest
 
 import milopt
-from milopt import RBF, Bags, Program, bag_max, bag_mean, bag_sum, norm1, quad_form, sum_squares
+from milopt import (
+    RBF,
+    Bags,
+    Program,
+    bag_max,
+    bag_mean,
+    bag_sum,
+    entropy,
+    log1mexp,
+    norm,
+    norm1,
+    quad_form,
+    square,
+    sum_squares,
+)
 from milopt.compilation.compile_program import chosen_witnesses
 from milopt.compilation.dual import Dual
 from milopt.declaration.bags import as_bags
@@ -453,3 +467,18 @@ def test_labels_as_constants_are_taken_away() -> None:
     x = program.variable("x", 4)
     program.minimize(sum_squares(x - np.array([1.0, -1.0, -1.0, 1.0])))
     assert r"\left(x_{i} - y_{i}\right)^2" in program.to_latex()
+
+
+def test_a_summary_names_functions_as_they_were_written() -> None:
+    program = Program("written")
+    x, t = program.variable("x", 3, lower=0.1, upper=5), program.variable("t")
+    program.maximize(entropy(x) - 2 * t)
+    program.subject_to(log1mexp(x[0]) - norm(x) >= -t, name="rows")
+    program.subject_to(square(-x[0] - t) <= entropy(x), name="other rows")
+    shown = str(program.summary())
+    assert "maximise entropy(x) - t\n" in shown
+    assert "log1mexp(x) - norm(x) + t\n" in shown
+    assert "entropy(x) - square(-x - t)\n" in shown
+    assert "negative_entropy(x)" not in shown
+    program.minimize(-entropy(x))
+    assert "minimise -entropy(x)\n" in str(program.summary())

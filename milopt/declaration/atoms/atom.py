@@ -80,6 +80,8 @@ class Atom(Leaf, ABC):
     is_atom = True
     word: ClassVar[str]
     """Name of the atom in messages and of its columns in files."""
+    negated_word: ClassVar[str] = ""
+    """Name of minus the atom if that is the function that users write, such as entropy; otherwise empty."""
     cones: ClassVar[frozenset[str]]
     """Names of the cones that `epigraph` may use."""
     is_quadratic: ClassVar[bool] = False
@@ -120,8 +122,15 @@ class Atom(Leaf, ABC):
 
     def describe(self) -> str:
         """Return the atom and its argument in words."""
+        return f"-{self._call(self.negated_word)}" if self.negated_word else self._call(self.word)
+
+    def describe_negated(self) -> str:
+        """Return minus the atom in words."""
+        return self._call(self.negated_word) if self.negated_word else f"-{self.describe()}"
+
+    def _call(self, word: str) -> str:
         inside = self._argument
-        return f"{self.word}({inside.name if isinstance(inside, Function) else inside.describe()})"
+        return f"{word}({inside.name if isinstance(inside, Function) else inside.describe()})"
 
     def of(self, argument: Expression) -> Self:
         """Return the same atom of another argument of the same size."""

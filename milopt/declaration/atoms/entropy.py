@@ -25,7 +25,7 @@ class NegativeEntropy(Atom):
     Epigraph: u_j >= x_j log x_j, that is (-u_j, x_j, 1) in the exponential cone, and t >= sum u.
     """
 
-    word = "negative_entropy"
+    word, negated_word = "negative_entropy", "entropy"
     cones = frozenset({"nonnegative", "exponential"})
 
     def value(self, e: Vector, at: Segments) -> Vector:

@@ -20,7 +20,7 @@ class NegativeLog1mexp(Atom):
     Epigraph: exp(-t) <= u and exp(-e) <= v with u + v <= 1, by two exponential cones.
     """
 
-    word = "negative_log1mexp"
+    word, negated_word = "negative_log1mexp", "log1mexp"
     cones = frozenset({"nonnegative", "exponential"})
 
     def value(self, e: Vector, at: Segments) -> Vector:
