@@ -56,7 +56,8 @@ def write_cbf(form: StandardForm) -> str:
     height = sum(block.offset.size for block in blocks)
     version = str(max((block.version for block in blocks), default=1))
     cones = [f"{block.cone} {size}" for block in blocks for size in block.sizes]
-    lines = [*preamble(form, "#"), *_comments(form, blocks), "", "VER", version, "", "OBJSENSE", "MIN", ""]
+    lines = [*preamble(form, "#", columns=width, rows=height), *_comments(form, blocks), ""]
+    lines += ["VER", version, "", "OBJSENSE", "MIN", ""]
     lines += ["VAR", f"{width} {len(variable_cones)}", *(f"{cone} {size}" for cone, size in variable_cones), ""]
     integer = np.flatnonzero(form.integer)
     if integer.size:

@@ -32,7 +32,7 @@ def write_lp(form: StandardForm) -> str:
     names = legal_columns(form)
     longest = max(map(len, names), default=0)
     parts = [
-        *preamble(form, "\\"),
+        *preamble(form, "\\", columns=form.n, rows=form.m),
         "minimize",
         _wrapped(f" {OBJECTIVE}:", list(_objective(form, names)), 2 * longest),
         "subject to",

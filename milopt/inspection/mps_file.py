@@ -21,7 +21,8 @@ def write_mps(form: StandardForm) -> str:
     """The form as free MPS text; `UnsupportedError` if rows lie in cones that are not polyhedral."""
     refuse_cones(form, "MPS")
     names, labels = legal_columns(form), legal_rows(form)
-    lines = [*preamble(form, "*"), f"NAME {legal_name(form.name)}", "OBJSENSE", " MIN", "ROWS", f" N {OBJECTIVE}"]
+    lines = preamble(form, "*", columns=form.n, rows=form.m)
+    lines += [f"NAME {legal_name(form.name)}", "OBJSENSE", " MIN", "ROWS", f" N {OBJECTIVE}"]
     for block in form.rows:
         letter = "E" if block.cone is ZERO else "G"
         lines.extend(f" {letter} {label}" for label in labels[block.start : block.stop])

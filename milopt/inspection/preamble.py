@@ -6,10 +6,10 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.errors import UnsupportedError
 
 
-def preamble(form: StandardForm, mark: str) -> list[str]:
-    """Comment lines, each opened by the format's comment `mark`."""
+def preamble(form: StandardForm, mark: str, *, columns: int, rows: int) -> list[str]:
+    """Return comment lines, each opened by the format's comment `mark`, with the numbers of columns and rows."""
     name = one_line(form.name) or "program"
-    lines = [f"{mark} {name}: {form.n} columns, {form.m} rows"]
+    lines = [f"{mark} {name}: {columns} columns, {rows} rows"]
     if form.maximize:
         lines.append(f"{mark} declared as a maximisation: this file minimises the negative of its objective")
     lines += [f"{mark} {one_line(note) if note.strip() == note else note}" for note in form.notes]

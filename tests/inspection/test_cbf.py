@@ -136,6 +136,15 @@ def test_comments_carry_the_names_of_the_blocks(draw: Draw) -> None:
         assert line in text.splitlines()
 
 
+def test_the_first_comment_counts_the_columns_and_rows_of_the_file(draw: Draw) -> None:
+    form = draw(0, cones=True, quadratic=True)
+    lines = write_cbf(form).splitlines()
+    columns, rows = (lines[lines.index(section) + 1].split()[0] for section in ("VAR", "CON"))
+    assert int(columns) == form.n + 1
+    assert int(rows) > form.m
+    assert lines[0].endswith(f": {columns} columns, {rows} rows")
+
+
 def test_bounds_at_zero_are_cones_of_the_variables(draw: Draw) -> None:
     form = draw(0)
     n = form.n
