@@ -53,8 +53,9 @@ def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowB
         instance = block.instance[local]
         shown = instance if (instance >= 0).any() else None
         sizes = None if block.cone.is_polyhedral else block.sizes
-        labels = (block.declared[local], shown)
-        result.append(RowBlock(block.name, block.cone, start + first, start + stop, *labels, sizes))
+        declared = block.declared[local]
+        place = (start + first, start + stop)
+        result.append(RowBlock(block.name, block.cone, *place, declared=declared, instance=shown, sizes=sizes))
     return result
 
 

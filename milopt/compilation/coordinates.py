@@ -37,18 +37,18 @@ class Coordinates(Compiled):
             for w, a, b in zip(self.whitenings, self.starts[:-1], self.starts[1:], strict=True)
         ]
         self.form = StandardForm(
-            source.name,
-            P,
-            q,
-            constant,
-            matrix,
-            g,
-            np.concatenate([source.lower, np.full(extra, -np.inf)]),
-            np.concatenate([source.upper, np.full(extra, np.inf)]),
-            np.concatenate([source.integer, np.zeros(extra, dtype=bool)]),
-            (*source.columns, *columns),
-            tuple(blocks),
-            source.maximize,
+            name=source.name,
+            P=P,
+            q=q,
+            constant=constant,
+            F=matrix,
+            g=g,
+            lower=np.concatenate([source.lower, np.full(extra, -np.inf)]),
+            upper=np.concatenate([source.upper, np.full(extra, np.inf)]),
+            integer=np.concatenate([source.integer, np.zeros(extra, dtype=bool)]),
+            columns=(*source.columns, *columns),
+            rows=tuple(blocks),
+            maximize=source.maximize,
         )
 
     def objective(self, source: EvaluationForm) -> tuple[Vector, float, Quadratic]:

@@ -113,18 +113,18 @@ class Dual(Compiled):
         blocks, F, g = self._constraints()
         lower, upper = self._bounds()
         return StandardForm(
-            f"{self.source.name} (dual)",
-            Quadratic(self._width, pieces),
-            q + linear,
-            constant - float(at @ s.q) - s.constant,
-            F,
-            g,
-            lower,
-            upper,
-            np.zeros(self._width, dtype=bool),
-            self._columns(),
-            blocks,
-            not self.source.maximize,
+            name=f"{self.source.name} (dual)",
+            P=Quadratic(self._width, pieces),
+            q=q + linear,
+            constant=constant - float(at @ s.q) - s.constant,
+            F=F,
+            g=g,
+            lower=lower,
+            upper=upper,
+            integer=np.zeros(self._width, dtype=bool),
+            columns=self._columns(),
+            rows=blocks,
+            maximize=not self.source.maximize,
             known_convex=True,
         )
 
@@ -199,7 +199,7 @@ class Dual(Compiled):
                 if mine.size:
                     chosen.append(mine)
                     stop = start + mine.size
-                    blocks.append(RowBlock(column.name, cone, start, stop, mine - column.start))
+                    blocks.append(RowBlock(column.name, cone, start, stop, declared=mine - column.start))
                     start = stop
         self._row_columns = np.concatenate(chosen)
         index = self._row_columns

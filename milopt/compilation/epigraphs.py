@@ -7,7 +7,7 @@ Any other entry has one column, however many rows it occurs in.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,8 +35,9 @@ class Lowered:
     index: Index
     """The entries of the argument that the runs read."""
     template: Template
-    blocks: list[Block]
-    """The rows, one block per part of the template."""
+    _: KW_ONLY
+    blocks: list[Block] = field(default_factory=list)
+    """The rows, one block per part of the template; empty if rows of a declared block take their place."""
     name: str = ""
     columns: Index | None = None
     """The columns t; None if rows of a declared block take their place."""
@@ -112,7 +113,7 @@ class Epigraphs:
             name = f"{atom.word}_{len(self.lowered)}"
             columns = known[missing] = self.linear.add_columns(name, missing.size, scalar=not atom.shape)
             new = tuple(self.linear.add_columns(f"{name}.{c.name}", c.count, lower=c.lower) for c in template.new)
-            one = Lowered(atom, missing, at, index, template, [], name, columns, new)
+            one = Lowered(atom, missing, at, index, template, name=name, columns=columns, new=new)
             self.lowered.append(one)
             one.blocks = self._blocks(one)
         return known
@@ -145,11 +146,11 @@ class Epigraphs:
                     f"{one.name}.{part.name}",
                     part.cone,
                     rows,
-                    "",
-                    declared,
-                    instance,
-                    group,
-                    space if part.ends_in_function else None,
+                    origin="",
+                    declared=declared,
+                    instance=instance,
+                    group=group,
+                    space=space if part.ends_in_function else None,
                     sizes=part.sizes,
                 )
             )
@@ -171,8 +172,18 @@ def conic_block(name: str, part: Part, rows: Rows, weights: np.ndarray, space: i
     met = np.flatnonzero(entry >= 0)
     share[met] = part.T.data / weights[entry[met]]
     none = np.full(rows.count, -1, dtype=np.intp)
-    ends = space if part.ends_in_function else None
-    return Block(name, part.cone, rows, name, np.maximum(entry, 0), none, none, ends, share, sizes=part.sizes)
+    return Block(
+        name,
+        part.cone,
+        rows,
+        origin=name,
+        declared=np.maximum(entry, 0),
+        instance=none,
+        group=none,
+        space=space if part.ends_in_function else None,
+        share=share,
+        sizes=part.sizes,
+    )
 
 
 def scaled(rows: Rows, factors: np.ndarray) -> Rows:

@@ -9,7 +9,7 @@ row). Certificates are computed on this form; coordinates and duals are made fro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -50,6 +50,7 @@ class Block:
     name: str
     cone: Cone
     rows: Rows
+    _: KW_ONLY
     origin: str
     """The declared block whose multipliers these rows carry; empty for auxiliary rows."""
     declared: Index

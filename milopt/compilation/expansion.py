@@ -79,10 +79,18 @@ def expand(
         instance[place] = argument_entry(part, index)
         weight = -coefficient.data[part.entry]
         values.append(_scattered(part.E, part.g, weight, place, declared.size, argument(atom, index)))
-        lowered.append(Lowered(atom, at.entries, at, index, read, [], rows=(place,)))
+        lowered.append(Lowered(atom, at.entries, at, index, read, rows=(place,)))
     group = np.where(instance >= 0, np.cumsum(copies > 1)[declared] - 1, -1)
     group[copies[declared] == 1] = -1
-    return Expansion(entries if is_fixed else None, count, declared, instance, group, values, lowered)
+    return Expansion(
+        entries=entries if is_fixed else None,
+        count=count,
+        declared=declared,
+        instance=instance,
+        group=group,
+        values=values,
+        lowered=lowered,
+    )
 
 
 def _scattered(E: sp.csr_array, g: Vector, weight: Vector, place: Index, count: int, argument: Rows) -> Rows:

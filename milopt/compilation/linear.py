@@ -68,7 +68,7 @@ class Linear:
         return np.arange(start, start + count)
 
     def _append(self, name: str, lower: Vector, upper: Vector, integer: bool, scalar: bool) -> None:
-        self.columns.append(ColumnBlock(name, self.width, self.width + lower.size, scalar))
+        self.columns.append(ColumnBlock(name, self.width, self.width + lower.size, scalar=scalar))
         self.lower.append(lower)
         self.upper.append(upper)
         self.integer.append(np.full(lower.size, integer))

@@ -62,15 +62,15 @@ class Lowering:
         """Bring an objective and blocks of rows to one width, without any other rows."""
         linear = self.linear
         return EvaluationForm(
-            self.program.name,
-            tuple(linear.columns),
-            np.concatenate([np.zeros(0), *linear.lower]),
-            np.concatenate([np.zeros(0), *linear.upper]),
-            np.concatenate([np.zeros(0, dtype=bool), *linear.integer]),
-            tuple(Space(f, tuple(linear.points_of(f))) for f in linear.free_functions),
-            tuple(block.widened(linear.width, linear.point_counts) for block in blocks),
-            objective.widened(linear.width, linear.point_counts),
-            self.program.maximizes,
+            name=self.program.name,
+            columns=tuple(linear.columns),
+            lower=np.concatenate([np.zeros(0), *linear.lower]),
+            upper=np.concatenate([np.zeros(0), *linear.upper]),
+            integer=np.concatenate([np.zeros(0, dtype=bool), *linear.integer]),
+            spaces=tuple(Space(f, tuple(linear.points_of(f))) for f in linear.free_functions),
+            blocks=tuple(block.widened(linear.width, linear.point_counts) for block in blocks),
+            objective=objective.widened(linear.width, linear.point_counts),
+            maximize=self.program.maximizes,
         )
 
     @property
@@ -200,7 +200,15 @@ class Lowering:
             )
         self.inlined[name] = known.lowered
         total = known.applied(rows, self.linear.width, self.linear.point_counts)
-        return Block(name, NONNEGATIVE, total, name, known.declared, known.instance, known.group)
+        return Block(
+            name,
+            NONNEGATIVE,
+            total,
+            origin=name,
+            declared=known.declared,
+            instance=known.instance,
+            group=known.group,
+        )
 
     def _conic(self, name: str, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Block | None:
         """The epigraph of an atom with one entry per row, the rest of the row as t; None if it has other columns."""
@@ -213,7 +221,7 @@ class Lowering:
         part, weights = template.parts[0], -coefficient.data
         e, space = self.epigraphs.argument(atom, index)
         total = self.epigraphs.part_rows(part, scaled(rows, 1.0 / weights), e, ())
-        self.inlined[name] = [Lowered(atom, entries, at, index, template, [])]
+        self.inlined[name] = [Lowered(atom, entries, at, index, template)]
         return conic_block(name, part, total, weights, space)
 
     def _copies_t(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> bool:
@@ -311,4 +319,4 @@ class Lowering:
 def plain(name: str, cone: Cone, rows: Rows) -> Block:
     """Rows as they are, each its own declared entry."""
     none = np.full(rows.count, -1, dtype=np.intp)
-    return Block(name, cone, rows, name, np.arange(rows.count), none, none)
+    return Block(name, cone, rows, origin=name, declared=np.arange(rows.count), instance=none, group=none)

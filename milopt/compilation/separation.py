@@ -76,7 +76,7 @@ def separated(form: EvaluationForm, active: Index) -> Separated:
     extra = [s.rows.count for s in moved]
     width = n + sum(extra)
     blocks = row_blocks(form, active)
-    names = [ColumnBlock(b.name, b.start, b.stop, False, b.declared, b.instance) for b in blocks]
+    names = [ColumnBlock(b.name, b.start, b.stop, declared=b.declared, instance=b.instance) for b in blocks]
     last = int(active.size)
     parts = [form.rows.take(active).widened(width)]
     columns, groups = list(form.columns), []

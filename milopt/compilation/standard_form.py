@@ -8,7 +8,7 @@ upper bound). For HiGHS that is `row_lower = -g`; Clarabel and ECOS get `A = -F`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ class ColumnBlock:
     name: str
     start: int
     stop: int
+    _: KW_ONLY
     scalar: bool = False
     """Declared without a shape: its one column is called by the bare name."""
     declared: npt.NDArray[np.intp] | None = None
@@ -61,6 +62,7 @@ class RowBlock:
     cone: Cone
     start: int
     stop: int
+    _: KW_ONLY
     declared: npt.NDArray[np.intp] | None = None
     """Per row, the entry of the declared block; None means 0, 1, 2, ..."""
     instance: npt.NDArray[np.intp] | None = None

@@ -59,18 +59,18 @@ def unpack_form(packed: bytes) -> StandardForm:
     header, arrays = unpack(packed)
     pieces = tuple(Piece(_matrix(f"R{k}", arrays), arrays[f"W{k}"]) for k in range(header["pieces"]))
     return StandardForm(
-        header["name"],
-        Quadratic(arrays["q"].size, pieces),
-        arrays["q"],
-        header["constant"],
-        _matrix("F", arrays),
-        arrays["g"],
-        arrays["lower"],
-        arrays["upper"],
-        arrays["integer"],
-        tuple(ColumnBlock(name, start, stop, scalar) for name, start, stop, scalar in header["columns"]),
-        tuple(_row_block(*row) for row in header["rows"]),
-        header["maximize"],
+        name=header["name"],
+        P=Quadratic(arrays["q"].size, pieces),
+        q=arrays["q"],
+        constant=header["constant"],
+        F=_matrix("F", arrays),
+        g=arrays["g"],
+        lower=arrays["lower"],
+        upper=arrays["upper"],
+        integer=arrays["integer"],
+        columns=tuple(ColumnBlock(*place, scalar=scalar) for *place, scalar in header["columns"]),
+        rows=tuple(_row_block(*row) for row in header["rows"]),
+        maximize=header["maximize"],
         known_convex=header["known_convex"],
     )
 

@@ -27,7 +27,8 @@ def block(name: str, cone: Cone, A: list[list[float]], g: list[float], sizes: li
     count = len(g)
     none = np.full(count, -1, dtype=np.intp)
     rows = Rows(sp.csr_array(np.array(A)), (), np.array(g))
-    return Block(name, cone, rows, "", np.arange(count), none, none, sizes=None if sizes is None else np.array(sizes))
+    given = None if sizes is None else np.array(sizes)
+    return Block(name, cone, rows, origin="", declared=np.arange(count), instance=none, group=none, sizes=given)
 
 
 def two_kinds() -> EvaluationForm:

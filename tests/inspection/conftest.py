@@ -32,7 +32,7 @@ def random_form(
     lower[is_integer], upper[is_integer] = x[is_integer] - 2, x[is_integer] + 1
     rows = [
         RowBlock("balance", ZERO, 0, 1),
-        RowBlock("margin", NONNEGATIVE, 1, 5, np.array([0, 0, 1, 1]), np.arange(4)),
+        RowBlock("margin", NONNEGATIVE, 1, 5, declared=np.array([0, 0, 1, 1]), instance=np.arange(4)),
     ]
     if cones:
         rows += [RowBlock("ball", SECOND_ORDER, 5, 8), RowBlock("ray", SECOND_ORDER, 8, 9)]

@@ -27,10 +27,11 @@ def apply(form: StandardForm) -> StandardForm:
     for block in form.rows:
         chosen = kept[block.start : block.stop]
         size = int(chosen.sum())
-        labels = [None if one is None else one[chosen] for one in (block.declared, block.instance)]
-        declared = np.flatnonzero(chosen) if labels[0] is None else labels[0]
+        declared = np.flatnonzero(chosen) if block.declared is None else block.declared[chosen]
+        instance = None if block.instance is None else block.instance[chosen]
         sizes = None if block.cone.is_polyhedral else block.sizes
-        blocks.append(RowBlock(block.name, block.cone, stop, stop + size, declared, labels[1], sizes))
+        place = (stop, stop + size)
+        blocks.append(RowBlock(block.name, block.cone, *place, declared=declared, instance=instance, sizes=sizes))
         stop += size
     return replace(form, F=sp.csr_array(form.F[kept]), g=form.g[kept], rows=tuple(blocks))
 
