@@ -15,13 +15,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.arguments import argument_directions, has_affine_argument, keeps_quadratic
+from milopt.compilation.entry_sides import ABOVE, BELOW, only
+from milopt.compilation.entry_uses import EntryUses, entry_uses
 from milopt.compilation.epigraphs import Epigraphs, Lowered, conic_block, scaled
 from milopt.compilation.evaluation_form import Block, EvaluationForm, Index, Objective, Space, Square
 from milopt.compilation.expansion import Entries, Expansion, expand
 from milopt.compilation.linear import Linear
 from milopt.compilation.minorant import Minorant, StandIns
 from milopt.compilation.rows import Rows
-from milopt.compilation.sides import ABOVE, BELOW, only
 from milopt.compilation.stand_ins import OtherSide
 from milopt.compilation.streamed import is_large, stream
 from milopt.cones import NONNEGATIVE, ZERO, Cone
@@ -29,7 +30,7 @@ from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Constraint, Expression
 from milopt.declaration.program import Program, leaves
-from milopt.declaration.sparse import Vector, picked, product, row_lengths, widened, zeros
+from milopt.declaration.sparse import picked, product, row_lengths, widened, zeros
 from milopt.errors import ConvexityError
 
 
@@ -47,7 +48,7 @@ class Lowering:
         """Per declared block, the atom entries that were written into its rows."""
         self._expansions: dict[str, Expansion] = {}
         """The last one of each block: new minorants leave what is on the convex side as it is."""
-        self._uses: dict[Atom, Vector] | None = None
+        self._uses: dict[Atom, EntryUses] | None = None
 
     def form(self) -> EvaluationForm:
         """Everything, at the current minorants and parameter values."""
@@ -229,31 +230,12 @@ class Lowering:
         _, _, template = self.epigraphs.resolved(atom, entries.astype(np.intp))
         return len(template.parts) == 1 and template.parts[0].copies_t
 
-    def _is_used_once(
-        self, atom: Atom, entries: npt.NDArray[np.integer[Any]]
-    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _is_used_once(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
         """Return per entry whether it occurs on its convex side in one declared row, and nowhere else."""
         if self._uses is None:
-            self._uses = {}
-            self._count_uses(self.program.minimized(), ABOVE, inside=True)
-            for constraint in self.program.constraints.values():
-                self._count_uses(constraint.expression, BELOW, inside=False)
+            self._uses = entry_uses(self.program, self.other_side)
         uses = self._uses.get(atom)
-        return np.ones(entries.size, dtype=bool) if uses is None else np.asarray(uses[entries] <= 1)
-
-    def _count_uses(self, expression: Expression, direction: int, inside: bool) -> None:
-        """Count the rows in which each entry stands on its convex side; `inside` counts them twice."""
-        assert self._uses is not None
-        for leaf, coefficient in expression.terms:
-            if not isinstance(leaf, Atom):
-                continue
-            above = self.other_side.halves(leaf, coefficient, direction).above
-            uses = self._uses.setdefault(leaf, np.zeros(leaf.size))
-            uses += np.bincount(above.indices, minlength=leaf.size) * (2 if inside else 1)
-            if not has_affine_argument(leaf):
-                for child, _ in leaf.argument.terms:
-                    if isinstance(child, Atom):
-                        self._uses[child] = self._uses.get(child, np.zeros(child.size)) + 2
+        return np.ones(entries.size, dtype=bool) if uses is None else uses.are_in_one_row(entries)
 
     @property
     def has_epigraphs(self) -> bool:

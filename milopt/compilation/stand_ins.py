@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.compilation.entry_sides import Halves, halves
 from milopt.compilation.minorant import StandIn, StandIns, mean_selection
-from milopt.compilation.sides import Halves, halves
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression

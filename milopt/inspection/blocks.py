@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.compilation.entry_sides import OBJECTIVE, Side
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.sides import OBJECTIVE, Side, sides
+from milopt.compilation.sides import sides
 from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.expression import Expression

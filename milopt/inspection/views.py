@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
 
     from milopt.compilation.compile_program import FormName, WitnessChoice
-    from milopt.compilation.sides import Side
+    from milopt.compilation.entry_sides import Side
     from milopt.compilation.standard_form import StandardForm
     from milopt.declaration.program import Program
     from milopt.solving.solver import Feature

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from milopt.compilation.compile_program import WitnessChoice, chosen_witnesses
+from milopt.compilation.entry_sides import OBJECTIVE
 from milopt.compilation.evaluation_form import Index
 from milopt.compilation.minorant import StandIn
-from milopt.compilation.sides import OBJECTIVE, sides
+from milopt.compilation.sides import sides
 from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.program import Program
 

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.arguments import Directions, argument_directions, has_affine_argument
+from milopt.compilation.entry_sides import ABOVE, BELOW
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.sides import ABOVE, BELOW
 from milopt.compilation.streamed import is_large
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.coefficient import Coefficient
