@@ -1,0 +1,23 @@
+"""The declaration of a program at one moment, to which it can return if a change fails."""
+
+from __future__ import annotations
+
+from milopt.declaration.program import Program
+
+
+class DeclaredState:
+    """The variables, constraints, objective and parameter values that a program has now."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._variables, self._constraints = dict(program.variables), dict(program.constraints)
+        self._objective, self._maximizes = program.objective, program.maximizes
+        self._values = {parameter: parameter.value for parameter in program.parameters.values()}
+
+    def restore(self) -> None:
+        """Declare the program again as it was."""
+        program = self._program
+        program.variables, program.constraints = self._variables, self._constraints
+        (program.maximize if self._maximizes else program.minimize)(self._objective)
+        for parameter, value in self._values.items():
+            parameter.restore(value)
