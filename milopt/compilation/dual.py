@@ -36,10 +36,10 @@ from milopt.declaration.sparse import from_parts, picked, scaled_rows, taken, tr
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.inertia import Inertia
 
-MOST_POINTS = 2000
+MAX_SADDLE_POINTS = 2000
 """Points up to which a saddle's smallest eigenvalue is found: beyond, it would cost as much as the solution did."""
 
-DEFINITE = 1e-10
+SMALLEST_DEFINITE_PIVOT = 1e-10
 """Pivots of a Cholesky factor, in proportion to the diagonal, above which a matrix is positive definite."""
 
 
@@ -241,7 +241,7 @@ class Dual(Compiled):
         negative = sum(_negatives(group.inverse) for group in s.groups) + found.positive + equalities - count
         zero = found.zero + int(self._equality.sum()) - equalities
         size = sum(space.count for space in self.spaces) + form.n
-        small = negative and sum(space.count for space in self.spaces) <= MOST_POINTS
+        small = negative and sum(space.count for space in self.spaces) <= MAX_SADDLE_POINTS
         smallest = smallest_curvature(form, self.spaces) if small else None
         return Inertia(size - zero - negative, zero, negative, smallest)
 
@@ -298,4 +298,4 @@ def _is_definite(weight: npt.NDArray[np.float64]) -> bool:
         factor = np.linalg.cholesky(weight)
     except np.linalg.LinAlgError:
         return False
-    return bool((np.diagonal(factor) ** 2 > DEFINITE * diagonal).all())
+    return bool((np.diagonal(factor) ** 2 > SMALLEST_DEFINITE_PIVOT * diagonal).all())

@@ -26,7 +26,7 @@ from milopt.errors import UnsupportedError
 
 Index = npt.NDArray[np.intp]
 
-MOST_FACTORISED = 500
+MAX_FACTORISED_SIZE = 500
 """Size up to which a dense weight is factorised to find out whether it is semidefinite."""
 
 
@@ -137,7 +137,7 @@ def _is_known_convex(weight: npt.NDArray[np.float64]) -> bool:
     """Return True if a weight is semidefinite and that costs little to find out."""
     if weight.ndim == 1:
         return bool((weight >= 0).all())
-    if len(weight) > MOST_FACTORISED:
+    if len(weight) > MAX_FACTORISED_SIZE:
         return False
     size = float(np.max(np.abs(weight), initial=0.0))
     try:

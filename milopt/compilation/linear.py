@@ -22,7 +22,7 @@ from milopt.declaration.recollection import recalled
 from milopt.declaration.semidefinite import symmetric_root
 from milopt.declaration.sparse import added, csr, placed, zeros
 
-INTEGRALITY = 1e-9
+INTEGRALITY_TOLERANCE = 1e-9
 """Relative distance up to which a bound counts as the integer that it is near."""
 
 
@@ -195,8 +195,8 @@ def whole_bounds(variable: Variable) -> tuple[Vector, Vector]:
 
     HiGHS has ended at wrong optima of small programs whose integers had fractional bounds.
     """
-    lower = np.ceil(variable.lower - INTEGRALITY * (1.0 + np.abs(variable.lower)))
-    upper = np.floor(variable.upper + INTEGRALITY * (1.0 + np.abs(variable.upper)))
+    lower = np.ceil(variable.lower - INTEGRALITY_TOLERANCE * (1.0 + np.abs(variable.lower)))
+    upper = np.floor(variable.upper + INTEGRALITY_TOLERANCE * (1.0 + np.abs(variable.upper)))
     empty = lower > upper
     return np.where(empty, variable.lower, lower), np.where(empty, variable.upper, upper)
 

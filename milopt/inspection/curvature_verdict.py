@@ -9,7 +9,7 @@ from milopt.compilation.curvature import Curvature, bending_terms, curvature
 from milopt.declaration.program import Program
 from milopt.inspection.lowered import lowered, touched_points
 
-MOST_POINTS = 2000
+MAX_EXAMINED_POINTS = 2000
 """Points over which kernels are evaluated, and columns over which eigenvalues are computed, for a look."""
 
 
@@ -19,7 +19,7 @@ def verdict(program: Program) -> Curvature:
     terms = bending_terms(form) if form is not None else ()
     if form is None or not terms:
         return Curvature(True, 0.0)
-    if touched_points(form) + form.n > MOST_POINTS:
+    if touched_points(form) + form.n > MAX_EXAMINED_POINTS:
         return Curvature(False, float("nan"), terms)
     return curvature(form, compile_form(form, "coordinates", np.arange(form.rows.count)).form)
 

@@ -19,11 +19,11 @@ from milopt.cones import ZERO
 from milopt.inspection.names import OBJECTIVE, legal_columns, legal_rows
 from milopt.inspection.preamble import preamble, refuse_cones
 
-LINE = 240
+LINE_CHARACTERS = 240
 """Characters a line aims for; the format's readers take at least 510."""
 
-_NUMBER = 28
-"""The longest sign and number of a term, with the blanks around it."""
+TERM_CHARACTERS = 28
+"""Characters of the longest sign and number of a term, with the blanks around it."""
 
 
 def write_lp(form: StandardForm) -> str:
@@ -116,6 +116,6 @@ def _signed(value: float) -> str:
 
 def _wrapped(head: str, terms: list[str], longest: int) -> str:
     """The head and its terms, so many a line that no line is long."""
-    size = max(1, LINE // (_NUMBER + longest))
+    size = max(1, LINE_CHARACTERS // (TERM_CHARACTERS + longest))
     lines = [" ".join(terms[k : k + size]) for k in range(0, len(terms), size)]
     return f"{head} " + "\n  ".join(lines)

@@ -10,7 +10,7 @@ from milopt.compilation.sides import sides
 from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.program import Program
 
-LINE = 100
+LINE_CHARACTERS = 100
 """Characters that a list of witnesses aims for."""
 
 
@@ -34,7 +34,7 @@ def _places(atom: Selecting, bags: Index, witness: StandIn | None) -> list[str]:
     instances = slopes.indices[slopes.indptr[bags]] - atom.segments.offsets[bags]
     lines = ["are taken at a witness each, counted from 0 (bag:instance):"]
     for pair in (f" {bag}:{instance}" for bag, instance in zip(bags.tolist(), instances.tolist(), strict=True)):
-        if lines[1:] and len(lines[-1]) + len(pair) <= LINE:
+        if lines[1:] and len(lines[-1]) + len(pair) <= LINE_CHARACTERS:
             lines[-1] += pair
         else:
             lines.append(f" {pair}")

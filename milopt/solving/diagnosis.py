@@ -35,9 +35,9 @@ FINDERS = ("highs", "clarabel", "native", "ecos")
 FINDER_TOLERANCE = 1e-8
 INTEGER_MARGIN = 1e-6
 """Smallest proved relaxation, in scaled units, from which on an integer program counts as infeasible."""
-NO_FALL = 1e-9
+NEGLIGIBLE_FALL = 1e-9
 """Fall of the scaled objective over all directions up to which there is no direction of descent."""
-MOVING = 1e-6
+SMALLEST_RAY_ENTRY = 1e-6
 """Share of the largest entry of a direction from which on a block is named."""
 
 
@@ -81,7 +81,7 @@ def diagnose(form: StandardForm, solver: Solver, options: Options, clock: Clock,
             None, "a point satisfies all constraints, and no direction was found in which the objective falls"
         )
     size = float(np.abs(ray).max())
-    names = [b.name for b in form.columns if np.abs(ray[b.start : b.stop]).max(initial=0.0) > MOVING * size]
+    names = [b.name for b in form.columns if np.abs(ray[b.start : b.stop]).max(initial=0.0) > SMALLEST_RAY_ENTRY * size]
     runaways = ", ".join(repr(name) for name in names)
     message = f"The objective falls without limit along {runaways}; bound or penalise them."
     return Diagnosis(Termination.UNBOUNDED, message, feasible=verdict.feasible, ray=ray)
@@ -155,7 +155,7 @@ def _ray(form: StandardForm, finders: _Finders) -> Vector | None:
         if ray is not None:
             return ray
         lowest = -np.inf if answer.x is None else recession.form.value(answer.x)
-        if answer.termination is Termination.OPTIMAL and lowest > -NO_FALL:
+        if answer.termination is Termination.OPTIMAL and lowest > -NEGLIGIBLE_FALL:
             return None
     return None
 

@@ -17,7 +17,7 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
-from milopt.inspection.curvature_verdict import MOST_POINTS, sentence, verdict
+from milopt.inspection.curvature_verdict import MAX_EXAMINED_POINTS, sentence, verdict
 from milopt.inspection.kind import block_cones, block_features, step_kind
 from milopt.inspection.lowered import Lowered, sample, touched_points
 from milopt.inspection.table import Table
@@ -155,7 +155,8 @@ class Case:
             return None
         flat = self._flat_form(self._name(solver))
         if flat is None and solver.recognises_patterns:
-            return self.unknown or f"it takes patterns, and this one has more than {MOST_POINTS} points to look at"
+            too_many = f"it takes patterns, and this one has more than {MAX_EXAMINED_POINTS} points to look at"
+            return self.unknown or too_many
         return None if flat is None else refusal(solver, flat)
 
     def _how(self, solver: Solver) -> str:
@@ -165,7 +166,7 @@ class Case:
         if self._form.spaces:
             words += ", by the dual" if self._name(solver) == "dual" else ", in coordinates"
         if not solver.takes_unseen(self._program) and self._flat_form(self._name(solver)) is None:
-            words += f"; by its features, for it evaluates functions at more than {MOST_POINTS} points"
+            words += f"; by its features, for it evaluates functions at more than {MAX_EXAMINED_POINTS} points"
         return words
 
     def _name(self, solver: Solver) -> FormName:
@@ -182,7 +183,7 @@ class Case:
             self._flat[name] = None
             if self._form is not None:
                 active = LazyRows.sample(self._form)
-                if touched_points(self._form, active) <= MOST_POINTS:
+                if touched_points(self._form, active) <= MAX_EXAMINED_POINTS:
                     self._flat[name] = compile_form(self._form, name, active).form
         return self._flat[name]
 

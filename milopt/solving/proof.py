@@ -31,11 +31,11 @@ from milopt.outcome.polish import polish
 from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 
-POLISHES = 3
+MAX_POLISHES = 3
 """Each polish guesses the active rows from the last one's point."""
-WORTH_REPAIR = 1e-9
+LARGEST_UNREPAIRED_RESIDUAL = 1e-9
 """Dual residuals up to this are left as they are."""
-REPAIRED = 0.1
+LARGEST_REPAIRED_SHARE = 0.1
 """Share of the dual residual that a repair must leave at most to count."""
 
 
@@ -112,7 +112,7 @@ class Prover:
         The bound that they prove does not depend on the size of the optimum, so it counts even if it is the worse one.
         Return also the certificate before, if it did not hold.
         """
-        if proof.dual <= WORTH_REPAIR or found.point.z is None:
+        if proof.dual <= LARGEST_UNREPAIRED_RESIDUAL or found.point.z is None:
             return found, proof, None
         left = remainder(self.form, self.spaces, found.point, found.worth)
         z = repaired(self.form, found.worth.rows, found.point.z, left)
@@ -120,7 +120,7 @@ class Prover:
             return found, proof, None
         other = replace(found, point=replace(found.point, z=z))
         new = self._certificate(other)
-        if not new.dual <= REPAIRED * proof.dual:
+        if not new.dual <= LARGEST_REPAIRED_SHARE * proof.dual:
             return found, proof, None
         mended = new.holds(self.options.tolerance) and not proof.holds(self.options.tolerance)
         return other, new, proof if mended else None
@@ -130,7 +130,7 @@ class Prover:
     ) -> tuple[Candidate, Certificate, Certificate | None]:
         """Return the point, its certificate, and the certificate before if something better was found."""
         x, z, tolerance = answer.x, answer.z, self.options.tolerance
-        for _ in range(POLISHES):
+        for _ in range(MAX_POLISHES):
             if x is None or z is None or proof.holds(tolerance):
                 break
             x, z = polish(self.compiled.form, x, z)

@@ -174,8 +174,8 @@ def test_few_kernel_values_are_computed_for_many_instances(monkeypatch: pytest.M
     assert answers(program)["clarabel"].takes
     assert 0 < Counting.asked <= 2 * 600 * 12
     Counting.asked = 0
-    monkeypatch.setattr(module, "MOST_POINTS", 5)
-    monkeypatch.setattr(curvature_verdict, "MOST_POINTS", 5)
+    monkeypatch.setattr(module, "MAX_EXAMINED_POINTS", 5)
+    monkeypatch.setattr(curvature_verdict, "MAX_EXAMINED_POINTS", 5)
     assert answers(program)["clarabel"].takes
     assert Counting.asked == 0
     assert "by its features" in answers(program)["clarabel"].reason

@@ -11,11 +11,11 @@ from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
 from milopt.declaration.sparse import Vector
 
-SMALLEST = float(np.finfo(np.float64).tiny)
+SMALLEST_SLOPE_POINT = float(np.finfo(np.float64).tiny)
 """The smallest normal number. Slopes at 0, where x log x has none, are taken there: the minorant is 1e-308 too high."""
-STEEPEST = 700.0
-"""Limit of the slopes of minorants: exp(STEEPEST) is finite."""
-MINIMISER = float(np.exp(-1.0))
+LARGEST_SLOPE = 700.0
+"""Limit of the slopes of minorants: exp(LARGEST_SLOPE) is finite."""
+X_LOG_X_MINIMISER = float(np.exp(-1.0))
 """Where x log x is least."""
 
 
@@ -40,20 +40,20 @@ class NegativeEntropy(Atom):
 
     def slopes(self, e: Vector, at: Segments) -> Vector:
         """Return 1 + log x; -707.4 at x = 0, where no slope is steep enough."""
-        return 1.0 + np.log(np.maximum(e, SMALLEST))
+        return 1.0 + np.log(np.maximum(e, SMALLEST_SLOPE_POINT))
 
     def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
         """Return any slopes, with the conjugate sum exp(g - 1); slopes are at most 700, so that it is finite."""
-        allowed = np.minimum(g, STEEPEST)
+        allowed = np.minimum(g, LARGEST_SLOPE)
         return allowed, at.sum(np.exp(allowed - 1.0))
 
     def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
         """Return +1 above 1/e, -1 below."""
-        return np.where(low >= MINIMISER, 1, np.where(high <= MINIMISER, -1, 0)).astype(np.int8)
+        return np.where(low >= X_LOG_X_MINIMISER, 1, np.where(high <= X_LOG_X_MINIMISER, -1, 0)).astype(np.int8)
 
     def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
         """Return the value at the points nearest to 1/e."""
-        return self.value(np.clip(MINIMISER, low, high), at)
+        return self.value(np.clip(X_LOG_X_MINIMISER, low, high), at)
 
     def nearest(self, e: Vector, at: Segments) -> Vector:
         """Return the non-negative part."""

@@ -10,7 +10,7 @@ from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
 from milopt.declaration.sparse import Vector
 
-SMALLEST = 1e-100
+SMALLEST_ARGUMENT = 1e-100
 """The smallest argument: the value there is 230, and the slope -1e100, so that products of slopes are finite."""
 
 
@@ -45,7 +45,7 @@ class NegativeLog1mexp(Atom):
         """Return slopes -h of at most 0, with the conjugate h log h - (1 + h) log(1 + h)."""
         h = np.maximum(-g, 0.0)
         # Written without the difference of two large numbers.
-        return -h, -h * np.log1p(1.0 / np.maximum(h, SMALLEST)) - np.log1p(h)
+        return -h, -h * np.log1p(1.0 / np.maximum(h, SMALLEST_ARGUMENT)) - np.log1p(h)
 
     def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
         """Return -1."""
@@ -57,11 +57,11 @@ class NegativeLog1mexp(Atom):
 
     def nearest(self, e: Vector, at: Segments) -> Vector:
         """Return the entries, raised to 1e-100."""
-        return np.maximum(e, SMALLEST)
+        return np.maximum(e, SMALLEST_ARGUMENT)
 
     def has_finite_slopes(self, low: Vector, high: Vector, at: Segments) -> bool:
         """Return True if the entries are positive."""
-        return bool((low > SMALLEST).all())
+        return bool((low > SMALLEST_ARGUMENT).all())
 
     def latex(self, index: str, write: Notation) -> str:
         """Return minus a logarithm."""
