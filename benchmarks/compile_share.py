@@ -87,7 +87,7 @@ def measure(model: Callable[[Kernel], BagClassifier], bags: list[Array], y: Arra
     parts = Parts()
     bags_anew = [bag.copy() for bag in bags]
     with (
-        patch("milopt.solving.session.candidate", parts.counting("proof", proof.candidate)),
+        patch("milopt.solving.solve_run.candidate", parts.counting("proof", proof.candidate)),
         patch.object(proof.Prover, "proved", parts.counting("proof", proof.Prover.proved)),
         patch.object(HighsEngine, "solve", parts.counting("solve", HighsEngine.solve)),
         patch.multiple(
