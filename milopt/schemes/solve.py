@@ -73,13 +73,24 @@ def solve(
     if not tries or not all(isinstance(one, (str, Solver)) for one in tries):
         raise ParameterError(f"solver must name at least one solver, or several in order, not {solver!r}.")
     clock = Clock(chosen.time_limit)
-    tried = Attempts(program, plan, chosen)
+    tried = Attempts(_posed(program, scheme, plan, clock), plan, chosen)
     for one in tries:
         if tried.has_result and clock.is_over():
             break
         if tried.automatic(clock) if one == "auto" else tried.by(one, clock):
             break
-    return tried.best()
+    return replace(tried.best(), program=program)
+
+
+def _posed(program: Program, asked: object, plan: Scheme, clock: Clock) -> Program:
+    """Return the program with its concave quadratics as atoms, if the convex-concave procedure was asked for."""
+    from milopt.schemes.concave_quadratics import with_concave_quadratics_split
+    from milopt.schemes.convex_concave import ConvexConcave
+
+    if asked is None or not isinstance(plan, ConvexConcave):
+        return program
+    with deadline(clock.left()):
+        return with_concave_quadratics_split(program)
 
 
 def solve_each(

@@ -31,6 +31,9 @@ from milopt.solving.session import Session
 RANDOM_STARTS = 10
 """How many tangents at random points are tried if the first ones leave no feasible point."""
 
+FLAT = 1e-6
+"""Slopes at a start that are smaller than this fraction of those at a random point count as 0, which is rounding."""
+
 
 def check_slopes(atoms: Sequence[Atom]) -> None:
     """Raise an error if an atom on its other side has infinite slopes within the range of its argument."""
@@ -93,9 +96,10 @@ def _at_convex_part(session: Session, atoms: Sequence[Atom], clock: Clock) -> di
         rng = np.random.default_rng(0)
         found: dict[Atom, StandIn] = {}
         for atom in atoms:
+            drawn = _random(session, atom, rng)
             minorant = values.tangent(atom) if atom.function is None else None
-            flat = minorant is None or not minorant.slopes.nnz
-            found[atom] = _random(session, atom, rng) if minorant is None or flat else minorant
+            is_flat = minorant is None or _steepness(minorant) <= FLAT * _steepness(drawn)
+            found[atom] = drawn if minorant is None or is_flat else minorant
         return found
 
 
@@ -122,6 +126,11 @@ def _needs_tangents_inside(atom: Atom) -> bool:
         return False
     inside = inner_sides("", atom.argument, argument_directions(atom, ABOVE))
     return any(side.witness.size and not isinstance(side.atom, Selecting) for side in inside)
+
+
+def _steepness(minorant: Minorant) -> float:
+    """Return the largest slope of a minorant."""
+    return float(np.abs(minorant.slopes.data).max(initial=0.0))
 
 
 def _random(session: Session, atom: Atom, rng: np.random.Generator) -> Minorant:

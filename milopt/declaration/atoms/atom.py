@@ -84,7 +84,7 @@ class Atom(Leaf, ABC):
     """Name of minus the atom if that is the function that users write, such as entropy; otherwise empty."""
     cones: ClassVar[frozenset[str]]
     """Names of the cones that `epigraph` may use."""
-    is_quadratic: ClassVar[bool] = False
+    is_quadratic: bool = False
     """True if `quadratic` returns a weight: an objective then keeps the quadratic, whatever its sign."""
 
     def __init_subclass__(cls, abstract: bool = False, **keywords: object) -> None:
@@ -136,6 +136,13 @@ class Atom(Leaf, ABC):
         """Return the same atom of another argument of the same size."""
         other = copy(self)
         Atom.__init__(other, argument, self.segments, self.shape)
+        return other
+
+    def without_quadratic(self) -> Self:
+        """Return the same atom, but one that has sides in an objective even if it is quadratic."""
+        other = copy(self)
+        Atom.__init__(other, self._argument, self.segments, self.shape)
+        other.is_quadratic = False
         return other
 
     # -- what every atom defines ---------------------------------------------------------------------------------
