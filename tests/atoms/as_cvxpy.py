@@ -1,6 +1,6 @@
 """Write a tree as a convex cvxpy problem; milopt takes no part in it.
 
-Atoms on their other side are replaced by tangents, whose slopes are differences of the values in numpy.
+Atoms on their other side are replaced by tangents, whose slopes are written by hand in `slopes`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import numpy as np
 
 from tests.atoms.evaluate import Evaluator
 from tests.atoms.kinds import KINDS, directions
+from tests.atoms.slopes import SLOPES
 from tests.atoms.trees import Array, Description, Node, Point, Sum
 
-STEP = 1e-6
-"""Of the differences in place of slopes."""
 SHIFT = 1e-5
 """How far away the slopes at a kink are taken."""
 TIGHT: dict[str, dict[str, Any]] = {
@@ -113,16 +112,7 @@ class Model:
         if self._shift is not None and kind.is_polyhedral:
             values = [value + SHIFT * self._shift.normal(size=value.size) for value in values]
         total: Any = matrix @ self._at.atom(node)
-        parts = self._parts(node, -kind.curvature)
-        for k, part in enumerate(parts):
-            slopes = np.zeros((matrix.shape[1], values[k].size))
-            for j in range(values[k].size):
-                ends = []
-                for sign in (1, -1):
-                    moved = [value.copy() for value in values]
-                    moved[k][j] += sign * STEP
-                    ends.append(np.atleast_1d(np.asarray(kind.value(node, moved), dtype=np.float64)))
-                slopes[:, j] = (ends[0] - ends[1]) / (2.0 * STEP)
-            slopes[np.abs(slopes) < 1e-9] = 0.0
-            total = total + (matrix @ slopes) @ (part - self._at.parts(node)[k])
+        parts, slopes = self._parts(node, -kind.curvature), SLOPES[node.kind](node, values)
+        for part, slope, value in zip(parts, slopes, self._at.parts(node), strict=True):
+            total = total + (matrix @ slope) @ (part - value)
         return total

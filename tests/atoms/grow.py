@@ -28,13 +28,16 @@ def draw(seed: int) -> Description:
 class Grower:
     """Draws the parts of one program."""
 
+    share_at_edge = 0.3
+    """How many boxes reach the edge of the domains of logarithms."""
+
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.focus = NAMES[seed % len(NAMES)]
         self.second = NAMES[(seed + 1 + seed // len(NAMES)) % len(NAMES)]
         self.rng = np.random.default_rng([seed, 7])
         n, m = int(self.rng.integers(1, 5)), int(self.rng.integers(1, 4))
-        low = 0.0 if self.chance(0.3) else 0.1
+        low = 0.0 if self.chance(self.share_at_edge) else 0.1
         self.variables = (
             Variable("x", np.full(n, -2.0), np.full(n, 2.0)),
             Variable("p", np.full(m, low), np.full(m, 2.0)),

@@ -22,12 +22,15 @@ def draw_dc(seed: int) -> Description:
 class DCGrower(Grower):
     """Draws a program whose focus stands on its other side."""
 
+    share_with_squares = 0.8
+    """How many objectives contain ||x - a||^2 / 2 over all variables and functions."""
+
     def program(self) -> Description:
         """Draw the program."""
         node = self.node(self.focus, self.count(1, 2))
         other = -KINDS[self.focus].curvature
         place = self.pick("objective", "row", "inside")
-        objective = self.affine(1).plus(self.squares()) if self.chance(0.8) else self.affine(1)
+        objective = self.affine(1).plus(self.squares()) if self.chance(self.share_with_squares) else self.affine(1)
         rows: list[Row] = []
         if self.functions:
             ball = Node("norm of a function", (), function="f")
@@ -61,3 +64,14 @@ class DCGrower(Grower):
             self.near,
             turned=self.chance(0.3),
         )
+
+
+class StrictDCGrower(DCGrower):
+    """Draws a program whose steps have unique optima, and whose slopes are finite wherever its rows hold."""
+
+    share_at_edge = 0.0
+    share_with_squares = 1.0
+
+    def node(self, kind: str, depth: int) -> Node:
+        """Draw an atom of a kind; the range of a relative entropy with a minimum inside is not known."""
+        return super().node(kind, 1 if kind == "relative_entropy" else depth)

@@ -59,6 +59,8 @@ class Judgement:
     solver: str
     verdict: Verdict
     detail: str = ""
+    steps: int = 0
+    """Steps of the convex-concave procedure that were compared with those by hand."""
 
 
 def solvers_of(description: Description) -> list[str]:

@@ -2,7 +2,7 @@
 
 1. No step raises the objective by more than the gap that the certificates allow.
 2. A point that is certified satisfies the rows, and solves the convex program that is linearised at it, to a small
-   error: the slopes are differences in numpy, and cvxpy solves it. Where an atom has a kink, slopes at points nearby
+   error: the slopes are those of `slopes`, and cvxpy solves it. Where an atom has a kink, slopes at points nearby
    are tried too.
 """
 
@@ -77,8 +77,11 @@ def largest_rise(result: Result, turned: bool) -> float:
     return float((np.diff(values) / (1.0 + np.abs(values[1:]))).max(initial=0.0))
 
 
-def possible_decrease(description: Description, point: Point) -> float | None:
-    """Return by how much the program that is linearised at a point lowers the objective; None without an answer."""
+def possible_decrease(description: Description, point: Point, enough: float = STATIONARITY_TOLERANCE) -> float | None:
+    """Return by how much the program that is linearised at a point lowers the objective; None without an answer.
+
+    Slopes nearby are tried until the decrease is at most `enough`.
+    """
     value = objective(description, point)
     least: float | None = None
     rng = np.random.default_rng(0)
@@ -89,6 +92,6 @@ def possible_decrease(description: Description, point: Point) -> float | None:
             continue
         decrease = (value - solved.objective) / (1.0 + abs(value))
         least = decrease if least is None else min(least, decrease)
-        if least <= STATIONARITY_TOLERANCE:
+        if least <= enough:
             break
     return least

@@ -219,6 +219,13 @@ KINDS: dict[str, Kind] = {
         lambda n, p: milopt.bag_log_sum_exp(p[0], bags_of(n), n.number),
         "increasing",
     ),
+    "log1mexp": Kind(
+        lambda n, p: np.log(-np.expm1(-np.maximum(p[0], 1e-100))),
+        lambda n, p: cp.log1p(-cp.exp(-p[0])),
+        lambda n, p: milopt.log1mexp(p[0]),
+        "positive",
+        curvature=-1,
+    ),
     "entropy": Kind(
         lambda n, p: -np.sum(xlogy(np.maximum(p[0], 0.0), np.maximum(p[0], 0.0))),
         lambda n, p: cp.sum(cp.entr(p[0])),

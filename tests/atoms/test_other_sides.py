@@ -12,7 +12,7 @@ from tests.atoms.judge import Verdict
 from tests.atoms.judge_dc import judged_dc
 from tests.atoms.run import told
 
-PROGRAMS, ALWAYS, PORTION = 960, 48, 24
+PROGRAMS, ALWAYS, PORTION = 1000, 50, 25
 
 
 @pytest.mark.thorough(unless={"first": list(range(0, ALWAYS, PORTION))})

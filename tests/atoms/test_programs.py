@@ -10,9 +10,10 @@ import pytest
 
 from tests.atoms.grow import draw
 from tests.atoms.judge import Verdict, judged
+from tests.atoms.kinds import KINDS
 from tests.atoms.run import told
 
-PROGRAMS, ALWAYS, PORTION = 2400, 144, 24
+PROGRAMS, ALWAYS, PORTION = 2400, 150, 25
 
 
 @pytest.mark.thorough(unless={"first": list(range(0, ALWAYS, PORTION))})
@@ -27,8 +28,8 @@ def test_certified_answers_are_those_of_cvxpy(first: int) -> None:
 
 def test_every_atom_is_drawn_often_enough() -> None:
     counts: dict[str, int] = {}
-    for seed in range(240):
+    for seed in range(250):
         for kind in draw(seed).kinds:
             counts[kind] = counts.get(kind, 0) + 1
-    assert len(counts) == 24
+    assert len(counts) == len(KINDS)
     assert min(counts.values()) >= 20
