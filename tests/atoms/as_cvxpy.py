@@ -60,6 +60,12 @@ class Model:
         """Solve by one solver, with its own tolerances if not with tight ones; None unless the point is optimal."""
         return self._solve(solver, TIGHT[solver]) or self._solve(solver, {})
 
+    def objective_at(self, point: Point) -> float:
+        """Return the objective at a point."""
+        for name, x in self.unknowns.items():
+            x.value = point[name]
+        return float(self.problem.objective.value)
+
     def _solve(self, solver: str, settings: dict[str, Any]) -> Solved | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
