@@ -82,13 +82,24 @@ class CvxpyEngine(VariantEngine):
         self._solver = solver
 
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
-        """One cvxpy problem, built and solved."""
+        """One cvxpy problem, built and solved; once more with other settings if the point is inaccurate."""
+        backend, start = self._solver.backend, monotonic()
+        answer = self._solve_once(form, backend.settings(form, self.options, time_limit), time_limit)
+        left = None if time_limit is None else time_limit - (monotonic() - start)
+        if not backend.again or answer.raw_status != "optimal_inaccurate" or (left is not None and left <= 0.0):
+            return answer
+        settings = backend.settings(form, self.options, left) | dict(backend.again) | backend.given(self.options)
+        again = self._solve_once(form, settings, left)
+        total = answer.iterations + again.iterations
+        better = again if again.termination is Termination.OPTIMAL else answer
+        return replace(better, iterations=total, log=answer.log + again.log)
+
+    def _solve_once(self, form: StandardForm, settings: Mapping[str, object], time_limit: float | None) -> Answer:
         import cvxpy as cp
 
         kept = empty_rows.apply(form)
         model = _with_a_constraint(to_cvxpy(kept))
         given = self._solver.backend.given(self.options)
-        settings = self._solver.backend.settings(form, self.options, time_limit)
         start = monotonic()
         log = ""
         failure = ""

@@ -51,6 +51,8 @@ class Backend:
     """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
     cones: frozenset[str] = frozenset()
     """The names of the cones that it takes besides linear rows."""
+    again: Mapping[str, object] = field(default_factory=dict)
+    """Settings with which it runs once more if its point is inaccurate; empty if one run is enough."""
 
     def settings(self, form: StandardForm, options: Options, time_limit: float | None) -> dict[str, object]:
         """The keywords for `problem.solve`; a person's `extra` comes last and wins."""
@@ -97,7 +99,17 @@ BACKENDS: dict[str, Backend] = {
         time="time_limit",
         cones=EXP,
     ),
-    "SCS": Backend(QP, "scs", "MIT", _EPS, {"max_iters": 200_000}, time="time_limit_secs", cones=EXP),
+    "SCS": Backend(
+        QP,
+        "scs",
+        "MIT",
+        _EPS,
+        {"max_iters": 200_000},
+        time="time_limit_secs",
+        cones=EXP,
+        # The scale decides how fast it converges, and the one that it adapts to is sometimes poor.
+        again={"adaptive_scale": False, "scale": 1.0},
+    ),
     "OSQP": Backend(QP, "osqp", "Apache-2.0", _EPS, {"max_iter": 200_000, "polishing": True}, time="time_limit"),
     "ECOS": Backend(QP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}, cones=EXP),
     "HIGHS": Backend(
