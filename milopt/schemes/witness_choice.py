@@ -102,7 +102,9 @@ class WitnessChoice:
             pending = _with_several(bags, ties)
         for bag in pending:
             places = _within(bags, bag, ties)
-            chosen[bag] = places[np.lexsort(_dense(features, places).T[::-1])[0]]
+            # Without features, as in a maximum over other atoms only, the first instance is chosen.
+            first = np.lexsort(_dense(features, places).T[::-1])[0] if features.shape[1] else 0
+            chosen[bag] = places[first]
         return chosen
 
     def _ridge_scores(self, atom: Selecting) -> Vector:

@@ -64,6 +64,17 @@ def test_a_concave_quadratic_of_an_atom_takes_tangents_inside_too() -> None:
     assert result.objective == pytest.approx(-np.exp(2.0), rel=1e-6)
 
 
+def test_ties_of_a_maximum_over_other_atoms_only_go_to_the_first() -> None:
+    program = Program("a tie without features")
+    x = program.variable("x", 2, lower=-2.0, upper=2.0)
+    inside = np.array([0.0, 1.0]) * milopt.norm(x)
+    program.minimize(milopt.sum_squares(x - 1.0) - milopt.positive_part(inside).sum())
+    result = solved(program, "ccp")
+    assert result.point is PointStatus.CERTIFIED
+    # ||x - 1||^2 - ||x|| is smallest at x = t (1, 1) with 4 (t - 1) = sqrt(2).
+    assert np.allclose(result.values["x"], 1.0 + 2.0**0.5 / 4.0, atol=1e-5)
+
+
 def test_an_idle_norm_squared_leaves_the_gradient_to_the_norm_that_counts() -> None:
     program = Program("two norms of one function")
     points = np.array([[0.0], [1.0], [3.0]])
