@@ -1,6 +1,9 @@
 """SCS against Clarabel: programs of one conic atom whose argument has up to 100 entries.
 
-python -m tests.atoms.scs --count 10      prints, per atom, the largest difference of the objectives
+python -m tests.atoms.scs --count 10             prints, per atom, the largest difference of the objectives
+python -m tests.atoms.scs --count 10 --seed 10   other programs
+
+SCS runs again with settings that were chosen on the programs of seeds 0 to 9, so that later seeds are the fair figure.
 
 The argument is affine in five variables, or the values of a function of a kernel's space at as many points. The atom is
 in the objective, or in a row that is active.
@@ -135,14 +138,15 @@ def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=4, help="programs per atom, size and place")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the first one")
     given = parser.parse_args()
     print("largest difference of the objectives of SCS and Clarabel, relative to 1 + their size")
     print(" " * 28 + "".join(f"{size:>10d}" for size in SIZES))
-    worst = 0.0
+    worst, seeds = 0.0, range(given.seed, given.seed + given.count)
     for kind in CONIC:
         row = []
         for size in SIZES:
-            all_of_size = [one for seed in range(given.count) for one in compare(kind, size, seed)]
+            all_of_size = [one for seed in seeds for one in compare(kind, size, seed)]
             row.append(max(one.difference for one in all_of_size))
             for one in all_of_size:
                 if one.detail:

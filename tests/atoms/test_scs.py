@@ -1,6 +1,7 @@
-"""SCS agrees with interior-point solvers to 1e-6, for every conic atom of up to 100 points, by milopt's own options.
+"""SCS agrees with interior-point solvers to 1e-6 on programs of every conic atom of up to 100 points.
 
-`python -m tests.atoms.scs` prints the differences.
+These are some of the programs on which its settings were chosen. On 960 others (`python -m tests.atoms.scs --count 10
+--seed 10`) it left 2 without a certificate, both with `exp` in a row.
 """
 
 from __future__ import annotations
