@@ -7,21 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from milopt.compilation.arguments import inner_sides
-from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, Side, signs_of
+from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, Side
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.program import Program, leaves
 from milopt.errors import UnsupportedError
-
-__all__ = [
-    "ABOVE",
-    "OBJECTIVE",
-    "Side",
-    "check_plain_maxima",
-    "on_other_side",
-    "sides",
-    "signs_of",
-    "witnessed_maxima",
-]
 
 
 def sides(program: Program) -> tuple[Side, ...]:

@@ -14,12 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.arguments import argument_directions, has_affine_argument
+from milopt.compilation.entry_sides import ABOVE
 from milopt.compilation.evaluation_form import Block, EvaluationForm
 from milopt.compilation.expansion import Entries
 from milopt.compilation.lowering import Lowering, plain
 from milopt.compilation.minorant import Minorant, slope_matrix
 from milopt.compilation.rows import Rows
-from milopt.compilation.sides import ABOVE
 from milopt.cones import NONNEGATIVE, cone_named
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient

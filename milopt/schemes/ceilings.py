@@ -12,8 +12,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.compilation.arguments import argument_directions, has_affine_argument, inner_sides
+from milopt.compilation.entry_sides import ABOVE, OBJECTIVE, signs_of
 from milopt.compilation.quadratic import Vector
-from milopt.compilation.sides import ABOVE, OBJECTIVE, sides, signs_of
+from milopt.compilation.sides import sides
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.expression import Constraint, Expression, as_expression
 from milopt.declaration.program import Program

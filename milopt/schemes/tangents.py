@@ -13,10 +13,10 @@ from milopt.compilation.arguments import (
     inner_sides,
     keeps_quadratic,
 )
+from milopt.compilation.entry_sides import ABOVE, signs_of
 from milopt.compilation.linear import Linear
 from milopt.compilation.minorant import Minorant, StandIn, tangent
 from milopt.compilation.ranges import range_of
-from milopt.compilation.sides import ABOVE, signs_of
 from milopt.declaration.atoms.atom import Atom, Radial, Selecting
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression, Leaf, as_expression
