@@ -1,4 +1,8 @@
-"""Is it convex? Quadratics are judged on their sum, on the subspace that the equalities leave."""
+"""Is it convex? Quadratics are judged on their sum, on the subspace that the equalities leave.
+
+A function may be larger in norm than in all its values: in directions orthogonal to its points nothing makes up for a
+negative weight of ||f||^2, whatever the sum is in coordinates.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +54,9 @@ def curvature(form: EvaluationForm, flat: StandardForm) -> Curvature:
     terms = bending_terms(form)
     if not terms:
         return Curvature(True, 0.0)
+    steepest = min(form.objective.ridge, default=0.0)
+    if steepest < 0.0:
+        return Curvature(False, steepest, terms)
     free = np.flatnonzero(flat.lower < flat.upper)
     P, equalities = flat.P.submatrix(free), flat.F[flat.rows_in(ZERO)][:, free].toarray()
     sizes = flat.P.diagonal_sizes[free]

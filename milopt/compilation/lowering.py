@@ -79,6 +79,12 @@ class Lowering:
         """Rows that no one declared: epigraphs behind auxiliary columns."""
         return self.epigraphs.blocks
 
+    def forget(self, names: Collection[str]) -> None:
+        """Drop what is known of declared blocks that are gone."""
+        for name in names:
+            self.inlined.pop(name, None)
+            self._expansions.pop(name, None)
+
     def refresh_auxiliary(self, touched: Collection[int]) -> list[str]:
         """Lower the auxiliary rows of atoms that hold a touched leaf again; return the names of their blocks.
 

@@ -67,6 +67,8 @@ class Outcome:
         if termination in (Termination.OPTIMAL, Termination.STATIONARY):
             termination = Termination.STALLED
             message = f"The solver said {answer.raw_status!r}, but the certificate does not hold: {certificate}."
+        elif termination is Termination.STALLED:
+            message = f"The solver gave up ({answer.raw_status!r}), and the certificate does not hold: {certificate}."
         return cls(form, termination, feasible, answer.raw_status, point, worth, certificate, answer.bound, message)
 
     @classmethod

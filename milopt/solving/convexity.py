@@ -33,7 +33,8 @@ class ConvexityCheck:
 def with_inertia(answer: Answer, live: LiveForm, solver: Solver) -> Answer:
     """Return the answer with the inertia of the program's own Hessian; a saddle is no more than stationary.
 
-    A claim of optimality without an inertia is checked by eigenvalues if the objective may be non-convex.
+    The inertia is that over the points of the functions, where a negative weight of ||f||^2 may not show. A claim of
+    optimality without an inertia is checked by eigenvalues if the objective may be non-convex.
     """
     inertia = None if answer.inertia is None else live.compiled.inertia(answer.inertia)
     if answer.termination not in (Termination.STATIONARY, Termination.OPTIMAL):
@@ -45,5 +46,6 @@ def with_inertia(answer: Answer, live: LiveForm, solver: Solver) -> Answer:
             if not verdict.convex:
                 answer = replace(answer, termination=Termination.STATIONARY, raw_status=verdict.reason())
         return replace(answer, inertia=inertia)
-    termination = Termination.STATIONARY if inertia.is_saddle else Termination.OPTIMAL
+    bends_down = inertia.is_saddle or min(live.form.objective.ridge, default=0.0) < 0.0
+    termination = Termination.STATIONARY if bends_down else Termination.OPTIMAL
     return replace(answer, inertia=inertia, termination=termination, raw_status=str(inertia))

@@ -147,6 +147,7 @@ class LiveForm:
         before, gone = self.form, np.flatnonzero(np.isin(self._names_of(self.form, self.rows.active), chosen))
         for name in chosen:
             del self._blocks[name]
+        self.lowering.forget(chosen)
         self.form = self._assembled()
         if not self._is_flat or self.rows.lazy:
             return self.start_again()

@@ -7,7 +7,7 @@ import pytest
 
 import milopt
 from milopt import ConvexConcave, Program, norm, quad_form, square, sum_squares
-from milopt.errors import ConvexityError
+from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.result import Result
 from milopt.outcome.status import Termination
 
@@ -140,3 +140,21 @@ def test_quadratics_beside_maxima() -> None:
     x = program.variable("x", 2, lower=-1.0, upper=2.0)
     program.minimize(-1.0 * sum_squares(x) - milopt.maximum(x[:1], x[1:]).sum())
     assert solved(program).require_certified().objective == pytest.approx(-10.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["auto", "clarabel", "ecos"])
+def test_a_negative_weight_of_a_functions_norm_is_not_convex_even_where_its_points_do_not_show_it(solver: str) -> None:
+    """Directions orthogonal to all points have that weight alone; here there are no points at all."""
+    program = Program("no points")
+    f = program.function("f", milopt.RBF(1.0))
+    program.minimize(-f.norm_squared())
+    program.subject_to(f.norm() <= 1)
+    with pytest.raises((ConvexityError, UnsupportedError), match="not convex"):
+        milopt.solve(program, solver)
+
+
+def test_a_point_of_an_objective_with_a_negative_weight_of_a_norm_is_only_stationary() -> None:
+    program = Program("losses minus a norm")
+    f = program.function("f", milopt.RBF(1.0))
+    program.minimize(sum_squares(f(POINTS) - 1) - 0.1 * f.norm_squared())
+    assert milopt.solve(program, "native").termination is Termination.STATIONARY

@@ -83,3 +83,22 @@ def test_rows_that_the_solver_cannot_take_are_refused_when_they_are_added() -> N
             session.add_rows(norm(x) <= 1)
         assert not program.constraints
         assert session.solve().objective == pytest.approx(-2.0)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "ecos"])
+def test_a_deleted_row_takes_the_epigraph_of_its_atom_with_it(solver: str) -> None:
+    program = Program("balls")
+    x = program.variable("x", 2, lower=-2, upper=2)
+    program.minimize(x.sum())
+    program.subject_to(norm(x) <= 1, name="near")
+    program.subject_to(norm(x - 1) <= 3, name="far")
+    with Session(program, solver) as session:
+        assert session.solve().objective == pytest.approx(-np.sqrt(2), abs=1e-6)
+        session.delete("near")
+        assert session.solve().objective == pytest.approx(2 - 3 * np.sqrt(2), abs=1e-6)
+        ball = norm(x)
+        session.add_rows(ball <= 1.5, "one")
+        session.add_rows(ball <= 1.2, "other")
+        assert session.solve().objective == pytest.approx(-1.2 * np.sqrt(2), abs=1e-6)
+        session.delete("other")
+        assert session.solve().objective == pytest.approx(-1.5 * np.sqrt(2), abs=1e-6)
