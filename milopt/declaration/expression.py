@@ -84,6 +84,8 @@ class Expression:
     def __mul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
             return _product(self, other)
+        if sp.issparse(other):
+            raise DeclarationError("`*` is entry by entry; for a sparse matrix write `matrix @ expression`.")
         return _scale(self, as_numbers(other))
 
     __rmul__ = __mul__
