@@ -1,4 +1,4 @@
-"""The check of signatures and types: every member takes the arguments that milopt gives and returns what it must."""
+"""The check of signatures and types: every member takes the arguments that milopt passes and returns the right type."""
 
 from __future__ import annotations
 
