@@ -84,6 +84,8 @@ class Expression:
     def __mul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
             return _product(self, other)
+        if sp.issparse(other):
+            raise DeclarationError("`*` is entry by entry; for a sparse matrix write `matrix @ expression`.")
         return _scale(self, as_numbers(other))
 
     __rmul__ = __mul__
@@ -178,12 +180,13 @@ class Expression:
         """Return `array + self` and the like, or the atom that a function of numpy stands for."""
         reflected = _REFLECTED.get(ufunc)
         # `array += self` gives the array as `out`; Python then assigns the result to the name.
-        has_out = keywords.get("out", (inputs[0],))[0] is not inputs[0]
-        if reflected is not None and method == "__call__" and inputs[1] is self and not has_out:
+        if keywords.get("out", (None,))[0] is inputs[0]:
+            keywords.pop("out")
+        if reflected is not None and method == "__call__" and inputs[1] is self and not keywords:
             return reflected(self, inputs[0])
         from milopt.declaration.atoms.numpy_functions import apply_ufunc
 
-        return apply_ufunc(ufunc, method, inputs, has_out)
+        return apply_ufunc(ufunc, method, inputs, keywords)
 
     def __array_function__(self, function: Callable[..., object], types: object, inputs: Any, keywords: Any) -> object:
         """Return the expression that a function of numpy stands for, or raise an error that names the atom."""

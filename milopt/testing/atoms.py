@@ -10,6 +10,7 @@ from milopt.declaration.sparse import Vector
 from milopt.testing.atom_epigraph import check_epigraph
 from milopt.testing.atom_error import ROUNDING_TOLERANCE, fail, require_at_most, require_equal, spelled
 from milopt.testing.atom_minorant import require_minorant
+from milopt.testing.atom_returns import check_returns
 from milopt.testing.atom_samples import AtomSamples
 from milopt.testing.plain_notation import PlainNotation
 
@@ -17,8 +18,9 @@ from milopt.testing.plain_notation import PlainNotation
 def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     """Raise an error if two members of an atom disagree at random points of its domain.
 
-    The check covers values, convexity, slopes, the conjugate, the least t of the epigraph and its multipliers,
-    `monotone`, `least`, `nearest`, `quadratic`, `of`, `latex`, and every method on some of the runs only.
+    Signatures and the types of results are checked first. The check covers values, convexity, slopes, the conjugate,
+    the least t of the epigraph and its multipliers, `monotone`, `least`, `nearest`, `quadratic`, `of`, `latex`, and
+    every method on some of the runs only.
 
     Parameters
     ----------
@@ -34,7 +36,8 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     Raises
     ------
     AtomError
-        If two members disagree; the message states which, at which point and by how much.
+        If a member returns the wrong type or two members disagree; the message states which, at which point and by
+        how much.
 
     Examples
     --------
@@ -48,8 +51,9 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
             f"check_atom takes an atom of an expression, not {atom!r}; a concave function is minus an atom, "
             "which is e.terms[0][0]."
         )
-    samples = AtomSamples(atom, seed)
     _check_shapes(atom)
+    check_returns(atom, seed)
+    samples = AtomSamples(atom, seed)
     inside = [samples.in_domain(number) for number in range(points)]
     _check_values(atom, samples, inside)
     _check_slopes(atom, samples, inside)
@@ -68,8 +72,6 @@ def _check_shapes(atom: Atom) -> None:
         fail(atom, f"the runs read {at.total} entries, and the argument has {atom.argument.size}.")
     if atom.shape not in ((), (at.count,)) or (atom.shape == () and at.count != 1):
         fail(atom, f"the shape is {atom.shape}, and there are {at.count} runs.")
-    if not atom.latex("" if atom.shape == () else "i", PlainNotation(atom.argument.shape == ())).strip():
-        fail(atom, "latex returns an empty text.")
 
 
 def _check_values(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:

@@ -49,7 +49,7 @@ class EpigraphProgram:
 
     def __init__(self, atom: Atom, at: Segments) -> None:
         self.atom, self.at = atom, at
-        self._t, self._e = _variable("t", at.count), _variable("e", at.total)
+        self._t, self._e = new_variable("t", at.count), new_variable("e", at.total)
         self._new: list[Variable] = []
         self._memberships = atom.epigraph(self._t, self._e, at, self._new_variable)
         if not self._memberships:
@@ -105,7 +105,7 @@ class EpigraphProgram:
         return LeastT(x[:runs], slopes)
 
     def _new_variable(self, name: str, count: int, lower: float = -np.inf) -> Leaf:
-        self._new.append(_variable(name, count, lower))
+        self._new.append(new_variable(name, count, lower))
         return self._new[-1]
 
     def _blocks(self, membership: Membership, columns: list[Leaf]) -> list[sp.csr_array]:
@@ -139,7 +139,8 @@ class EpigraphProgram:
                 fail(self.atom, f"the lazy rows {membership.name!r} are not lower bounds of one entry of t each.")
 
 
-def _variable(name: str, count: int, lower: float = -np.inf) -> Variable:
+def new_variable(name: str, count: int, lower: float = -np.inf) -> Variable:
+    """Return a variable with a lower bound that belongs to no program."""
     return Variable(name, (count,), np.full(count, float(lower)), np.full(count, np.inf), False)
 
 

@@ -34,6 +34,60 @@ WRONG_MEMBERS = {
 }
 
 
+WRONG_RESULTS = {
+    r"value must return an array of numbers of shape \(3,\), not an object of type float": {"value": lambda e, at: 1.0},
+    r"slopes must return an array of numbers of shape \(3,\), not an array of float64 of shape \(1,\)": {
+        "slopes": lambda e, at: e[:1]
+    },
+    r"conjugate must return a pair \(slopes, constants\) of arrays, not None": {"conjugate": lambda g, at: None},
+    r"conjugate must return as the second of the pair an array .* not an object of type float": {
+        "conjugate": lambda g, at: (g, 0.0)
+    },
+    "epigraph must return a list of memberships, not an object of type Membership": {
+        "epigraph": lambda t, e, at, new: non_negative("row", t - e)
+    },
+    "epigraph must return a list of memberships; the list contains an object of type Variable": {
+        "epigraph": lambda t, e, at, new: [t]
+    },
+    r"monotone must return an array of numbers of shape \(3,\), not an object of type int": {
+        "monotone": lambda low, high, at: 1
+    },
+    "latex must return a text, not None": {"latex": lambda index, write: None},
+    "has_finite_slopes must return True or False, not None": {"has_finite_slopes": lambda low, high, at: None},
+    "nearest must return an array of numbers .* not None": {"nearest": lambda e, at: None},
+}
+
+
+@pytest.mark.parametrize("sentence", WRONG_RESULTS)
+def test_a_result_of_the_wrong_type_is_named(sentence: str) -> None:
+    with pytest.raises(AtomError, match=sentence):
+        check_atom(altered(atom_of(square(variable(3))), **WRONG_RESULTS[sentence]))
+
+
+def test_a_wrong_signature_is_named() -> None:
+    class WrongSignature(type(atom_of(square(variable(3))))):  # type: ignore[misc]
+        def latex(self, write: object) -> str:
+            return "x"
+
+    atom = atom_of(square(variable(3)))
+    atom.__class__ = WrongSignature
+    sentence = r"latex must have the signature latex\(self, index, write\), not latex\(self, write\)"
+    with pytest.raises(AtomError, match=sentence):
+        check_atom(atom)
+
+
+@pytest.mark.parametrize("word", ["", "  ", None])
+def test_an_atom_has_a_word(word: object) -> None:
+    with pytest.raises(TypeError, match="The word of the atom AlteredNorm must be a text that is not empty"):
+        altered(atom_of(norm(variable(2))), word=word)
+
+
+@pytest.mark.parametrize("cones", ["second-order", {"second-order": 1}, frozenset({"second order"}), None])
+def test_an_atom_declares_its_cones_as_a_set_of_names(cones: object) -> None:
+    with pytest.raises(TypeError, match="The cones of the atom AlteredNorm must be a frozenset of names from zero, "):
+        altered(atom_of(norm(variable(2))), cones=cones)
+
+
 @pytest.mark.parametrize("sentence", WRONG_MEMBERS)
 def test_a_wrong_member_is_named(sentence: str) -> None:
     name, make = WRONG_MEMBERS[sentence]

@@ -17,6 +17,7 @@ from typing import ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from milopt.cones import CONES
 from milopt.declaration.atoms.membership import Membership, NewVariables
 from milopt.declaration.atoms.segments import Index, Segments
 from milopt.declaration.expression import Expression, Leaf, Shape
@@ -101,6 +102,13 @@ class Atom(Leaf, ABC):
         missing += [name for name in ("word", "cones") if not hasattr(cls, name)]
         if missing:
             raise TypeError(f"The atom {cls.__name__} must define {', '.join(sorted(set(missing)))}.")
+        if not isinstance(cls.word, str) or not cls.word.strip():
+            raise TypeError(f"The word of the atom {cls.__name__} must be a text that is not empty, not {cls.word!r}.")
+        if not isinstance(cls.cones, frozenset) or not cls.cones <= CONES.keys():
+            raise TypeError(
+                f"The cones of the atom {cls.__name__} must be a frozenset of names from {', '.join(CONES)}, "
+                f"not {cls.cones!r}."
+            )
 
     def __init__(self, argument: Expression | Function, segments: Segments, shape: Shape) -> None:
         entrywise = isinstance(argument, Expression) and segments.count == segments.total == argument.size

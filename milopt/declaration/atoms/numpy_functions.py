@@ -70,13 +70,18 @@ PRODUCTS = ("vdot", "inner", "tensordot", "einsum", "outer")
 JOINING = ("hstack", "vstack", "concatenate", "stack", "column_stack", "append", "block", "array")
 
 
-def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], has_out: bool) -> object:
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, object]) -> object:
     """Return the function of milopt for a ufunc of numpy at these inputs, or raise an error that names the atom."""
     replacement = UFUNCS.get(ufunc)
     if method != "__call__":
         _refuse(f"{ufunc.__name__}.{method}")
-    if replacement is None or has_out:
+    if replacement is None:
         _refuse(ufunc.__name__)
+    if keywords:
+        hint = "; select entries with e[mask] before the call" if "where" in keywords else ""
+        raise DeclarationError(
+            f"numpy.{ufunc.__name__} of an expression takes no keyword arguments ({', '.join(keywords)}){hint}."
+        )
     if ufunc is np.power and not isinstance(inputs[0], Expression):
         raise DeclarationError("The power of numbers to an expression has no atom; write exp(np.log(numbers) * e).")
     return replacement(*inputs)

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from milopt.declaration.atoms.atom import Atom, Directions, Notation, Weight
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
@@ -109,12 +110,15 @@ class QuadForm(Atom):
         return np.asarray(self.weight * e if self.weight.ndim == 1 else self.weight @ e)
 
 
-def quad_form(expression: Operand, weight: npt.ArrayLike | FeatureWeight) -> Expression:
-    """Return e'We for a symmetric matrix W, or e'diag(w)e for a vector w; any sign, the program's curvature decides."""
+def quad_form(expression: Operand, weight: npt.ArrayLike | sp.sparray | FeatureWeight) -> Expression:
+    """Return e'We for a symmetric matrix W, or e'diag(w)e for a vector w; any sign, the program's curvature decides.
+
+    A sparse W becomes a dense matrix.
+    """
     argument = as_expression(expression)
     if isinstance(weight, FeatureWeight) and weight.size == argument.size:
         return QuadForm(argument, weight)
-    matrix = real(weight, "The weight of quad_form")
+    matrix = real(weight.toarray() if sp.issparse(weight) else weight, "The weight of quad_form")
     if matrix.shape not in ((argument.size,), (argument.size, argument.size)):
         raise DeclarationError(
             f"quad_form of an expression with {argument.size} entries needs {argument.size} weights or a "

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from milopt.declaration.atoms import Atom
+from milopt.declaration.atoms import Atom, quad_form
 from milopt.declaration.expression import Constraint, Expression
 from milopt.errors import DeclarationError
 
@@ -88,6 +88,12 @@ def test_an_array_becomes_an_expression_in_place() -> None:
     np.testing.assert_allclose(value(total), y + point)
 
 
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
+def test_the_weight_of_a_quadratic_form_may_be_sparse(form: Callable[[object], object]) -> None:
+    matrix = np.outer(y, y) + np.diag([1.0, 0.0, 2.0])
+    np.testing.assert_allclose(value(quad_form(x, form(matrix))), point @ matrix @ point)
+
+
 WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: x**3, r"The power 3 of an expression has no atom; write e \*\* 2, absolute"),
     (lambda: x**0.5, "The power 0.5 of an expression has no atom"),
@@ -104,7 +110,13 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: np.clip(x, 0, 1), "write maximum and minimum"),
     (lambda: np.linalg.norm(x), r"write norm\(e\), norm1\(e\) or norm_inf\(e\)"),
     (lambda: np.add.reduce(x), "numpy.add.reduce does not apply"),
-    (lambda: np.add(y, x, out=np.zeros(3)), "numpy.add does not apply"),
+    (lambda: np.add(y, x, out=np.zeros(3)), r"numpy.add of an expression takes no keyword arguments \(out\)\."),
+    (lambda: np.exp(x, where=[True, False, True]), r"no keyword arguments \(where\); select entries with e\[mask\]"),
+    (lambda: np.add(y, x, where=[True, False, True]), r"numpy.add of an expression takes no keyword arguments"),
+    (lambda: np.exp(x, dtype=float, casting="safe"), r"takes no keyword arguments \((dtype, casting|casting, dtype)\)"),
+    (lambda: sp.csr_array(np.eye(3)) * x, "for a sparse matrix write `matrix @ expression`"),
+    (lambda: sp.coo_matrix(np.eye(3)) * x, "a sparse matrix write `matrix @ expression`"),
+    (lambda: x * sp.csr_array(np.eye(3)), r"`\*` is entry by entry; for a sparse matrix"),
     (lambda: np.hstack([x, x]), "numpy.hstack does not apply to an expression: expressions are not joined"),
     (lambda: np.concatenate([x, y]), "expressions are not joined"),
     (lambda: np.stack([x, x]), "expressions are not joined"),
