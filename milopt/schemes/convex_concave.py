@@ -2,8 +2,8 @@
 
 The minorant of a maximum is its witness, that of any other atom its tangent.
 
-The objective never rises (see `descent`). It ends at a fixed point (`stationary`: the last step is certified and the
-witnesses repeat), when the decrease is below tolerance, or at a limit; the best point is kept.
+The objective never rises but for rounding (see `descent`). It ends at a fixed point (`stationary`: the last step is
+certified and the witnesses repeat), when the decrease is below tolerance, or at a limit; the best point is kept.
 
 If the first step is infeasible, `feasibility` searches for other witnesses. The result is `infeasible` only with a
 proof and `stalled`, without a point, if no feasible point was found.

@@ -1,8 +1,8 @@
 """The steps of the convex-concave procedure on a live session: minorants at the point, solve, repeat.
 
-Each step solves a convex restriction that the last point satisfies, so the objective never rises. Ties between
-witnesses are decided by `witness_choice`; if its decision makes a step worse, the step is repeated with the argmax by
-the values. A point at which the function vanishes is accepted only after a step from the witnesses of a ridge
+Each step solves a convex restriction that the last point satisfies, so the objective never rises but for rounding. Ties
+between witnesses are decided by `witness_choice`; if its decision makes a step worse, the step is repeated with the
+argmax by the values. A point at which the function vanishes is accepted only after a step from the witnesses of a ridge
 regression.
 
 A point is stationary if the KKT residuals of the program hold with the slopes of the atoms at the point. If only maxima
