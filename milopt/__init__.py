@@ -66,6 +66,8 @@ _HOME = {
     "Session": "milopt.solving.session",
     "explain": "milopt.solving.explain",
     "Result": "milopt.outcome.result",
+    "PointStatus": "milopt.outcome.status",
+    "Termination": "milopt.outcome.status",
     "Direct": "milopt.schemes.direct",
     "ConvexConcave": "milopt.schemes.convex_concave",
     "ColumnGeneration": "milopt.schemes.column_generation",

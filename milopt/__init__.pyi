@@ -58,6 +58,8 @@ from milopt.estimator import load_model as load_model
 from milopt.evaluation.evaluate import evaluate as evaluate
 from milopt.evaluation.ranking import rank as rank
 from milopt.outcome.result import Result as Result
+from milopt.outcome.status import PointStatus as PointStatus
+from milopt.outcome.status import Termination as Termination
 from milopt.schemes.column_generation import ColumnGeneration as ColumnGeneration
 from milopt.schemes.convex_concave import ConvexConcave as ConvexConcave
 from milopt.schemes.direct import Direct as Direct

@@ -303,6 +303,8 @@ class Constraint:
     def __init__(self, expression: Expression, equality: bool) -> None:
         self.expression = expression
         self.equality = equality
+        self.name: str | None = None
+        """The name of its block, if it belongs to a program."""
 
     def __bool__(self) -> bool:
         raise DeclarationError("A constraint has no truth value; write `0 <= x` and `x <= 1` as two constraints.")

@@ -122,12 +122,12 @@ class Program(Views):
         self._objective(objective, maximizes=True)
 
     def subject_to(self, constraint: Constraint, name: str | None = None) -> Constraint:
-        """Add a block of rows; its name is the key of its multipliers in the result."""
+        """Add a block of rows and return it; its multipliers are `result.duals[constraint]` or `result.duals[name]`."""
         chosen = name if name is not None else self._free_name()
         self._claim(chosen)
         self._check(constraint, chosen)
-        self.constraints[chosen] = constraint
-        return constraint
+        self.constraints[chosen] = _named(constraint, chosen)
+        return self.constraints[chosen]
 
     def family(self, name: str, row: Callable[[npt.NDArray[np.float64]], Constraint]) -> Family:
         """A row for every column of an infinite family, none of them here yet (see `semi_infinite`)."""
@@ -142,7 +142,7 @@ class Program(Views):
         """Put another constraint in a block's place."""
         self.block(name)
         self._check(constraint, name)
-        self.constraints[name] = constraint
+        self.constraints[name] = _named(constraint, name)
 
     def extend(
         self,
@@ -163,7 +163,9 @@ class Program(Views):
         if prices.shape not in ((), variable.shape):
             raise DeclarationError(f"The cost of {name!r} has shape {prices.shape}; the variable has {variable.shape}.")
         objective = self.objective + np.broadcast_to(prices, variable.shape) @ variable
-        entered = {block: _entered(self.block(block), block, matrix, variable) for block, matrix in rows.items()}
+        entered = {
+            block: _named(_entered(self.block(block), block, matrix, variable), block) for block, matrix in rows.items()
+        }
         self.variables[name] = variable
         self._objective(objective, self.maximizes)
         self.constraints.update(entered)
@@ -290,6 +292,14 @@ def _entered(constraint: Constraint, block: str, matrix: npt.ArrayLike | sp.spar
     if entries.shape != due:
         raise DeclarationError(f"{variable.name!r} enters {block!r} by a matrix of shape {due}, not {entries.shape}.")
     return Constraint(constraint.expression + entries @ variable, constraint.equality)
+
+
+def _named(constraint: Constraint, name: str) -> Constraint:
+    """Return the constraint with the name of its block; a copy if it is a block already."""
+    if constraint.name is not None:
+        constraint = Constraint(constraint.expression, constraint.equality)
+    constraint.name = name
+    return constraint
 
 
 def _shape(shape: int | Shape, name: str) -> Shape:

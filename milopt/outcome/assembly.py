@@ -12,6 +12,7 @@ from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.atoms.atom import Atom
+from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.multiplier_slopes import declared_duals
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
@@ -49,6 +50,7 @@ def assemble(
         values=_values(lowering, outcome) if found else {},
         functions=_functions(lowering, spaces, outcome) if found else {},
         duals=_duals(lowering, outcome) if found else {},
+        reduced_costs=_reduced_costs(lowering, outcome) if found else {},
         certificate=outcome.certificate,
         raw_status=outcome.raw_status,
         message=outcome.message if message is None else message,
@@ -74,12 +76,24 @@ def _objective(lowering: Lowering, outcome: Outcome) -> float:
 
 def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     assert outcome.point is not None
-    values: dict[str, Vector] = {}
+    return _by_variable(lowering, outcome, outcome.point.x)
+
+
+def _reduced_costs(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
+    point, worth = outcome.point, outcome.worth
+    if point is None or worth is None or point.z is None:
+        return {}
+    return _by_variable(lowering, outcome, column_gradient(outcome.form, point.x, worth, point.z))
+
+
+def _by_variable(lowering: Lowering, outcome: Outcome, columns: Vector) -> dict[str, Vector]:
+    """Return numbers of columns by the names of the declared variables."""
+    found: dict[str, Vector] = {}
     for column in outcome.form.columns:
         if column.name in lowering.program.variables:
-            part = outcome.point.x[column.start : column.stop]
-            values[column.name] = part.reshape(()) if column.scalar else part
-    return values
+            part = columns[column.start : column.stop]
+            found[column.name] = part.reshape(()) if column.scalar else part
+    return found
 
 
 def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome) -> dict[str, FittedFunction]:

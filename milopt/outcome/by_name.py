@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 from milopt.errors import UnknownNameError
 
@@ -11,12 +11,28 @@ T = TypeVar("T")
 
 
 class ByName(dict[str, T]):
-    """A dictionary of which a missing key raises `UnknownNameError`; `kind` says what the names are names of."""
+    """A dictionary whose keys are names; what was declared under a name serves as a key too.
 
-    def __init__(self, kind: str, parts: Mapping[str, T]) -> None:
+    Parameters
+    ----------
+    kind : str
+        What the names are names of, for messages.
+    parts : mapping
+        The parts by name.
+    declared : mapping
+        What was declared, by name.
+    """
+
+    def __init__(self, kind: str, parts: Mapping[str, T], declared: Mapping[str, object]) -> None:
         super().__init__(parts)
         self.kind = kind
+        self._names = {id(one): name for name, one in declared.items()}
+        self._declared = dict(declared)
+        """Keeps what was declared alive, so that no other object gets its id."""
 
-    def __missing__(self, name: object) -> NoReturn:
+    def __missing__(self, key: object) -> T:
+        name = self._names.get(id(key))
+        if name is not None and name in self:
+            return self[name]
         known = ", ".join(self) or "none"
-        raise UnknownNameError(f"The result has no {self.kind} {name!r}; it has {known}.")
+        raise UnknownNameError(f"The result has no {self.kind} {key!r}; it has {known}.")

@@ -20,10 +20,9 @@ from milopt.compilation.compiled import Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.quadratic import Vector, weighted
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.sparse import transposed
 from milopt.outcome.certificate import Certificate, DeclaredResiduals, Evaluated, certify
+from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.multiplier_slopes import NEGLIGIBLE_MULTIPLIER, atom_supports, declared_duals
 from milopt.outcome.point_values import LeafValues
 from milopt.outcome.relaxations import Relaxations
@@ -64,7 +63,7 @@ def _certified(
     """Compute the certificate with the slopes at the point where multipliers are below a share of the largest."""
     z = np.zeros(form.rows.count) if point.z is None else point.z
     values = LeafValues(lowering, point, worth.evaluations)
-    gradient = _column_gradient(form, point.x, worth, z)
+    gradient = column_gradient(form, point.x, worth, z)
     supports = atom_supports(lowering, form, z, gradient, values, negligible)
     duals = declared_duals(lowering, form, z)
     relaxations = Relaxations(lowering, spaces, point, worth, duals, form.objective.ridge)
@@ -87,13 +86,3 @@ def _certified(
 
 def _is_free_function(lowering: Lowering, atom: Atom) -> bool:
     return atom.function is not None and lowering.linear.place_of(atom.function) is not None
-
-
-def _column_gradient(form: EvaluationForm, x: Vector, worth: Evaluated, z: Vector) -> Vector:
-    """Return the gradient of the Lagrangian in the columns of a form."""
-    gradient = form.objective.q - transposed(form.rows.A) @ z
-    for square in form.objective.squares:
-        if square.rows.A.nnz:
-            r = square.rows.value(x, worth.evaluations)
-            gradient = gradient + transposed(square.rows.A) @ weighted(square.weight, r)
-    return np.asarray(gradient)

@@ -12,7 +12,7 @@ from milopt.compilation.quadratic import Vector
 from milopt.declaration.atoms.atom import Atom, Radial
 from milopt.declaration.bags import Bags
 from milopt.declaration.blocks import kernel_times
-from milopt.declaration.expression import Expression, Leaf
+from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.leaves import (
     Evaluation,
@@ -112,6 +112,7 @@ class Result:
     values: Mapping[str, Vector]
     functions: Mapping[str, FittedFunction]
     duals: Mapping[str, Vector]
+    """Multipliers by the name of a constraint block, or by what `subject_to` returned."""
     certificate: Certificate | None
     raw_status: str
     message: str
@@ -128,13 +129,21 @@ class Result:
     """For a DC program: the chosen instance of each bag, by the atom's description."""
     ensemble: Ensemble | None = None
     """For a semi-infinite program: its columns and their weights; values and multipliers are then the master's."""
+    reduced_costs: Mapping[str, Vector] = field(default_factory=dict)
+    """Multipliers of the bounds of each variable, by its name or by the variable."""
     inertia: Inertia | None = None
     """Of the reduced Hessian, where a closed form was factorised: a minimum, or how many ways lead down."""
 
     def __post_init__(self) -> None:
-        kinds = {"values": "variable", "functions": "function", "duals": "multipliers of a constraint block"}
-        for field_name, kind in kinds.items():
-            object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name)))
+        program = self.program.master if isinstance(self.program, SemiInfinite) else self.program
+        kinds: dict[str, tuple[str, Mapping[str, object]]] = {
+            "values": ("variable", program.variables),
+            "functions": ("function", program.functions),
+            "duals": ("multipliers of a constraint block", program.constraints),
+            "reduced_costs": ("reduced costs of a variable", program.variables),
+        }
+        for field_name, (kind, declared) in kinds.items():
+            object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name), declared))
 
     @property
     def exit_code(self) -> int:
@@ -173,8 +182,10 @@ class Result:
             raise DeclarationError(f"{self.program.name!r} ended without an ensemble to score with.")
         return self.ensemble
 
-    def value(self, expression: Expression) -> Vector:
-        """An expression of the program at this point, atoms taken as declared.
+    def value(self, expression: Expression | Constraint) -> Vector:
+        """Return an expression of the program at this point, or the slacks of a constraint, atoms taken as declared.
+
+        The slacks of `a >= b` and of `b <= a` are a - b.
 
         Raises
         ------
@@ -183,6 +194,8 @@ class Result:
         UncertifiedError
             If the result has no point.
         """
+        if isinstance(expression, Constraint):
+            expression = expression.expression
         if not isinstance(expression, Expression):
             raise DeclarationError(
                 f"value takes an expression of program {self.program.name!r}, such as 2 * x + 1, not {expression!r}; "
@@ -193,7 +206,7 @@ class Result:
             raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
         program = self.program.master if isinstance(self.program, SemiInfinite) else self.program
         program.check_owned(expression, "the expression to evaluate")
-        return expression.evaluated(self._leaf)
+        return expression.evaluated(self._leaf).reshape(expression.shape)
 
     def _leaf(self, leaf: Leaf) -> Vector:
         if isinstance(leaf, Variable):

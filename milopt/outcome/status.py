@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 
-class Termination(Enum):
-    """Why the algorithm ended."""
+class Termination(StrEnum):
+    """Why the algorithm ended; equal to its name, as in `result.termination == "optimal"`."""
 
     OPTIMAL = "optimal"
     """A global optimum, and the certificate holds."""
@@ -24,12 +24,9 @@ class Termination(Enum):
     """An alternation came back to an earlier selection; the best iterate is kept."""
     ERROR = "error"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class PointStatus(Enum):
-    """What is known about the point that came back."""
+class PointStatus(StrEnum):
+    """What is known about the point that came back; equal to its name, as in `result.point == "certified"`."""
 
     NONE = "none"
     """No point, or one whose rows and bounds do not hold at tolerance."""
@@ -37,9 +34,6 @@ class PointStatus(Enum):
     """Rows and bounds hold at tolerance; dual or gap residuals do not, or the scheme had not come to its end."""
     CERTIFIED = "certified"
     """Primal, dual and gap residuals, recomputed from the program, hold at tolerance."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 def keeps_promise(termination: Termination, point: PointStatus) -> bool:

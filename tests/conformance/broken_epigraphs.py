@@ -191,7 +191,7 @@ def is_wrong(result: Result, optimum: float) -> bool:
     scale = TOLERANCE * (1 + abs(optimum))
     program = result.program
     with np.errstate(over="ignore", invalid="ignore"):
-        objective = float(result.value(program.objective)[0])
+        objective = float(result.value(program.objective))
         rows = [result.value(constraint.expression) for constraint in program.constraints.values()]
     off = max(abs(objective - optimum), abs(result.objective - optimum))
     violation = max((float(np.max(-row, initial=0.0)) for row in rows), default=0.0)

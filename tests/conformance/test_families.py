@@ -75,7 +75,7 @@ def _check_optimum(expected: Expected, result: Result) -> None:
     assert result.certificate is not None
     assert result.certificate.worst <= 1e-6
     assert result.objective == pytest.approx(expected.objective, rel=1e-6, abs=1e-6)
-    assert result.objective == pytest.approx(float(result.value(expected.program.objective)[0]), rel=1e-9, abs=1e-9)
+    assert result.objective == pytest.approx(float(result.value(expected.program.objective)), rel=1e-9, abs=1e-9)
     # Certificates of 1e-6 leave the points of flat optima and the multipliers that much freer.
     for block, values in expected.values.items():
         assert result.values[block] == pytest.approx(values, rel=1e-4, abs=1e-4), block

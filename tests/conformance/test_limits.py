@@ -79,7 +79,7 @@ def _check_honest(program: Program, result: milopt.Result) -> None:
         assert result.point is PointStatus.NONE
         return
     slack, margin = result.values["slack"], result.value(program.constraints["margin"].expression)
-    assert result.objective == pytest.approx(float(result.value(program.objective)[0]), rel=1e-6)
+    assert result.objective == pytest.approx(float(result.value(program.objective)), rel=1e-6)
     violation = max(0.0, -slack.min(), -margin.min())
     if result.point is PointStatus.NONE:
         assert f"it violates the constraints by {violation:.3g}" in result.message
