@@ -20,6 +20,7 @@ from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import numbers as as_numbers
 from milopt.declaration.sparse import Vector, csr, picked, row_vector, times
+from milopt.declaration.written import written
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -159,10 +160,12 @@ class Expression:
     # -- constraints -------------------------------------------------------------------------------------------
 
     def __ge__(self, other: Operand) -> Constraint:
-        return Constraint(self - other, equality=False)
+        right = as_expression(other)
+        return Constraint(self - right, equality=False, compared=(self, ">=", right))
 
     def __le__(self, other: Operand) -> Constraint:
-        return Constraint(as_expression(other) - self, equality=False)
+        right = as_expression(other)
+        return Constraint(right - self, equality=False, compared=(self, "<=", right))
 
     def __gt__(self, other: Operand) -> Constraint:
         raise DeclarationError(
@@ -172,7 +175,8 @@ class Expression:
     __lt__ = __gt__
 
     def __eq__(self, other: object) -> Constraint:  # type: ignore[override]  # a block of equations, as in cvxpy
-        return Constraint(self - other, equality=True)  # type: ignore[operator]  # checked by as_expression
+        right = as_expression(other)  # type: ignore[arg-type]  # checked there
+        return Constraint(self - right, equality=True, compared=(self, "==", right))
 
     # -- numpy and built-in functions --------------------------------------------------------------------------
 
@@ -254,7 +258,7 @@ class Expression:
         return describe_terms(self.terms)
 
     def __repr__(self) -> str:
-        return f"Expression(shape={self.shape}, {self.describe()})"
+        return written(self) + (f"  (shape {self.shape})" if self.shape else "")
 
 
 _REFLECTED: Mapping[np.ufunc, Callable[[Expression, Any], object]] = {
@@ -300,9 +304,13 @@ class Leaf(Expression):
 class Constraint:
     """A block of rows: `expression >= 0`, or `expression == 0`, entry by entry."""
 
-    def __init__(self, expression: Expression, equality: bool) -> None:
+    def __init__(
+        self, expression: Expression, equality: bool, compared: tuple[Expression, str, Expression] | None = None
+    ) -> None:
         self.expression = expression
         self.equality = equality
+        self.compared = compared
+        """The comparison as it was written; only printed."""
         self.name: str | None = None
         """The name of its block, if it belongs to a program."""
 
@@ -310,9 +318,12 @@ class Constraint:
         raise DeclarationError("A constraint has no truth value; write `0 <= x` and `x <= 1` as two constraints.")
 
     def __repr__(self) -> str:
-        return (
-            f"Constraint({self.expression.describe()} {'==' if self.equality else '>='} 0, {self.expression.size} rows)"
-        )
+        if self.compared is not None:
+            left, sense, right = self.compared
+        else:
+            left, sense, right = self.expression, "==" if self.equality else ">=", as_expression(0.0)
+        size = self.expression.size
+        return f"{written(left)} {sense} {written(right)}" + (f"  ({size} rows)" if size > 1 else "")
 
 
 def describe_terms(terms: Iterable[Term]) -> str:

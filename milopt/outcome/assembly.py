@@ -39,13 +39,14 @@ def assemble(
     program = lowering.program
     found = outcome.point is not None
     limit = bound if bound is not None else outcome.bound
+    ended = termination or outcome.termination
     return Result(
         program=program,
         solver=solver,
         scheme=scheme,
-        termination=termination or outcome.termination,
+        termination=ended,
         point=point or outcome.status,
-        objective=_objective(lowering, outcome),
+        objective=_objective(lowering, outcome) if found else _without_point(ended, program.maximizes),
         bound=None if limit is None else (-limit if program.maximizes else limit),
         values=_values(lowering, outcome) if found else {},
         functions=_functions(lowering, spaces, outcome) if found else {},
@@ -69,9 +70,15 @@ def _objective(lowering: Lowering, outcome: Outcome) -> float:
     """Of the declared program: where an atom stands behind an auxiliary column, it is evaluated itself."""
     program = lowering.program
     atoms = [leaf for leaf, _ in program.objective.terms if isinstance(leaf, Atom)]
-    if outcome.point is not None and any(not atom.is_quadratic or not has_affine_argument(atom) for atom in atoms):
+    if any(not atom.is_quadratic or not has_affine_argument(atom) for atom in atoms):
         return PointValues(lowering, outcome).objective()
     return -outcome.objective if program.maximizes else outcome.objective
+
+
+def _without_point(ended: Termination, maximizes: bool) -> float:
+    """Return the optimum of a program without points, or without a limit; nan if the optimum is not known."""
+    least = {Termination.INFEASIBLE: np.inf, Termination.UNBOUNDED: -np.inf}.get(ended, np.nan)
+    return -least if maximizes else least
 
 
 def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:

@@ -108,6 +108,7 @@ class Result:
     termination: Termination
     point: PointStatus
     objective: float
+    """Of the declared program; without a point, inf or -inf if it is infeasible or unbounded, otherwise nan."""
     bound: float | None
     values: Mapping[str, Vector]
     functions: Mapping[str, FittedFunction]
@@ -224,7 +225,8 @@ class Result:
 
     def __str__(self) -> str:
         proof = f"; {self.certificate}" if self.certificate else ""
+        message = f". {self.message}" if self.message else ""
         return (
             f"{self.program.name} by {self.solver} ({self.scheme}): {self.termination}, point {self.point}, "
-            f"objective {self.objective:.8g}{proof}; {self.iterations} iterations, {self.seconds.total:.3g} s"
+            f"objective {self.objective:.8g}{proof}; {self.iterations} iterations, {self.seconds.total:.3g} s{message}"
         )

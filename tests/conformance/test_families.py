@@ -49,7 +49,10 @@ def test_optimum_is_found_and_proved_or_the_program_is_refused(name: str, family
     else:
         assert result.point is PointStatus.NONE
         assert not result.values
-        assert np.isnan(result.objective)
+        far = np.inf if family.termination is Termination.INFEASIBLE else -np.inf
+        known = family.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED)
+        turned = -far if result.program.maximizes else far
+        assert result.objective == turned if known else np.isnan(result.objective)
         assert family.blames in result.message
 
 

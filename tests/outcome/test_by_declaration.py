@@ -80,3 +80,18 @@ def test_statuses_are_equal_to_their_names() -> None:
     assert result.termination is Termination.OPTIMAL
     assert result.point == "certified"
     assert f"{result.termination}, {result.point}" == "optimal, certified"
+
+
+@pytest.mark.parametrize(("maximize", "infeasible", "unbounded"), [(False, np.inf, -np.inf), (True, -np.inf, np.inf)])
+def test_the_objective_without_a_point_is_what_the_optimum_is_in_the_limit(
+    maximize: bool, infeasible: float, unbounded: float
+) -> None:
+    program = Program("limits")
+    t = program.variable("t")
+    (program.maximize if maximize else program.minimize)(t)
+    assert milopt.solve(program, "highs").objective == unbounded
+    program.subject_to(t >= 1)
+    program.subject_to(t <= 0)
+    result = milopt.solve(program, "highs")
+    assert result.objective == infeasible
+    assert "No point satisfies all constraints" in str(result)
