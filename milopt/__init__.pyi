@@ -42,6 +42,7 @@ from milopt.declaration.atoms import sum_squares as sum_squares
 from milopt.declaration.bag_kernel import BagKernel as BagKernel
 from milopt.declaration.bags import Bags as Bags
 from milopt.declaration.bags import as_bags as as_bags
+from milopt.declaration.joined import concatenate as concatenate
 from milopt.declaration.kernels import RBF as RBF
 from milopt.declaration.kernels import Kernel as Kernel
 from milopt.declaration.kernels import Linear as Linear

@@ -71,9 +71,14 @@ class Program(Views):
         lower: npt.ArrayLike | None = None,
         upper: npt.ArrayLike | None = None,
         integer: bool = False,
+        binary: bool = False,
     ) -> Variable:
-        """A block of variables: a scalar without a shape, `shape` of them with one."""
+        """A block of variables: a scalar without a shape, `shape` of them with one; `binary` ones are 0 or 1."""
         self._claim(name)
+        if binary:
+            if lower is not None or upper is not None or integer:
+                raise DeclarationError(f"Variable {name!r} is binary: it takes no bounds, and need not be integer.")
+            lower, upper, integer = 0, 1, True
         self.variables[name] = _variable(name, shape, lower, upper, integer)
         return self.variables[name]
 

@@ -15,6 +15,7 @@ from milopt.declaration.atoms.log_sum_exp import log_sum_exp
 from milopt.declaration.atoms.maximum import maximum, minimum
 from milopt.declaration.atoms.sum_squares import square
 from milopt.declaration.expression import Expression
+from milopt.declaration.joined import concatenate
 from milopt.errors import DeclarationError
 
 UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
@@ -49,6 +50,8 @@ FUNCTIONS: Mapping[Callable[..., object], Callable[..., object]] = {
     np.sum: lambda e: e.sum(),
     np.mean: lambda e: e.mean(),
     np.dot: operator.matmul,
+    np.concatenate: concatenate,
+    np.hstack: concatenate,
     np.shape: lambda e: e.shape,
     np.ndim: lambda e: len(e.shape),
     np.size: lambda e: e.size,
@@ -116,5 +119,5 @@ def _refuse(name: str) -> NoReturn:
     if name in PRODUCTS:
         hint = "write y @ e for the inner product with numbers, matrix @ e, and y * e entry by entry"
     if name in JOINING:
-        hint = "expressions are not joined; write one constraint per expression, or maximum(a, b, ...) and e + d"
+        hint = "expressions are vectors; write concatenate([a, b]) for one after the other, and maximum(a, b, ...)"
     raise DeclarationError(f"numpy.{name} does not apply to an expression: {hint}.")
