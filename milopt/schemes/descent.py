@@ -72,6 +72,8 @@ def descend(
     """The minorants of other atoms at the last certified step."""
     returned = False
     """Whether a vanishing function was left once for the witnesses of the ridge regression."""
+    least_residual = np.inf
+    """The smallest KKT residual of a point at which the objective had settled."""
     last: Outcome | None = None
     ended, message = Termination.LIMIT, f"Stopped after {max_steps} steps."
     totals = totals or Totals()
@@ -121,7 +123,10 @@ def descend(
                 if residual <= session.options.tolerance:
                     ended, message = Termination.STATIONARY, ""
                     break
-                if settled and (not others or fall <= 0.0):
+                # Near the end, the objective changes by rounding errors while tangents still turn.
+                goes_on = bool(others) and (fall > 0.0 or residual < least_residual)
+                least_residual = min(least_residual, residual)
+                if settled and not goes_on:
                     ended = Termination.STALLED
                     message = (
                         f"The objective no longer falls, but the point is not stationary: residual {residual:.1e}."
