@@ -96,22 +96,25 @@ def falls_along(
     """Return True if the declared objective falls along a ray from a feasible point and the declared rows hold.
 
     The ray is measured in columns that are not auxiliary: those of atoms may run away alone if an epigraph is wrong.
-    Its small entries may be errors of the solver that found it. If the objective does not fall without them, it must
-    fall steeply with them: the norm of (1e-8, 1) is 1 in floating point, so that no evaluation tells a cone from its
-    neighbourhood.
+    Its small entries may be errors of the solver that found it, so that it is tried without them, and with those alone
+    that lower the objective. The whole ray counts only if the objective falls steeply along it: the norm of (1e-8, 1)
+    is 1 in floating point, so that no evaluation tells a cone from its neighbourhood.
     """
     own = np.ones(ray.size, dtype=bool)
     for one in lowering.epigraphs.lowered:
         own[np.concatenate([np.zeros(0, dtype=np.intp) if one.columns is None else one.columns, *one.new])] = False
-    length = float(np.abs(ray[own]).max(initial=0.0))
-    if length == 0.0:
-        return False
-    direction = ray * ((1.0 + float(np.abs(start[own]).max(initial=0.0))) / length)
-    rounded = np.where(np.abs(ray) > RAY_NOISE * length, direction, 0.0)
-    if _fall(lowering, spaces, compiled, start, rounded) > 0.0:
-        return True
-    steepest = float(np.abs(compiled.form.q).max(initial=0.0)) * float(np.abs(direction).max())
-    return _fall(lowering, spaces, compiled, start, direction) > RAY_FALL * steepest
+    start_size, q = 1.0 + float(np.abs(start[own]).max(initial=0.0)), compiled.form.q
+    for part, least in (
+        (np.where(np.abs(ray) > RAY_NOISE * float(np.abs(ray[own]).max(initial=0.0)), ray, 0.0), 0.0),
+        (np.where(q * ray < 0.0, ray, 0.0), 0.0),
+        (ray, RAY_FALL * float(np.abs(q).max(initial=0.0))),
+    ):
+        length = float(np.abs(part[own]).max(initial=0.0))
+        if length > 0.0:
+            direction = part * (start_size / length)
+            if _fall(lowering, spaces, compiled, start, direction) > least * float(np.abs(direction).max()):
+                return True
+    return False
 
 
 def _fall(
