@@ -68,6 +68,9 @@ class Encoder:
         """The JSON of a value; `what` is how a message calls it."""
         if isinstance(value, np.generic):
             value = value.item()
+        name = type(value).__name__
+        if _ENUMS.get(name) is type(value):
+            return {"one of": name, "value": value.value}
         if value is None or isinstance(value, (bool, int, str)):
             return value
         if isinstance(value, float):
@@ -89,9 +92,6 @@ class Encoder:
             return {"bags": [self.encoded(value.instances, what), self._array(value.offsets, what)]}
         if isinstance(value, BagRows):
             return {"bag rows": self.encoded(value.bags, what) if value.shape[0] else None, "of": value.shape[1]}
-        name = type(value).__name__
-        if _ENUMS.get(name) is type(value):
-            return {"one of": name, "value": value.value}
         if _RECORDS.get(name) is type(value):
             names = [field.name for field in fields(_RECORDS[name])]
             return {"a": name} | {key: self.encoded(getattr(value, key), f"{what}.{key}") for key in names}
