@@ -42,7 +42,10 @@ def declared_residuals(lowering: Lowering, values: LeafValues, lowered_objective
             # Rows without atoms are lowered as they are, and the lowered form's own residuals speak of them.
             rows, scale = step.rows(constraint.expression)
             wrong = np.abs(rows) if constraint.equality else np.maximum(-rows, 0.0)
-            scaled = max(scaled, float(np.max(wrong / np.maximum(scale, 1e-300), initial=0.0)))
+            # Atoms that overflow make a row infinite or NaN, which no scale makes small.
+            wrong = np.where(np.isfinite(wrong), wrong, np.inf)
+            scale = np.where(np.isfinite(scale), np.maximum(scale, 1e-300), 1.0)
+            scaled = max(scaled, float(np.max(wrong / scale, initial=0.0)))
             violation = max(violation, float(np.max(wrong, initial=0.0)))
     for atom, distance in step.outside_domains():
         scaled = max(scaled, float(np.max(distance / (1.0 + np.abs(atom.argument.constant)), initial=0.0)))
