@@ -243,7 +243,7 @@ class Session:
         if not isinstance(outcome, Outcome):
             raise DeclarationError(f"certificate_with takes an outcome of solve, not {outcome!r}.")
         if outcome.point is None or outcome.worth is None:
-            raise DeclarationError("There is no point to certify.")
+            raise DeclarationError("The outcome has no point, so there is nothing to certify.")
         other = self.lowering.other_side
         before = dict(other.stand_ins)
         other.stand_ins.update(stand_ins)

@@ -225,10 +225,14 @@ class Grower:
         rows.append(self.row("other", self.curved(self.count(1, 2), 1, self.count(1, 2), self.second)))
         if self.chance(0.3):
             rows.append(self.row("linear", self.affine(self.count(1, 2))))
+        return self.described(objective, rows, is_strict)
+
+    def described(self, objective: Sum, rows: list[Row], is_strict: bool = False) -> Description:
+        """Return the program, sometimes with an equation that holds at the point it was drawn around."""
         if self.chance(0.15) and self.variables[0].lower.size > 1:
             equation = self.affine(1)
             value = Evaluator(self.functions, self.near).value(equation)
-            rows.append(Row("equation", replace(equation, constant=equation.constant - value), equality=True))
+            rows = [*rows, Row("equation", replace(equation, constant=equation.constant - value), equality=True)]
         return Description(
             self.seed,
             self.focus,

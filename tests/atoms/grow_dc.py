@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from tests.atoms.evaluate import Evaluator
 from tests.atoms.grow import Grower
 from tests.atoms.kinds import KINDS
 from tests.atoms.trees import Description, Node, Row, Sum
@@ -50,20 +47,7 @@ class DCGrower(Grower):
             objective = objective.plus(self._weighted(1, 1, outer))
         if self.chance(0.4):
             rows.append(self.row("other", self.curved(self.count(1, 2), 1, self.count(1, 2))))
-        if self.chance(0.15) and self.variables[0].lower.size > 1:
-            equation = self.affine(1)
-            value = Evaluator(self.functions, self.near).value(equation)
-            rows.append(Row("equation", replace(equation, constant=equation.constant - value), equality=True))
-        return Description(
-            self.seed,
-            self.focus,
-            self.variables,
-            self.functions,
-            objective,
-            tuple(rows),
-            self.near,
-            turned=self.chance(0.3),
-        )
+        return self.described(objective, rows)
 
 
 class StrictDCGrower(DCGrower):
