@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from milopt.compilation.bridges import empty_rows
+from milopt.compilation.bridges import centred_exponentials, empty_rows
 from milopt.compilation.standard_form import StandardForm
 from milopt.inspection.cvxpy_model import CvxpyModel, to_cvxpy
 from milopt.outcome.status import Termination
@@ -82,14 +82,16 @@ class CvxpyEngine(VariantEngine):
         self._solver = solver
 
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
-        """One cvxpy problem, built and solved; once more with other settings if the point is inaccurate."""
+        """One cvxpy problem, built and solved; centred and with other settings once more if the point is inaccurate."""
         backend, start = self._solver.backend, monotonic()
         answer = self._solve_once(form, backend.settings(form, self.options, time_limit), time_limit)
         left = None if time_limit is None else time_limit - (monotonic() - start)
         if not backend.again or answer.raw_status != "optimal_inaccurate" or (left is not None and left <= 0.0):
             return answer
         settings = backend.settings(form, self.options, left) | dict(backend.again) | backend.given(self.options)
-        again = self._solve_once(form, settings, left)
+        c = 0.0 if answer.x is None else centred_exponentials.shift(form, answer.x)
+        again = self._solve_once(centred_exponentials.apply(form, c), settings, left)
+        again = centred_exponentials.invert(form, again, c)
         total = answer.iterations + again.iterations
         better = again if again.termination is Termination.OPTIMAL else answer
         return replace(better, iterations=total, log=answer.log + again.log)

@@ -52,6 +52,8 @@ EXPONENTIAL_ORDER = [0, 2, 1]
 """ECOS's order of the rows (x, y, z) of an exponential cone."""
 WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
 
+LARGE = 10.0
+"""Right-hand sides above this size are scaled down if ECOS stalls."""
 LENS, LOOKS = 0.1, 3
 """Each further look at a quadratic program is closer by this factor, and there are at most so many."""
 
@@ -150,7 +152,19 @@ class EcosEngine(Engine):
         return best
 
     def _solve_linear(self, form: StandardForm) -> Answer:
-        """One call of ECOS for a form with a linear objective."""
+        """Solve a form with a linear objective; if ECOS stalls, once more with the right-hand sides at unit size."""
+        answer = self._call(form)
+        unit = float(np.abs(form.g).max(initial=0.0))
+        if answer.termination is not Termination.STALLED or self._interrupted or unit <= LARGE:
+            return answer
+        origin = np.zeros(form.n)
+        again = recentred.invert(self._call(recentred.apply(form, origin, unit)), origin, unit)
+        total = answer.iterations + again.iterations
+        better = again if again.termination is Termination.OPTIMAL else answer
+        return replace(better, iterations=total, log=answer.log + again.log)
+
+    def _call(self, form: StandardForm) -> Answer:
+        """Call ECOS once for a form with a linear objective."""
         free = bounds_to_rows.apply(form)
         equal, inner = _split(free)
         reply = call_ecos(_cone_program(free, equal, inner), self._settings)

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred, unit_scales
+from milopt.compilation.bridges import bounds_to_rows, centred_exponentials, quadratic_to_cone, recentred, unit_scales
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
-from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
+from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ConvexityError
 from milopt.outcome.status import Termination
 from milopt.solving.engine import Answer
@@ -142,6 +142,31 @@ def test_recentring_changes_neither_the_optimum_nor_its_conditions():
     assert answer.x - form.lower == pytest.approx(s * (e - near.lower))
     reduced = form.P.times(answer.x) + form.q - form.F.T @ answer.z
     assert reduced == pytest.approx(s * (near.P.times(e) + near.q - near.F.T @ z))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_centring_exponential_cones_keeps_points_inside_and_multipliers_dual(seed):
+    rng = np.random.default_rng(seed)
+    rows = (RowBlock("first", NONNEGATIVE, 0, 1), RowBlock("cone", EXPONENTIAL, 1, 7, sizes=np.array([3, 3])))
+    form = replace(
+        form_with(Quadratic(4), [-np.inf] * 4, [np.inf] * 4),
+        F=sp.csr_array(rng.normal(size=(7, 4))),
+        g=rng.normal(size=7),
+        rows=rows,
+    )
+    x, y = rng.normal(size=4), np.array([0.5, 2.0])
+    cones = np.column_stack([np.array([3.0, -1.0]) * y, y, np.exp([3.0, -1.0]) * y])
+    form = replace(form, g=np.concatenate([[1.0], cones.ravel()]) - form.F @ x)
+    c = centred_exponentials.shift(form, x)
+    assert c == pytest.approx(3.0)
+    centred = centred_exponentials.apply(form, c)
+    s = (centred.F @ x + centred.g)[1:].reshape(2, 3)
+    assert s[:, 2] == pytest.approx(s[:, 1] * np.exp(s[:, 0] / s[:, 1]))  # on the boundary, as before
+    assert (centred.F @ x + centred.g)[0] == pytest.approx(1.0)
+    z = rng.normal(size=7)
+    answer = centred_exponentials.invert(form, Answer(Termination.OPTIMAL, "", x=x, z=z), c)
+    assert form.F.T @ answer.z == pytest.approx(centred.F.T @ z)
+    assert form.g @ answer.z == pytest.approx(centred.g @ z)
 
 
 @pytest.mark.parametrize("seed", range(3))
