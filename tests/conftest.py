@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -16,10 +15,6 @@ from milopt.data import known
 
 DataSet = tuple[list[np.ndarray], np.ndarray]
 
-# No example may fail because the machine is busy. In CI the examples are the same in every run.
-settings.register_profile("milopt", deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.load_profile("milopt")
-
 LEFT_OUT = pytest.StashKey[int]()
 """How many tests marked `thorough` were left out."""
 
@@ -27,6 +22,12 @@ LEFT_OUT = pytest.StashKey[int]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--thorough`."""
     parser.addoption("--thorough", action="store_true", help="also run the tests that are marked as thorough")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set up hypothesis: no deadlines, and the same examples in every run; other ones with `--thorough`."""
+    settings.register_profile("milopt", deadline=None, derandomize=not config.getoption("--thorough"))
+    settings.load_profile("milopt")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -96,9 +96,12 @@ def _dual_candidates(z: Vector) -> tuple[Rows, Rows, Rows]:
 
 
 def _distances(points: Rows, candidates: tuple[Rows, ...]) -> Rows:
-    """Return the distance of each point to each candidate, one row per candidate."""
-    with np.errstate(over="ignore"):
-        return np.array([np.sqrt(((one - points) ** 2).sum(axis=1)) for one in candidates]).reshape(len(candidates), -1)
+    """Return the distance of each point to each candidate, one row per candidate.
+
+    `hypot`, because squares may under- or overflow.
+    """
+    apart = (np.asarray(candidates) - points).reshape(len(candidates), -1, 3)
+    return np.asarray(np.hypot(np.hypot(apart[..., 0], apart[..., 1]), apart[..., 2]))
 
 
 def _least_distance(points: Rows, *candidates: Rows) -> Vector:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -55,6 +55,7 @@ def factors(cone: Cone, s: Vector) -> list[Vector]:
 @of_every_cone
 @settings(max_examples=200, deadline=None)
 @given(s=points)
+@example(s=np.array([-1000.0, 2.0, 0.0, 0.0, 0.0, 0.0]))
 def test_the_distance_is_zero_exactly_inside(cone: Cone, s: Vector) -> None:
     found = cone.distance(s, sizes(cone))
     assert found.shape == (len(SIZES[cone.name]),)
