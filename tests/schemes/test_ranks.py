@@ -187,7 +187,7 @@ def test_an_answer_without_a_certificate_is_tried_again_and_recorded(register) -
     model = milopt.models.SetKernelSVM(options=Options(polish=False))
     report = model.fit([np.full((2, 1), k) for k in (0.0, 1.0, 5.0, 6.0)], [-1, -1, 1, 1]).report()
     tried = report.as_dict()["programs"][0]["attempts"]
-    assert [(one["solver"], one["point"]) for one in tried][0] == ("lies", "none")
+    assert (tried[0]["solver"], tried[0]["point"]) == ("lies", "none")
     assert tried[-1]["certificate"] is not None
     assert "lies (stalled, point none), clarabel (optimal, point certified)" in str(report)
 
