@@ -11,21 +11,24 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from milopt.compilation.bridges import centred_exponentials, empty_rows
 from milopt.compilation.standard_form import StandardForm
-from milopt.inspection.cvxpy_model import CvxpyModel, to_cvxpy
 from milopt.outcome.status import Termination
 from milopt.solvers.cvxpy_backends import BACKENDS, Backend
 from milopt.solvers.family import VariantEngine, Variants, blame
 from milopt.solving.capture import captured
 from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine_process import late_reason
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 from milopt.solving.solver import Availability
+
+if TYPE_CHECKING:
+    from milopt.inspection.cvxpy_model import CvxpyModel
 
 STATUS_MAP = {
     "optimal": Termination.OPTIMAL,
@@ -46,6 +49,16 @@ class CVXPY(Variants[Backend]):
     package = "cvxpy"
     language = "cvxpy"
     own_licence = "Apache-2.0"
+
+    def __init__(self, variant: str) -> None:
+        super().__init__(variant)
+        if self.backend.time is None:
+            apart = "it runs in a process of its own, which is ended without a point"
+            self.time_limit_note = f"cvxpy passes no time limit to {self.variant}: {apart}"
+
+    def may_be_late(self, options: Options) -> str:
+        """Return why a solver without a time limit cannot run in a process of its own, if it cannot."""
+        return late_reason(self.name, options) if self.backend.time is None else ""
 
     @classmethod
     def backends(cls) -> Mapping[str, Backend]:
@@ -98,6 +111,8 @@ class CvxpyEngine(VariantEngine):
 
     def _solve_once(self, form: StandardForm, settings: Mapping[str, object], time_limit: float | None) -> Answer:
         import cvxpy as cp
+
+        from milopt.inspection.cvxpy_model import to_cvxpy
 
         kept = empty_rows.apply(form)
         model = _with_a_constraint(to_cvxpy(kept))

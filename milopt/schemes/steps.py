@@ -15,6 +15,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus, Termination
+from milopt.solving.clock import Clock
 
 TIE_TOLERANCE = 1e-9
 """Values that differ from the maximum of their bag by less, relative to 1 + the largest magnitude of all, are tied."""
@@ -33,6 +34,13 @@ def _tied_argmax(over: Segments, values: Vector) -> Index:
     slack = TIE_TOLERANCE * (1.0 + float(np.abs(values).max(initial=0.0)))
     tied = values >= np.repeat(over.max(values), over.sizes) - slack
     return over.argmax(tied.astype(np.float64))
+
+
+def step_end(outcome: Outcome, clock: Clock) -> Termination:
+    """How a step without a certificate ends its scheme: a solver that gives up before the time is over has stalled."""
+    ended = outcome.termination
+    is_own_limit = ended is Termination.LIMIT and not clock.is_over()
+    return Termination.STALLED if is_own_limit else ended
 
 
 def kept_status(outcome: Outcome, ended: Termination) -> PointStatus:
@@ -60,17 +68,15 @@ def named(chosen: Selections) -> dict[str, Index]:
 
 
 class Totals:
-    """Iterations and seconds over all steps."""
+    """Iterations, logs and notes over all steps; their seconds are in `clock.work`."""
 
     def __init__(self) -> None:
-        self.iterations, self.build, self.solve, self.log = 0, 0.0, 0.0, ""
+        self.iterations, self.log = 0, ""
         self.notes: list[str] = []
 
     def add(self, outcome: Outcome) -> None:
         """Count a step."""
         self.iterations += outcome.iterations
-        self.build += outcome.build_seconds
-        self.solve += outcome.solve_seconds
         self.log += outcome.log
         if outcome.status is PointStatus.CERTIFIED and outcome.message and outcome.message not in self.notes:
             self.notes.append(outcome.message)
@@ -78,8 +84,6 @@ class Totals:
     def add_result(self, result: Result) -> None:
         """Count all that another scheme did."""
         self.iterations += result.iterations
-        self.build += result.seconds.build
-        self.solve += result.seconds.solve
         self.log = result.log + self.log
 
     def noted(self, message: str) -> str:
@@ -88,11 +92,4 @@ class Totals:
 
     def into(self, outcome: Outcome) -> Outcome:
         """The outcome with the totals of the whole scheme; its bound is the last step's alone, so it goes."""
-        return replace(
-            outcome,
-            iterations=self.iterations,
-            build_seconds=self.build,
-            solve_seconds=self.solve,
-            log=self.log,
-            bound=None,
-        )
+        return replace(outcome, iterations=self.iterations, log=self.log, bound=None)

@@ -26,6 +26,13 @@ HONEST = {
     ("highs", "qp, rows scaled by 1e6"): "says optimal of a point with a dual residual of 0.2",
     ("cvxpy:HIGHS", "qp, rows scaled by 1e6"): "says optimal of a point with a gap of 0.08",
     ("pyomo:highs", "qp, rows scaled by 1e6"): "says optimal of a point with a dual residual of 0.2",
+    ("cvxpy:PROXQP", "lp"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "lp, empty blocks"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "lp, rows scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "lp, columns scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "qp, rows scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "lp, unbounded"): "reaches its limit of iterations",
+    ("cvxpy:PROXQP", "qp, unbounded function"): "reaches its limit of iterations",
 }
 
 
