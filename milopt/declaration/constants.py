@@ -14,10 +14,10 @@ from milopt.declaration.sparse import csr as as_csr
 from milopt.errors import BagsError, DeclarationError
 
 
-def real(value: object, what: str) -> Vector:
+def real(value: Any, what: str) -> Vector:
     """Real numbers as float64, NaN and infinity among them."""
     try:
-        array = np.asarray(value)
+        array = value.toarray() if sp.issparse(value) else np.asarray(value)
         # numpy makes NaN of None, which would be reported as a wrong number.
         has_none = array.dtype.kind == "O" and any(entry is None for entry in array.flat)
         if array.dtype.kind in "biufO" and not has_none:

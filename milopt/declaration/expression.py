@@ -1,8 +1,8 @@
 """Vector expressions, affine in their leaves:  e = sum_leaf M_leaf(p) leaf + constant.
 
 A leaf is a variable, a function evaluated at points, a parameter, or an atom (`bag_max`, `norm`, `sum_squares`, ...).
-An expression has shape () or (n,); a block of ten thousand rows is one object. Comparing two expressions makes a
-constraint block.
+An expression has a shape, as an array of numpy has; its entries are kept as one vector, row after row. A block of ten
+thousand rows is one object. Comparing two expressions makes a constraint block.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -19,7 +20,9 @@ import scipy.sparse as sp
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import numbers as as_numbers
-from milopt.declaration.sparse import Vector, csr, picked, row_vector, times
+from milopt.declaration.linear_maps import product_from_left, product_from_right
+from milopt.declaration.shaped import Order, Shaped
+from milopt.declaration.sparse import Vector, picked, times
 from milopt.declaration.written import written
 from milopt.errors import DeclarationError
 
@@ -27,18 +30,19 @@ if TYPE_CHECKING:
     from milopt.declaration.bags import Bags
 
 Shape: TypeAlias = tuple[int, ...]
-"""() or (n,)."""
+"""() for a scalar, (n,) for a vector, (m, n) for a matrix."""
 Term: TypeAlias = "tuple[Leaf, Coefficient]"
 Operand: TypeAlias = "Expression | float | npt.ArrayLike"
 
 
-class Expression:
+class Expression(Shaped):
     """sum_leaf M_leaf(p) leaf + constant; immutable."""
 
     __hash__ = object.__hash__
 
     shape: Shape
     constant: Vector
+    """One number per entry."""
     terms: tuple[Term, ...]
     bags: Bags | None
     """Whose instances the entries are, for `bag_max` and its siblings; None when they are not instances."""
@@ -60,10 +64,14 @@ class Expression:
         self.bags = bags
         self.constant_is_negated = constant_is_negated
 
-    @property
-    def size(self) -> int:
-        """The number of entries."""
-        return self.shape[0] if self.shape else 1
+    def mapped(self, matrix: sp.csr_array, shape: Shape) -> Expression:
+        """Return matrix @ entries, at a shape."""
+        terms = [(leaf, coefficient.left(matrix)) for leaf, coefficient in self.terms]
+        return Expression(shape, times(matrix, self.constant), terms, None, self.constant_is_negated)
+
+    def ravel(self, order: Order = "C") -> Expression:
+        """Return the entries as a vector; a vector as it is."""
+        return self if len(self.shape) == 1 else super().ravel(order)
 
     # -- algebra -----------------------------------------------------------------------------------------------
 
@@ -85,8 +93,10 @@ class Expression:
     def __mul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
             return _product(self, other)
-        if sp.issparse(other):
-            raise DeclarationError("`*` is entry by entry; for a sparse matrix write `matrix @ expression`.")
+        if sp.isspmatrix(other):
+            raise DeclarationError(
+                "`*` is entry by entry; for a sparse matrix write `matrix @ expression`, or convert it by csr_array."
+            )
         return _scale(self, as_numbers(other))
 
     __rmul__ = __mul__
@@ -129,33 +139,11 @@ class Expression:
 
     def __matmul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
-            return (self * other).sum()
-        return _matrix_times(as_matrix(other).T, self)
+            return _expression_product(self, other)
+        return _matrix_product(product_from_right, as_matrix(other), self)
 
     def __rmatmul__(self, other: npt.ArrayLike | sp.sparray) -> Expression:
-        return _matrix_times(as_matrix(other), self)
-
-    def sum(self) -> Expression:
-        """The sum of the entries, a scalar."""
-        return _linear(self, row_vector(np.ones(self.size)), ())
-
-    def mean(self) -> Expression:
-        """The mean of the entries, a scalar."""
-        return self.sum() / self.size
-
-    def __getitem__(self, index: int | slice | npt.ArrayLike) -> Expression:
-        if not self.shape:
-            raise DeclarationError("A scalar expression has no entries to index.")
-        try:
-            chosen = np.arange(self.size)[index]  # type: ignore[index]  # numpy checks the index itself
-        except (IndexError, TypeError, ValueError):
-            raise DeclarationError(
-                f"{index!r} is no index of {self.describe()}, which has {self.size} entries."
-            ) from None
-        if chosen.ndim > 1:
-            raise DeclarationError(f"{self.describe()} is a vector: index it with one number, slice, list or mask.")
-        entries = np.atleast_1d(chosen)
-        return _linear(self, picked(entries, self.size), (entries.size,) if chosen.ndim else ())
+        return _matrix_product(product_from_left, as_matrix(other), self)
 
     # -- constraints -------------------------------------------------------------------------------------------
 
@@ -209,7 +197,7 @@ class Expression:
 
     def __iter__(self) -> NoReturn:
         raise DeclarationError(
-            f"{self.describe()} is a vector as a whole, without a loop over its entries: write e.sum() for their sum, "
+            f"{self.describe()} is an array as a whole, without a loop over its entries: write e.sum() for their sum, "
             "sum_largest(e, 1) for their maximum, and e[i] for an entry."
         )
 
@@ -225,7 +213,7 @@ class Expression:
         """The entries, given what every leaf is worth."""
         total = self.constant.copy()
         for leaf, coefficient in self.terms:
-            total += times(coefficient.value(), np.atleast_1d(leaf_value(leaf)))
+            total += times(coefficient.value(), np.ravel(leaf_value(leaf)))
         return total
 
     @cached_property
@@ -285,7 +273,7 @@ class Leaf(Expression):
     is_atom = False
 
     def __init__(self, shape: Shape, bags: Bags | None = None) -> None:
-        size = shape[0] if shape else 1
+        size = prod(shape)
         super().__init__(shape, np.zeros(size), ((self, Coefficient.identity(size)),), bags)
 
     def describe_negated(self) -> str:
@@ -305,9 +293,16 @@ class Constraint:
     """A block of rows: `expression >= 0`, or `expression == 0`, entry by entry."""
 
     def __init__(
-        self, expression: Expression, equality: bool, compared: tuple[Expression, str, Expression] | None = None
+        self,
+        expression: Expression,
+        equality: bool,
+        compared: tuple[Expression, str, Expression] | None = None,
+        shape: Shape | None = None,
     ) -> None:
-        self.expression = expression
+        self.shape = expression.shape if shape is None else shape
+        """The declared shape, which slacks and multipliers have."""
+        self.expression = expression if len(expression.shape) < 2 else expression.ravel()
+        """A scalar or a vector, one entry per row."""
         self.equality = equality
         self.compared = compared
         """The comparison as it was written; only printed."""
@@ -342,9 +337,7 @@ def as_expression(value: Operand) -> Expression:
     if isinstance(value, Expression):
         return value
     numbers = as_numbers(value)
-    if numbers.ndim > 1:
-        raise DeclarationError(f"Expressions are scalars or vectors; got an array of shape {numbers.shape}.")
-    return Expression(numbers.shape, np.atleast_1d(numbers).copy(), ())
+    return Expression(numbers.shape, numbers.flatten(), ())
 
 
 def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
@@ -353,31 +346,36 @@ def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
     return np.asarray(part @ np.ones(matrix.shape[1]))
 
 
-def _linear(expression: Expression, matrix: sp.csr_array, shape: Shape, bags: Bags | None = None) -> Expression:
-    """matrix @ expression."""
-    terms = [(leaf, coefficient.left(matrix)) for leaf, coefficient in expression.terms]
-    return Expression(shape, times(matrix, expression.constant), terms, bags, expression.constant_is_negated)
-
-
-def broadcast(expression: Expression, size: int) -> Expression:
-    """Return a scalar repeated to a vector; a vector as it is."""
-    if expression.shape:
+def broadcast(expression: Expression, shape: Shape) -> Expression:
+    """Return an expression repeated to a shape, as numpy broadcasts."""
+    if expression.shape == shape:
         return expression
-    return _linear(expression, picked(np.zeros(size, dtype=np.int32), 1), (size,), None)
+    if expression.shape:
+        return expression.broadcast_to(shape)
+    return expression.mapped(picked(np.zeros(prod(shape), dtype=np.int32), 1), shape)
+
+
+def common_shape(a: Shape, b: Shape) -> Shape | None:
+    """Return the shape to which numpy broadcasts two shapes, None if there is none."""
+    if a == b or not b:
+        return a
+    try:
+        return np.broadcast_shapes(a, b) if a else b
+    except ValueError:
+        return None
 
 
 def _common(a: Expression, b: Expression) -> tuple[Expression, Expression, Shape, Bags | None]:
-    """Both operands at one shape; only scalars stretch."""
-    if a.shape and b.shape and a.shape != b.shape:
+    """Both operands at one shape."""
+    shape = common_shape(a.shape, b.shape)
+    if shape is None:
         raise DeclarationError(f"Shapes {a.shape} and {b.shape} do not match ({a.describe()} and {b.describe()}).")
-    shape = a.shape or b.shape
-    if shape:
-        a_bags, b_bags = a.bags, b.bags
-        a, b = broadcast(a, shape[0]), broadcast(b, shape[0])
-        if a_bags is not None and b_bags is not None and a_bags is not b_bags:
-            raise DeclarationError("The two sides are evaluated over the instances of different bags.")
-        return a, b, shape, a_bags if a_bags is not None else b_bags
-    return a, b, shape, None
+    if not shape:
+        return a, b, shape, None
+    a, b = broadcast(a, shape), broadcast(b, shape)
+    if a.bags is not None and b.bags is not None and a.bags is not b.bags:
+        raise DeclarationError("The two sides are evaluated over the instances of different bags.")
+    return a, b, shape, a.bags if a.bags is not None else b.bags
 
 
 def _sum(a: Expression, b: Expression) -> Expression:
@@ -392,20 +390,17 @@ def _sum(a: Expression, b: Expression) -> Expression:
 
 def _scale(expression: Expression, factor: Vector) -> Expression:
     """Entry by entry, by numbers."""
-    if factor.ndim > 1:
-        raise DeclarationError(
-            f"`*` is entry by entry; for the matrix of shape {factor.shape} write `matrix @ expression`."
-        )
     if factor.ndim == 0:
         factors, negated = np.full(expression.size, factor), bool(factor < 0)
         terms = [(leaf, coefficient.scaled(factors, negated)) for leaf, coefficient in expression.terms]
         is_negated = expression.constant_is_negated != negated
         return Expression(expression.shape, expression.constant * factor, terms, expression.bags, is_negated)
-    if expression.shape and expression.shape != factor.shape:
+    shape = common_shape(factor.shape, expression.shape)
+    if shape is None:
         raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")
-    wide = broadcast(expression, factor.size)
-    scaled = [(leaf, coefficient.scaled(factor)) for leaf, coefficient in wide.terms]
-    return Expression((factor.size,), wide.constant * factor, scaled, expression.bags, wide.constant_is_negated)
+    wide, factors = broadcast(expression, shape), np.broadcast_to(factor, shape).ravel()
+    scaled = [(leaf, coefficient.scaled(factors)) for leaf, coefficient in wide.terms]
+    return Expression(shape, wide.constant * factors, scaled, wide.bags, wide.constant_is_negated)
 
 
 def _refuse_divisor(divisor: Expression) -> NoReturn:
@@ -424,24 +419,39 @@ def _product(a: Expression, b: Expression) -> Expression:
         )
     scale, rest = (a, b) if a.is_parametric else (b, a)
     if not scale.terms:
-        return _scale(rest, scale.constant if scale.shape else scale.constant[0])
+        return _scale(rest, scale.constant.reshape(scale.shape))
     if not rest.terms:
-        return _scale(scale, rest.constant if rest.shape else rest.constant[0])
+        return _scale(scale, rest.constant.reshape(rest.shape))
     scale, rest, shape, bags = _common(scale, rest)
     terms = [(leaf, coefficient.scaled_by(scale)) for leaf, coefficient in rest.terms]
-    moved = _scale(scale, rest.constant) if shape else _scale(scale, rest.constant[0])
+    moved = _scale(scale, rest.constant.reshape(shape))
     return _sum(Expression(shape, np.zeros(rest.size), terms, bags), moved)
 
 
-def _matrix_times(matrix: Vector | sp.csr_array | sp.csc_array, expression: Expression) -> Expression:
-    """matrix @ expression, or vector @ expression."""
+def _matrix_product(
+    product: Callable[[Any, Shape], tuple[sp.csr_array, Shape] | None],
+    matrix: Vector | sp.csr_array,
+    expression: Expression,
+) -> Expression:
+    """Return matrix @ expression or expression @ matrix, with a vector or a matrix of numbers."""
     if matrix.ndim not in (1, 2):
         raise DeclarationError("`@` takes a vector or a matrix of numbers; write `*` for a number.")
-    if not expression.shape or matrix.shape[-1] != expression.size:
+    found = product(matrix, expression.shape)
+    if found is None:
+        shapes = [matrix.shape, expression.shape]
+        left, right = shapes if product is product_from_left else reversed(shapes)
+        raise DeclarationError(f"Shapes {left} and {right} do not match in `@` ({expression.describe()}).")
+    return expression.mapped(*found)
+
+
+def _expression_product(a: Expression, b: Expression) -> Expression:
+    """Return a @ b, when one of the two is made of parameters only."""
+    if not a.shape or not b.shape or a.shape[-1] != b.shape[-2:][0]:
         raise DeclarationError(
-            f"Shapes {matrix.shape} and {expression.shape} do not match in `@` ({expression.describe()})."
+            f"Shapes {a.shape} and {b.shape} do not match in `@` ({a.describe()} and {b.describe()})."
         )
-    if matrix.ndim == 1:
-        return _linear(expression, row_vector(matrix if isinstance(matrix, np.ndarray) else matrix.toarray()), ())
-    rows = csr(matrix)
-    return _linear(expression, rows, (rows.shape[0],))
+    if a.ndim == 1 and b.ndim == 1:
+        return (a * b).sum()
+    left = a if b.ndim == 1 else a[..., None]
+    right = b if a.ndim == 1 or b.ndim == 1 else b[..., None, :, :]
+    return (left * right).sum(axis=-1 if b.ndim == 1 else -2)

@@ -30,6 +30,7 @@ from milopt.declaration.leaves import (
     Points,
     Variable,
 )
+from milopt.declaration.new_variable import as_shape, new_variable
 from milopt.declaration.recollection import recalled
 from milopt.errors import DeclarationError, UnknownNameError
 from milopt.inspection.views import Views
@@ -70,16 +71,24 @@ class Program(Views):
         *,
         lower: npt.ArrayLike | None = None,
         upper: npt.ArrayLike | None = None,
-        integer: bool = False,
-        binary: bool = False,
+        integer: npt.ArrayLike = False,
+        binary: npt.ArrayLike = False,
     ) -> Variable:
-        """A block of variables: a scalar without a shape, `shape` of them with one; `binary` ones are 0 or 1."""
+        """Declare a block of variables.
+
+        Parameters
+        ----------
+        name : str
+            The name, by which a result has the values.
+        shape : int or tuple of int, default=()
+            The shape: () for a scalar, n or (n,) for a vector, (m, n) for a matrix.
+        lower, upper : array-like, optional
+            Bounds, which are broadcast to the shape; -inf and inf stand for none.
+        integer, binary : bool or array of bool, default=False
+            Which entries must be integer, or 0 or 1; arrays are broadcast to the shape.
+        """
         self._claim(name)
-        if binary:
-            if lower is not None or upper is not None or integer:
-                raise DeclarationError(f"Variable {name!r} is binary: it takes no bounds, and need not be integer.")
-            lower, upper, integer = 0, 1, True
-        self.variables[name] = _variable(name, shape, lower, upper, integer)
+        self.variables[name] = new_variable(name, shape, lower, upper, integer, binary)
         return self.variables[name]
 
     def function(
@@ -111,11 +120,14 @@ class Program(Views):
         return self.functions[name]
 
     def parameter(self, name: str, shape: int | Shape = (), *, sign: int = 0) -> Parameter:
-        """Numbers that change between solves; `sign` (+1 or -1) fixes on which side a bag_max times them stands."""
+        """Numbers that change between solves, of any shape.
+
+        `sign` (+1 or -1) fixes on which side a bag_max times them stands.
+        """
         self._claim(name)
         if not isinstance(sign, (int, np.integer)) or sign not in (-1, 0, 1):
             raise DeclarationError(f"The sign of parameter {name!r} is -1, 0 or +1, not {sign!r}.")
-        self.parameters[name] = Parameter(name, _shape(shape, name), sign)
+        self.parameters[name] = Parameter(name, as_shape(shape, name), sign)
         return self.parameters[name]
 
     def minimize(self, objective: Expression | float) -> None:
@@ -163,7 +175,7 @@ class Program(Views):
         if not isinstance(rows, Mapping):
             raise DeclarationError(f"extend takes a mapping from constraint blocks to matrices, not {rows!r}.")
         # Everything is built before anything is changed: what is refused leaves the program as it was.
-        variable = _variable(name, (count,), lower, upper, integer=False)
+        variable = new_variable(name, (count,), lower, upper)
         prices = real(cost, f"The cost of {name!r}")
         if prices.shape not in ((), variable.shape):
             raise DeclarationError(f"The cost of {name!r} has shape {prices.shape}; the variable has {variable.shape}.")
@@ -276,59 +288,18 @@ def leaves(expression: Expression) -> list[Leaf]:
     return found
 
 
-def _variable(
-    name: str, shape: int | Shape, lower: npt.ArrayLike | None, upper: npt.ArrayLike | None, integer: bool
-) -> Variable:
-    dimensions = _shape(shape, name)
-    if not isinstance(integer, (bool, np.bool_)):
-        raise DeclarationError(f"integer of variable {name!r} is True or False, not {integer!r}.")
-    low = _bounds(lower, -np.inf, dimensions, f"lower bound of {name!r}")
-    high = _bounds(upper, np.inf, dimensions, f"upper bound of {name!r}")
-    if (low > high).any():
-        entry = int(np.flatnonzero(low > high)[0])
-        raise DeclarationError(f"Variable {name!r} has lower > upper at entry {entry}.")
-    return Variable(name, dimensions, low, high, bool(integer))
-
-
 def _entered(constraint: Constraint, block: str, matrix: npt.ArrayLike | sp.sparray, variable: Variable) -> Constraint:
     """The constraint with matrix @ variable added to its expression."""
     entries = as_matrix(matrix)
     due = (*constraint.expression.shape, variable.size)
     if entries.shape != due:
         raise DeclarationError(f"{variable.name!r} enters {block!r} by a matrix of shape {due}, not {entries.shape}.")
-    return Constraint(constraint.expression + entries @ variable, constraint.equality)
+    return Constraint(constraint.expression + entries @ variable, constraint.equality, shape=constraint.shape)
 
 
 def _named(constraint: Constraint, name: str) -> Constraint:
     """Return the constraint with the name of its block; a copy if it is a block already."""
     if constraint.name is not None:
-        constraint = Constraint(constraint.expression, constraint.equality)
+        constraint = Constraint(constraint.expression, constraint.equality, constraint.compared, constraint.shape)
     constraint.name = name
     return constraint
-
-
-def _shape(shape: int | Shape, name: str) -> Shape:
-    given: object = shape
-    dimensions = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in dimensions)
-    if len(dimensions) > 1 or not whole:
-        raise DeclarationError(f"{name!r} must be a scalar () or a vector (n,), not of shape {given!r}.")
-    return tuple(int(n) for n in dimensions)
-
-
-def _bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, what: str) -> npt.NDArray[np.float64]:
-    size = shape[0] if shape else 1
-    if bound is None:
-        return np.full(size, missing)
-    numbers = real(bound, f"The {what}")
-    if numbers.ndim > 1 or numbers.size not in (1, size):
-        raise DeclarationError(f"The {what} has shape {numbers.shape}; the variable has shape {shape}.")
-    if np.isnan(numbers).any():
-        raise DeclarationError(f"The {what} is NaN.")
-    if (numbers == -missing).any():
-        entry = int(np.flatnonzero(np.atleast_1d(numbers) == -missing)[0])
-        raise DeclarationError(
-            f"The {what} is {-missing:g} at entry {entry}, which leaves no number: give a finite number, or "
-            f"{missing:g} for no bound."
-        )
-    return np.array(np.broadcast_to(numbers, (size,)))

@@ -98,8 +98,8 @@ def _by_variable(lowering: Lowering, outcome: Outcome, columns: Vector) -> dict[
     found: dict[str, Vector] = {}
     for column in outcome.form.columns:
         if column.name in lowering.program.variables:
-            part = columns[column.start : column.stop]
-            found[column.name] = part.reshape(()) if column.scalar else part
+            shape = lowering.program.variables[column.name].shape
+            found[column.name] = columns[column.start : column.stop].reshape(shape)
     return found
 
 
@@ -124,4 +124,4 @@ def _duals(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     if z is None:
         return {}
     duals = declared_duals(lowering, outcome.form, z)
-    return {name: dual.reshape(lowering.program.constraints[name].expression.shape) for name, dual in duals.items()}
+    return {name: dual.reshape(lowering.program.constraints[name].shape) for name, dual in duals.items()}

@@ -195,6 +195,7 @@ class Result:
         UncertifiedError
             If the result has no point.
         """
+        shape = getattr(expression, "shape", ())
         if isinstance(expression, Constraint):
             expression = expression.expression
         if not isinstance(expression, Expression):
@@ -207,13 +208,13 @@ class Result:
             raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
         program = self.program.master if isinstance(self.program, SemiInfinite) else self.program
         program.check_owned(expression, "the expression to evaluate")
-        return expression.evaluated(self._leaf).reshape(expression.shape)
+        return expression.evaluated(self._leaf).reshape(shape)
 
     def _leaf(self, leaf: Leaf) -> Vector:
         if isinstance(leaf, Variable):
             if leaf.name not in self.values:
                 raise DeclarationError(f"Variable {leaf.name!r} was declared after this result; solve again.")
-            return np.atleast_1d(self.values[leaf.name])
+            return self.values[leaf.name].ravel()
         if isinstance(leaf, Evaluation):
             return self.functions[leaf.function.name](leaf.points)
         if isinstance(leaf, Atom):

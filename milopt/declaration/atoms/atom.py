@@ -71,11 +71,12 @@ class Atom(Leaf, ABC):
     Parameters
     ----------
     argument : Expression or Function
-        The argument e. Only `Radial` atoms take a function of a kernel's space.
+        The argument e. A matrix becomes the vector of its entries, row after row. Only `Radial` atoms take a function
+        of a kernel's space.
     segments : Segments
         The run of entries that each entry of the atom reads.
     shape : tuple
-        () for a scalar atom, otherwise (n,).
+        () for a scalar atom, otherwise a shape with one entry per run.
     """
 
     is_atom = True
@@ -113,7 +114,7 @@ class Atom(Leaf, ABC):
     def __init__(self, argument: Expression | Function, segments: Segments, shape: Shape) -> None:
         entrywise = isinstance(argument, Expression) and segments.count == segments.total == argument.size
         super().__init__(shape, argument.bags if entrywise and isinstance(argument, Expression) else None)
-        self._argument = argument
+        self._argument = argument.ravel() if isinstance(argument, Expression) and argument.shape else argument
         self.segments = segments
 
     @property
