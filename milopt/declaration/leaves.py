@@ -34,6 +34,8 @@ class Variable(Leaf):
         self.lower = lower
         self.upper = upper
         self.integer = integer
+        self.active: Variable | None = None
+        """The binary variable of a semicontinuous one: 1 where it is between its bounds, 0 where it is 0."""
 
     def describe(self) -> str:
         """Its name."""

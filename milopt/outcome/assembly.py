@@ -124,4 +124,4 @@ def _duals(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     if z is None:
         return {}
     duals = declared_duals(lowering, outcome.form, z)
-    return {name: dual.reshape(lowering.program.constraints[name].expression.shape) for name, dual in duals.items()}
+    return {name: lowering.program.constraints[name].multipliers(dual) for name, dual in duals.items()}

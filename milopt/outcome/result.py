@@ -186,7 +186,8 @@ class Result:
     def value(self, expression: Expression | Constraint) -> Vector:
         """Return an expression of the program at this point, or the slacks of a constraint, atoms taken as declared.
 
-        The slacks of `a >= b` and of `b <= a` are a - b.
+        The slacks of `a >= b` and of `b <= a` are a - b. Of two sides the nearer one counts, and a row without a finite
+        side has an infinite slack.
 
         Raises
         ------
@@ -196,7 +197,7 @@ class Result:
             If the result has no point.
         """
         if isinstance(expression, Constraint):
-            expression = expression.expression
+            return expression.slacks(np.atleast_1d(self.value(expression.expression)))
         if not isinstance(expression, Expression):
             raise DeclarationError(
                 f"value takes an expression of program {self.program.name!r}, such as 2 * x + 1, not {expression!r}; "
