@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import numbers as as_numbers
+from milopt.declaration.constants import sides as as_sides
 from milopt.declaration.linear_maps import product_from_left, product_from_right
 from milopt.declaration.shaped import Order, Shaped
 from milopt.declaration.sparse import Vector, picked, times
@@ -28,11 +29,16 @@ from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
     from milopt.declaration.bags import Bags
+    from milopt.declaration.row_layout import RowLayout
 
 Shape: TypeAlias = tuple[int, ...]
 """() for a scalar, (n,) for a vector, (m, n) for a matrix."""
 Term: TypeAlias = "tuple[Leaf, Coefficient]"
 Operand: TypeAlias = "Expression | float | npt.ArrayLike"
+Written: TypeAlias = "tuple[Expression | str, ...]"
+"""A comparison as it was written: expressions and the words between them."""
+IMPLIES = "implies"
+"""The word between a condition and what it implies."""
 
 
 class Expression(Shaped):
@@ -148,12 +154,12 @@ class Expression(Shaped):
     # -- constraints -------------------------------------------------------------------------------------------
 
     def __ge__(self, other: Operand) -> Constraint:
-        right = as_expression(other)
-        return Constraint(self - right, equality=False, compared=(self, ">=", right))
+        right = as_side(other)
+        return _compared(self - right, equality=False, compared=(self, ">=", right))
 
     def __le__(self, other: Operand) -> Constraint:
-        right = as_expression(other)
-        return Constraint(right - self, equality=False, compared=(self, "<=", right))
+        right = as_side(other)
+        return _compared(right - self, equality=False, compared=(self, "<=", right))
 
     def __gt__(self, other: Operand) -> Constraint:
         raise DeclarationError(
@@ -163,8 +169,8 @@ class Expression(Shaped):
     __lt__ = __gt__
 
     def __eq__(self, other: object) -> Constraint:  # type: ignore[override]  # a block of equations, as in cvxpy
-        right = as_expression(other)  # type: ignore[arg-type]  # checked there
-        return Constraint(self - right, equality=True, compared=(self, "==", right))
+        right = as_side(other)  # type: ignore[arg-type]  # checked there
+        return _compared(self - right, equality=True, compared=(self, "==", right))
 
     # -- numpy and built-in functions --------------------------------------------------------------------------
 
@@ -290,35 +296,63 @@ class Leaf(Expression):
 
 
 class Constraint:
-    """A block of rows: `expression >= 0`, or `expression == 0`, entry by entry."""
+    """A block of rows: `expression >= 0`, or `expression == 0`, entry by entry.
+
+    `layout` says which declared row each row belongs to, if they are not the same: an infinite side has no row, and a
+    row with two sides has two.
+    """
 
     def __init__(
         self,
         expression: Expression,
         equality: bool,
-        compared: tuple[Expression, str, Expression] | None = None,
+        compared: Written | None = None,
+        layout: RowLayout | None = None,
         shape: Shape | None = None,
     ) -> None:
-        self.shape = expression.shape if shape is None else shape
+        own_shape = expression.shape if shape is None else shape
+        self.shape = own_shape if layout is None else layout.shape
         """The declared shape, which slacks and multipliers have."""
         self.expression = expression if len(expression.shape) < 2 else expression.ravel()
         """A scalar or a vector, one entry per row."""
         self.equality = equality
         self.compared = compared
         """The comparison as it was written; only printed."""
+        self.layout = layout
         self.name: str | None = None
         """The name of its block, if it belongs to a program."""
 
+    def multipliers(self, z: Vector) -> Vector:
+        """Return the multipliers of the declared rows from those of the rows."""
+        return z.reshape(self.shape) if self.layout is None else self.layout.multipliers(z)
+
+    def slacks(self, rows: Vector) -> Vector:
+        """Return the slacks of the declared rows from the values of the rows."""
+        return rows.reshape(self.shape) if self.layout is None else self.layout.slacks(rows)
+
     def __bool__(self) -> bool:
-        raise DeclarationError("A constraint has no truth value; write `0 <= x` and `x <= 1` as two constraints.")
+        raise DeclarationError(
+            "A constraint has no truth value: write program.between(a, e, b) for a <= e <= b, and one subject_to for "
+            "each constraint."
+        )
+
+    @property
+    def as_written(self) -> Written:
+        """The comparison as it was written, or as its rows are."""
+        return self.compared or (self.expression, "==" if self.equality else ">=", as_expression(0.0))
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the rows hold under a condition only."""
+        return any(isinstance(part, str) and part == IMPLIES for part in self.compared or ())
+
+    def describe(self) -> str:
+        """Return the comparison as text."""
+        return " ".join(part if isinstance(part, str) else written(part) for part in self.as_written)
 
     def __repr__(self) -> str:
-        if self.compared is not None:
-            left, sense, right = self.compared
-        else:
-            left, sense, right = self.expression, "==" if self.equality else ">=", as_expression(0.0)
-        size = self.expression.size
-        return f"{written(left)} {sense} {written(right)}" + (f"  ({size} rows)" if size > 1 else "")
+        size = self.expression.size if self.layout is None else self.layout.size
+        return self.describe() + (f"  ({size} rows)" if size > 1 else "")
 
 
 def describe_terms(terms: Iterable[Term]) -> str:
@@ -334,9 +368,24 @@ def describe_terms(terms: Iterable[Term]) -> str:
 
 def as_expression(value: Operand) -> Expression:
     """An expression, or numbers as a constant one."""
-    if isinstance(value, Expression):
-        return value
-    numbers = as_numbers(value)
+    return value if isinstance(value, Expression) else _constant(as_numbers(value))
+
+
+def as_side(value: Operand) -> Expression:
+    """One side of a comparison: an expression, or numbers, which may be infinite."""
+    return value if isinstance(value, Expression) else _constant(as_sides(value))
+
+
+def _compared(difference: Expression, equality: bool, compared: Written) -> Constraint:
+    """The constraint `difference >= 0` or `difference == 0`, without rows whose side is infinite."""
+    if np.isfinite(difference.constant).all():
+        return Constraint(difference, equality, compared)
+    from milopt.declaration.absent_rows import without_absent_rows
+
+    return without_absent_rows(difference, equality, compared)
+
+
+def _constant(numbers: Vector) -> Expression:
     return Expression(numbers.shape, numbers.flatten(), ())
 
 
@@ -344,6 +393,11 @@ def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
     """Row sums of the absolute positive (np.maximum) or negative (np.minimum) part."""
     part = sp.csr_array((abs(side(matrix.data, 0)), matrix.indices, matrix.indptr), shape=matrix.shape)
     return np.asarray(part @ np.ones(matrix.shape[1]))
+
+
+def chosen_entries(expression: Expression, entries: npt.NDArray[np.integer[Any]]) -> Expression:
+    """Return some entries as a vector."""
+    return expression.mapped(picked(entries, expression.size), (entries.size,))
 
 
 def broadcast(expression: Expression, shape: Shape) -> Expression:

@@ -37,6 +37,8 @@ class Variable(Leaf):
         self.upper = upper
         self.integer_entries = np.broadcast_to(integer, (self.size,))
         """Per entry, whether it must be integer; all of these are vectors, row after row."""
+        self.active: Variable | None = None
+        """The binary variable of a semicontinuous one: 1 where it is between its bounds, 0 where it is 0."""
 
     @property
     def integer(self) -> bool:

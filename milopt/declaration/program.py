@@ -17,10 +17,11 @@ import scipy.sparse as sp
 
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.bags import Bags
+from milopt.declaration.constant_rows import with_true_constants
 from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import points as as_points
 from milopt.declaration.constants import real
-from milopt.declaration.expression import Constraint, Expression, Leaf, Shape, as_expression
+from milopt.declaration.expression import Constraint, Expression, Leaf, Operand, Shape, as_expression
 from milopt.declaration.gram import orthonormal_basis
 from milopt.declaration.kernels import Kernel, as_kernel
 from milopt.declaration.leaves import (
@@ -73,6 +74,7 @@ class Program(Views):
         upper: npt.ArrayLike | None = None,
         integer: npt.ArrayLike = False,
         binary: npt.ArrayLike = False,
+        semicontinuous: bool = False,
     ) -> Variable:
         """Declare a block of variables.
 
@@ -86,8 +88,19 @@ class Program(Views):
             Bounds, which are broadcast to the shape; -inf and inf stand for none.
         integer, binary : bool or array of bool, default=False
             Which entries must be integer, or 0 or 1; arrays are broadcast to the shape.
+        semicontinuous : bool, default=False
+            Whether each variable may also be 0, outside its bounds: x = 0 or lower <= x <= upper, both of them finite.
+            `x.active` is the binary variable that is 1 where x is between its bounds, and the rows are the block
+            "x.range".
+
+        Returns
+        -------
+        Variable
+            The variables, as an expression.
         """
         self._claim(name)
+        if semicontinuous:
+            return self._semicontinuous(name, shape, lower, upper, integer, binary)
         self.variables[name] = new_variable(name, shape, lower, upper, integer, binary)
         return self.variables[name]
 
@@ -140,11 +153,64 @@ class Program(Views):
 
     def subject_to(self, constraint: Constraint, name: str | None = None) -> Constraint:
         """Add a block of rows and return it; its multipliers are `result.duals[constraint]` or `result.duals[name]`."""
-        chosen = name if name is not None else self._free_name()
-        self._claim(chosen)
-        self._check(constraint, chosen)
+        chosen = self._new_block(constraint, name)
+        self.constraints[chosen] = _named(with_true_constants(constraint, chosen), chosen)
+        return self.constraints[chosen]
+
+    def keep(self, constraint: Constraint, name: str | None = None) -> Constraint:
+        """Add a block of rows as `subject_to` does, even if a row without variables does not hold.
+
+        A program that is read from a file, or is part of another one, is then infeasible instead of an error.
+        """
+        chosen = self._new_block(constraint, name)
         self.constraints[chosen] = _named(constraint, chosen)
         return self.constraints[chosen]
+
+    def between(self, lower: Operand, expression: Operand, upper: Operand, name: str | None = None) -> Constraint:
+        """Add the rows lower <= expression <= upper as one block and return it.
+
+        Its multipliers are positive for the lower side and negative for the upper side, as reduced costs are. Infinite
+        sides are absent.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x = program.variable("x", 2)
+        >>> program.between(1, x.sum(), 3, name="total")
+        1 <= sum(x) <= 3
+        """
+        from milopt.declaration.interval import interval
+
+        return self.subject_to(interval(lower, expression, upper), name)
+
+    def implies(self, condition: Expression, constraint: Constraint, name: str | None = None) -> Constraint:
+        """Add rows that must hold where a condition is 1, and return them.
+
+        The rows are e >= m (1 - condition), with m the smallest value that e has within the bounds of its variables:
+        the tighter the bounds, the better.
+
+        Parameters
+        ----------
+        condition : Expression
+            A binary variable b, entries of it, or 1 - b. One condition per row, or one for all.
+        constraint : Constraint
+            The rows, such as x <= 3. Their variables have finite bounds.
+        name : str, optional
+            The name of the block.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x, b = program.variable("x", lower=0, upper=10), program.variable("b", binary=True)
+        >>> program.implies(b, x <= 3, name="small")
+        b implies x <= 3
+        """
+        from milopt.declaration.implication import implied
+
+        chosen = self._new_block(constraint, name)
+        return self.subject_to(implied(condition, constraint), chosen)
 
     def family(self, name: str, row: Callable[[npt.NDArray[np.float64]], Constraint]) -> Family:
         """A row for every column of an infinite family, none of them here yet (see `semi_infinite`)."""
@@ -159,7 +225,7 @@ class Program(Views):
         """Put another constraint in a block's place."""
         self.block(name)
         self._check(constraint, name)
-        self.constraints[name] = _named(constraint, name)
+        self.constraints[name] = _named(with_true_constants(constraint, name), name)
 
     def extend(
         self,
@@ -246,6 +312,31 @@ class Program(Views):
 
     # -- keeping order -----------------------------------------------------------------------------------------
 
+    def _semicontinuous(
+        self,
+        name: str,
+        shape: int | Shape,
+        lower: npt.ArrayLike | None,
+        upper: npt.ArrayLike | None,
+        integer: npt.ArrayLike,
+        binary: npt.ArrayLike,
+    ) -> Variable:
+        """Declare x with lower b <= x <= upper b and b binary."""
+        bounded = new_variable(name, shape, lower, upper, integer)
+        low, high = (ends.reshape(bounded.shape) for ends in (bounded.lower, bounded.upper))
+        if np.any(binary) or not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise DeclarationError(
+                f"Variable {name!r} is semicontinuous: give finite bounds lower and upper, between which it lies if it "
+                "is not 0, and not binary=True."
+            )
+        self._claim(f"{name}.active")
+        self._claim(f"{name}.range")
+        x = new_variable(name, shape, np.minimum(low, 0.0), np.maximum(high, 0.0), integer)
+        self.variables[name] = x
+        x.active = self.variable(f"{name}.active", shape, binary=True)
+        self.between(low * x.active, x, high * x.active, name=f"{name}.range")
+        return x
+
     def _objective(self, objective: Expression | float, maximizes: bool) -> None:
         expression = as_expression(objective)
         if expression.shape:
@@ -266,6 +357,13 @@ class Program(Views):
         while f"rows{number}" in self.constraints:
             number += 1
         return f"rows{number}"
+
+    def _new_block(self, constraint: Constraint, name: str | None) -> str:
+        """Return the name of a block that may be added."""
+        chosen = name if name is not None else self._free_name()
+        self._claim(chosen)
+        self._check(constraint, chosen)
+        return chosen
 
     def _check(self, constraint: Constraint, name: str) -> None:
         if not isinstance(constraint, Constraint):
@@ -290,16 +388,26 @@ def leaves(expression: Expression) -> list[Leaf]:
 
 def _entered(constraint: Constraint, block: str, matrix: npt.ArrayLike | sp.sparray, variable: Variable) -> Constraint:
     """The constraint with matrix @ variable added to its expression."""
-    entries = as_matrix(matrix)
-    due = (*constraint.expression.shape, variable.size)
+    entries, layout = as_matrix(matrix), constraint.layout
+    due = (*constraint.shape, variable.size)
     if entries.shape != due:
         raise DeclarationError(f"{variable.name!r} enters {block!r} by a matrix of shape {due}, not {entries.shape}.")
-    return Constraint(constraint.expression + entries @ variable, constraint.equality, shape=constraint.shape)
+    if constraint.is_conditional:
+        raise DeclarationError(
+            f"Constraint {block!r} holds under a condition, with bounds of the variables that it has: declare it again "
+            f"instead of adding {variable.name!r} to it."
+        )
+    entering = entries if layout is None else layout.entering(entries)
+    return Constraint(
+        constraint.expression + entering @ variable, constraint.equality, layout=layout, shape=constraint.shape
+    )
 
 
 def _named(constraint: Constraint, name: str) -> Constraint:
     """Return the constraint with the name of its block; a copy if it is a block already."""
     if constraint.name is not None:
-        constraint = Constraint(constraint.expression, constraint.equality, constraint.compared, constraint.shape)
+        constraint = Constraint(
+            constraint.expression, constraint.equality, constraint.compared, constraint.layout, constraint.shape
+        )
     constraint.name = name
     return constraint

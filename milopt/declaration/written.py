@@ -96,7 +96,7 @@ def _times(factor: float, name: str) -> str:
 
 
 def _constant(constant: Vector) -> str:
-    if not constant.size or np.ptp(constant) == 0.0:
+    if not constant.size or (constant == constant[0]).all():
         return f"{float(constant[0]) if constant.size else 0.0:.6g}"
     return _numbers(constant)
 

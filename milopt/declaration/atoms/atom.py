@@ -20,6 +20,7 @@ import numpy.typing as npt
 from milopt.cones import CONES
 from milopt.declaration.atoms.membership import Membership, NewVariables
 from milopt.declaration.atoms.segments import Index, Segments
+from milopt.declaration.atoms.vertices import largest_at_vertices
 from milopt.declaration.expression import Expression, Leaf, Shape
 from milopt.declaration.leaves import FeatureWeight, Function
 from milopt.declaration.sparse import Vector
@@ -193,6 +194,10 @@ class Atom(Leaf, ABC):
         """Return a lower bound of the values if low <= e <= high."""
         return np.full(at.count, -np.inf)
 
+    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
+        """Return an upper bound of the values if low <= e <= high; inf if none is known."""
+        return largest_at_vertices(self, low, high, at)
+
     def nearest(self, e: Vector, at: Segments) -> Vector:
         """Return the point of the domain that is nearest to e."""
         return e
@@ -251,6 +256,13 @@ class Radial(Atom, abstract=True):
     def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
         """Return the profile of the shortest vector within the bounds."""
         return self.profile(_radii(np.maximum(0.0, np.maximum(low, -high)), at))
+
+    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
+        """Return the profile of the longest vector within the bounds."""
+        longest = np.maximum(np.abs(low), np.abs(high))
+        is_finite = at.sum(np.where(np.isinf(longest), 1.0, 0.0)) == 0
+        found = self.profile(_radii(np.where(np.isinf(longest), 0.0, longest), at))
+        return np.where(is_finite, found, np.inf)
 
 
 class Selecting(Atom, abstract=True):
