@@ -103,7 +103,9 @@ def generated(declared: Program | SemiInfinite, rounds: int) -> None:
     for oracle in declared.oracles:
         for parameter, variable in oracle.prices.items():
             if variable.name in result.values:
-                parameter.value = np.clip(result.values[variable.name], variable.lower, variable.upper)
+                parameter.value = (
+                    np.clip(np.ravel(result.values[variable.name]), variable.lower, variable.upper)
+                ).reshape(variable.shape)
     if (count := len(result.history)) < rounds:
         message = f"Column generation ended after {count} of {rounds} rounds, {result.termination}. {result.message}"
         warnings.warn(message.strip(), MiloptWarning, stacklevel=2)

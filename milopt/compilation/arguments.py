@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, Side, signs_of
-from milopt.compilation.ranges import range_of
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression
+from milopt.declaration.ranges import range_of
 from milopt.declaration.sparse import row_lengths
 from milopt.errors import ConvexityError
 

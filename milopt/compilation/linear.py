@@ -59,19 +59,19 @@ class Linear:
         """Columns for a declared variable."""
         self._start[id(variable)] = self.width
         lower, upper = whole_bounds(variable) if variable.integer else (variable.lower, variable.upper)
-        self._append(variable.name, lower, upper, variable.integer, not variable.shape)
+        self._append(variable.name, lower, upper, variable.integer_entries, not variable.shape)
 
     def add_columns(self, name: str, count: int, scalar: bool = False, lower: float = -np.inf) -> npt.NDArray[np.intp]:
         """Auxiliary columns, free unless bounded below; returns their indices."""
         start = self.width
-        self._append(name, np.full(count, lower), np.full(count, np.inf), False, scalar)
+        self._append(name, np.full(count, lower), np.full(count, np.inf), np.zeros(count, dtype=bool), scalar)
         return np.arange(start, start + count)
 
-    def _append(self, name: str, lower: Vector, upper: Vector, integer: bool, scalar: bool) -> None:
+    def _append(self, name: str, lower: Vector, upper: Vector, integer: npt.NDArray[np.bool_], scalar: bool) -> None:
         self.columns.append(ColumnBlock(name, self.width, self.width + lower.size, scalar=scalar))
         self.lower.append(lower)
         self.upper.append(upper)
-        self.integer.append(np.full(lower.size, integer))
+        self.integer.append(integer)
         self.width += lower.size
 
     def register(self, expression: Expression) -> None:
@@ -191,14 +191,14 @@ class Linear:
 
 
 def whole_bounds(variable: Variable) -> tuple[Vector, Vector]:
-    """Return the bounds of an integer variable, rounded inward; as declared where no integer lies between them.
+    """Return the bounds of a variable, rounded inward at integer entries; as declared if no integer is between them.
 
     HiGHS has ended at wrong optima of small programs whose integers had fractional bounds.
     """
     lower = np.ceil(variable.lower - INTEGRALITY_TOLERANCE * (1.0 + np.abs(variable.lower)))
     upper = np.floor(variable.upper + INTEGRALITY_TOLERANCE * (1.0 + np.abs(variable.upper)))
-    empty = lower > upper
-    return np.where(empty, variable.lower, lower), np.where(empty, variable.upper, upper)
+    kept = (lower > upper) | ~variable.integer_entries
+    return np.where(kept, variable.lower, lower), np.where(kept, variable.upper, upper)
 
 
 def features(function: Function, points: Points | None) -> npt.NDArray[np.float64]:

@@ -15,9 +15,9 @@ from milopt.errors import BagsError, DeclarationError
 
 
 def real(value: object, what: str) -> Vector:
-    """Real numbers as float64, NaN and infinity among them."""
+    """Real numbers as float64, NaN and infinity among them; a sparse array becomes a dense one."""
     try:
-        array = np.asarray(value)
+        array = np.asarray(dense(value))
         # numpy makes NaN of None, which would be reported as a wrong number.
         has_none = array.dtype.kind == "O" and any(entry is None for entry in array.flat)
         if array.dtype.kind in "biufO" and not has_none:
@@ -27,8 +27,22 @@ def real(value: object, what: str) -> Vector:
     raise DeclarationError(f"{what} must be real numbers, not {_kind(value)}.")
 
 
+def dense(value: Any) -> Any:
+    """Return a sparse array as a dense one, and anything else as it is."""
+    is_sparse: bool = sp.issparse(value)
+    return value.toarray() if is_sparse else value
+
+
 def numbers(value: object) -> Vector:
     """The numbers in an expression."""
+    array = sides(value)
+    if not np.isfinite(array).all():
+        raise DeclarationError("A number in an expression is NaN or infinite.")
+    return array
+
+
+def sides(value: object) -> Vector:
+    """The numbers on one side of a comparison, which may be infinite."""
     if type(value) is float or type(value) is int:
         array = np.asarray(value, dtype=float)
     else:
@@ -36,14 +50,14 @@ def numbers(value: object) -> Vector:
             array = real(value, "")
         except DeclarationError:
             raise DeclarationError(f"Expected numbers or an expression, got {_kind(value)}.") from None
-    if not np.isfinite(array).all():
+    if np.isnan(array).any():
         raise DeclarationError("A number in an expression is NaN or infinite.")
     return array
 
 
 def matrix(value: Any) -> Vector | sp.csr_array:
     """What multiplies an expression from the left: a dense vector or matrix, or a sparse one."""
-    if not sp.issparse(value):
+    if np.ndim(value) == 1 or not sp.issparse(value):
         return numbers(value)
     # A copy, since the owner of the matrix may write to it later.
     entries = as_csr(value).copy()

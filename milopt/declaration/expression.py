@@ -1,8 +1,8 @@
 """Vector expressions, affine in their leaves:  e = sum_leaf M_leaf(p) leaf + constant.
 
 A leaf is a variable, a function evaluated at points, a parameter, or an atom (`bag_max`, `norm`, `sum_squares`, ...).
-An expression has shape () or (n,); a block of ten thousand rows is one object. Comparing two expressions makes a
-constraint block.
+An expression has a shape, as an array of numpy has; its entries are kept as one vector, row after row. A block of ten
+thousand rows is one object. Comparing two expressions makes a constraint block.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -19,26 +20,35 @@ import scipy.sparse as sp
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import numbers as as_numbers
-from milopt.declaration.sparse import Vector, csr, picked, row_vector, times
+from milopt.declaration.constants import sides as as_sides
+from milopt.declaration.linear_maps import product_from_left, product_from_right
+from milopt.declaration.shaped import Order, Shaped
+from milopt.declaration.sparse import Vector, picked, times
 from milopt.declaration.written import written
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
     from milopt.declaration.bags import Bags
+    from milopt.declaration.row_layout import RowLayout
 
 Shape: TypeAlias = tuple[int, ...]
-"""() or (n,)."""
+"""() for a scalar, (n,) for a vector, (m, n) for a matrix."""
 Term: TypeAlias = "tuple[Leaf, Coefficient]"
 Operand: TypeAlias = "Expression | float | npt.ArrayLike"
+Written: TypeAlias = "tuple[Expression | str, ...]"
+"""A comparison as it was written: expressions and the words between them."""
+IMPLIES = "implies"
+"""The word between a condition and what it implies."""
 
 
-class Expression:
+class Expression(Shaped):
     """sum_leaf M_leaf(p) leaf + constant; immutable."""
 
     __hash__ = object.__hash__
 
     shape: Shape
     constant: Vector
+    """One number per entry."""
     terms: tuple[Term, ...]
     bags: Bags | None
     """Whose instances the entries are, for `bag_max` and its siblings; None when they are not instances."""
@@ -60,10 +70,14 @@ class Expression:
         self.bags = bags
         self.constant_is_negated = constant_is_negated
 
-    @property
-    def size(self) -> int:
-        """The number of entries."""
-        return self.shape[0] if self.shape else 1
+    def mapped(self, matrix: sp.csr_array, shape: Shape) -> Expression:
+        """Return matrix @ entries, at a shape."""
+        terms = [(leaf, coefficient.left(matrix)) for leaf, coefficient in self.terms]
+        return Expression(shape, times(matrix, self.constant), terms, None, self.constant_is_negated)
+
+    def ravel(self, order: Order = "C") -> Expression:
+        """Return the entries as a vector; a vector as it is."""
+        return self if len(self.shape) == 1 else super().ravel(order)
 
     # -- algebra -----------------------------------------------------------------------------------------------
 
@@ -85,8 +99,10 @@ class Expression:
     def __mul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
             return _product(self, other)
-        if sp.issparse(other):
-            raise DeclarationError("`*` is entry by entry; for a sparse matrix write `matrix @ expression`.")
+        if sp.isspmatrix(other):
+            raise DeclarationError(
+                "`*` is entry by entry; for a sparse matrix write `matrix @ expression`, or convert it by csr_array."
+            )
         return _scale(self, as_numbers(other))
 
     __rmul__ = __mul__
@@ -129,43 +145,21 @@ class Expression:
 
     def __matmul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
-            return (self * other).sum()
-        return _matrix_times(as_matrix(other).T, self)
+            return _expression_product(self, other)
+        return _matrix_product(product_from_right, as_matrix(other), self)
 
     def __rmatmul__(self, other: npt.ArrayLike | sp.sparray) -> Expression:
-        return _matrix_times(as_matrix(other), self)
-
-    def sum(self) -> Expression:
-        """The sum of the entries, a scalar."""
-        return _linear(self, row_vector(np.ones(self.size)), ())
-
-    def mean(self) -> Expression:
-        """The mean of the entries, a scalar."""
-        return self.sum() / self.size
-
-    def __getitem__(self, index: int | slice | npt.ArrayLike) -> Expression:
-        if not self.shape:
-            raise DeclarationError("A scalar expression has no entries to index.")
-        try:
-            chosen = np.arange(self.size)[index]  # type: ignore[index]  # numpy checks the index itself
-        except (IndexError, TypeError, ValueError):
-            raise DeclarationError(
-                f"{index!r} is no index of {self.describe()}, which has {self.size} entries."
-            ) from None
-        if chosen.ndim > 1:
-            raise DeclarationError(f"{self.describe()} is a vector: index it with one number, slice, list or mask.")
-        entries = np.atleast_1d(chosen)
-        return _linear(self, picked(entries, self.size), (entries.size,) if chosen.ndim else ())
+        return _matrix_product(product_from_left, as_matrix(other), self)
 
     # -- constraints -------------------------------------------------------------------------------------------
 
     def __ge__(self, other: Operand) -> Constraint:
-        right = as_expression(other)
-        return Constraint(self - right, equality=False, compared=(self, ">=", right))
+        right = as_side(other)
+        return _compared(self - right, equality=False, compared=(self, ">=", right))
 
     def __le__(self, other: Operand) -> Constraint:
-        right = as_expression(other)
-        return Constraint(right - self, equality=False, compared=(self, "<=", right))
+        right = as_side(other)
+        return _compared(right - self, equality=False, compared=(self, "<=", right))
 
     def __gt__(self, other: Operand) -> Constraint:
         raise DeclarationError(
@@ -175,8 +169,8 @@ class Expression:
     __lt__ = __gt__
 
     def __eq__(self, other: object) -> Constraint:  # type: ignore[override]  # a block of equations, as in cvxpy
-        right = as_expression(other)  # type: ignore[arg-type]  # checked there
-        return Constraint(self - right, equality=True, compared=(self, "==", right))
+        right = as_side(other)  # type: ignore[arg-type]  # checked there
+        return _compared(self - right, equality=True, compared=(self, "==", right))
 
     # -- numpy and built-in functions --------------------------------------------------------------------------
 
@@ -209,7 +203,7 @@ class Expression:
 
     def __iter__(self) -> NoReturn:
         raise DeclarationError(
-            f"{self.describe()} is a vector as a whole, without a loop over its entries: write e.sum() for their sum, "
+            f"{self.describe()} is an array as a whole, without a loop over its entries: write e.sum() for their sum, "
             "sum_largest(e, 1) for their maximum, and e[i] for an entry."
         )
 
@@ -225,7 +219,7 @@ class Expression:
         """The entries, given what every leaf is worth."""
         total = self.constant.copy()
         for leaf, coefficient in self.terms:
-            total += times(coefficient.value(), np.atleast_1d(leaf_value(leaf)))
+            total += times(coefficient.value(), np.ravel(leaf_value(leaf)))
         return total
 
     @cached_property
@@ -285,7 +279,7 @@ class Leaf(Expression):
     is_atom = False
 
     def __init__(self, shape: Shape, bags: Bags | None = None) -> None:
-        size = shape[0] if shape else 1
+        size = prod(shape)
         super().__init__(shape, np.zeros(size), ((self, Coefficient.identity(size)),), bags)
 
     def describe_negated(self) -> str:
@@ -302,28 +296,63 @@ class Leaf(Expression):
 
 
 class Constraint:
-    """A block of rows: `expression >= 0`, or `expression == 0`, entry by entry."""
+    """A block of rows: `expression >= 0`, or `expression == 0`, entry by entry.
+
+    `layout` says which declared row each row belongs to, if they are not the same: an infinite side has no row, and a
+    row with two sides has two.
+    """
 
     def __init__(
-        self, expression: Expression, equality: bool, compared: tuple[Expression, str, Expression] | None = None
+        self,
+        expression: Expression,
+        equality: bool,
+        compared: Written | None = None,
+        layout: RowLayout | None = None,
+        shape: Shape | None = None,
     ) -> None:
-        self.expression = expression
+        own_shape = expression.shape if shape is None else shape
+        self.shape = own_shape if layout is None else layout.shape
+        """The declared shape, which slacks and multipliers have."""
+        self.expression = expression if len(expression.shape) < 2 else expression.ravel()
+        """A scalar or a vector, one entry per row."""
         self.equality = equality
         self.compared = compared
         """The comparison as it was written; only printed."""
+        self.layout = layout
         self.name: str | None = None
         """The name of its block, if it belongs to a program."""
 
+    def multipliers(self, z: Vector) -> Vector:
+        """Return the multipliers of the declared rows from those of the rows."""
+        return z.reshape(self.shape) if self.layout is None else self.layout.multipliers(z)
+
+    def slacks(self, rows: Vector) -> Vector:
+        """Return the slacks of the declared rows from the values of the rows."""
+        return rows.reshape(self.shape) if self.layout is None else self.layout.slacks(rows)
+
     def __bool__(self) -> bool:
-        raise DeclarationError("A constraint has no truth value; write `0 <= x` and `x <= 1` as two constraints.")
+        raise DeclarationError(
+            "A constraint has no truth value: write program.between(a, e, b) for a <= e <= b, and one subject_to for "
+            "each constraint."
+        )
+
+    @property
+    def as_written(self) -> Written:
+        """The comparison as it was written, or as its rows are."""
+        return self.compared or (self.expression, "==" if self.equality else ">=", as_expression(0.0))
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the rows hold under a condition only."""
+        return any(isinstance(part, str) and part == IMPLIES for part in self.compared or ())
+
+    def describe(self) -> str:
+        """Return the comparison as text."""
+        return " ".join(part if isinstance(part, str) else written(part) for part in self.as_written)
 
     def __repr__(self) -> str:
-        if self.compared is not None:
-            left, sense, right = self.compared
-        else:
-            left, sense, right = self.expression, "==" if self.equality else ">=", as_expression(0.0)
-        size = self.expression.size
-        return f"{written(left)} {sense} {written(right)}" + (f"  ({size} rows)" if size > 1 else "")
+        size = self.expression.size if self.layout is None else self.layout.size
+        return self.describe() + (f"  ({size} rows)" if size > 1 else "")
 
 
 def describe_terms(terms: Iterable[Term]) -> str:
@@ -339,12 +368,25 @@ def describe_terms(terms: Iterable[Term]) -> str:
 
 def as_expression(value: Operand) -> Expression:
     """An expression, or numbers as a constant one."""
-    if isinstance(value, Expression):
-        return value
-    numbers = as_numbers(value)
-    if numbers.ndim > 1:
-        raise DeclarationError(f"Expressions are scalars or vectors; got an array of shape {numbers.shape}.")
-    return Expression(numbers.shape, np.atleast_1d(numbers).copy(), ())
+    return value if isinstance(value, Expression) else _constant(as_numbers(value))
+
+
+def as_side(value: Operand) -> Expression:
+    """One side of a comparison: an expression, or numbers, which may be infinite."""
+    return value if isinstance(value, Expression) else _constant(as_sides(value))
+
+
+def _compared(difference: Expression, equality: bool, compared: Written) -> Constraint:
+    """The constraint `difference >= 0` or `difference == 0`, without rows whose side is infinite."""
+    if np.isfinite(difference.constant).all():
+        return Constraint(difference, equality, compared)
+    from milopt.declaration.absent_rows import without_absent_rows
+
+    return without_absent_rows(difference, equality, compared)
+
+
+def _constant(numbers: Vector) -> Expression:
+    return Expression(numbers.shape, numbers.flatten(), ())
 
 
 def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
@@ -353,31 +395,41 @@ def _row_sums(side: np.ufunc, matrix: sp.csr_array) -> Vector:
     return np.asarray(part @ np.ones(matrix.shape[1]))
 
 
-def _linear(expression: Expression, matrix: sp.csr_array, shape: Shape, bags: Bags | None = None) -> Expression:
-    """matrix @ expression."""
-    terms = [(leaf, coefficient.left(matrix)) for leaf, coefficient in expression.terms]
-    return Expression(shape, times(matrix, expression.constant), terms, bags, expression.constant_is_negated)
+def chosen_entries(expression: Expression, entries: npt.NDArray[np.integer[Any]]) -> Expression:
+    """Return some entries as a vector."""
+    return expression.mapped(picked(entries, expression.size), (entries.size,))
 
 
-def broadcast(expression: Expression, size: int) -> Expression:
-    """Return a scalar repeated to a vector; a vector as it is."""
-    if expression.shape:
+def broadcast(expression: Expression, shape: Shape) -> Expression:
+    """Return an expression repeated to a shape, as numpy broadcasts."""
+    if expression.shape == shape:
         return expression
-    return _linear(expression, picked(np.zeros(size, dtype=np.int32), 1), (size,), None)
+    if expression.shape:
+        return expression.broadcast_to(shape)
+    return expression.mapped(picked(np.zeros(prod(shape), dtype=np.int32), 1), shape)
+
+
+def common_shape(a: Shape, b: Shape) -> Shape | None:
+    """Return the shape to which numpy broadcasts two shapes, None if there is none."""
+    if a == b or not b:
+        return a
+    try:
+        return np.broadcast_shapes(a, b) if a else b
+    except ValueError:
+        return None
 
 
 def _common(a: Expression, b: Expression) -> tuple[Expression, Expression, Shape, Bags | None]:
-    """Both operands at one shape; only scalars stretch."""
-    if a.shape and b.shape and a.shape != b.shape:
+    """Both operands at one shape."""
+    shape = common_shape(a.shape, b.shape)
+    if shape is None:
         raise DeclarationError(f"Shapes {a.shape} and {b.shape} do not match ({a.describe()} and {b.describe()}).")
-    shape = a.shape or b.shape
-    if shape:
-        a_bags, b_bags = a.bags, b.bags
-        a, b = broadcast(a, shape[0]), broadcast(b, shape[0])
-        if a_bags is not None and b_bags is not None and a_bags is not b_bags:
-            raise DeclarationError("The two sides are evaluated over the instances of different bags.")
-        return a, b, shape, a_bags if a_bags is not None else b_bags
-    return a, b, shape, None
+    if not shape:
+        return a, b, shape, None
+    a, b = broadcast(a, shape), broadcast(b, shape)
+    if a.bags is not None and b.bags is not None and a.bags is not b.bags:
+        raise DeclarationError("The two sides are evaluated over the instances of different bags.")
+    return a, b, shape, a.bags if a.bags is not None else b.bags
 
 
 def _sum(a: Expression, b: Expression) -> Expression:
@@ -392,20 +444,17 @@ def _sum(a: Expression, b: Expression) -> Expression:
 
 def _scale(expression: Expression, factor: Vector) -> Expression:
     """Entry by entry, by numbers."""
-    if factor.ndim > 1:
-        raise DeclarationError(
-            f"`*` is entry by entry; for the matrix of shape {factor.shape} write `matrix @ expression`."
-        )
     if factor.ndim == 0:
         factors, negated = np.full(expression.size, factor), bool(factor < 0)
         terms = [(leaf, coefficient.scaled(factors, negated)) for leaf, coefficient in expression.terms]
         is_negated = expression.constant_is_negated != negated
         return Expression(expression.shape, expression.constant * factor, terms, expression.bags, is_negated)
-    if expression.shape and expression.shape != factor.shape:
+    shape = common_shape(factor.shape, expression.shape)
+    if shape is None:
         raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")
-    wide = broadcast(expression, factor.size)
-    scaled = [(leaf, coefficient.scaled(factor)) for leaf, coefficient in wide.terms]
-    return Expression((factor.size,), wide.constant * factor, scaled, expression.bags, wide.constant_is_negated)
+    wide, factors = broadcast(expression, shape), np.broadcast_to(factor, shape).ravel()
+    scaled = [(leaf, coefficient.scaled(factors)) for leaf, coefficient in wide.terms]
+    return Expression(shape, wide.constant * factors, scaled, wide.bags, wide.constant_is_negated)
 
 
 def _refuse_divisor(divisor: Expression) -> NoReturn:
@@ -424,24 +473,39 @@ def _product(a: Expression, b: Expression) -> Expression:
         )
     scale, rest = (a, b) if a.is_parametric else (b, a)
     if not scale.terms:
-        return _scale(rest, scale.constant if scale.shape else scale.constant[0])
+        return _scale(rest, scale.constant.reshape(scale.shape))
     if not rest.terms:
-        return _scale(scale, rest.constant if rest.shape else rest.constant[0])
+        return _scale(scale, rest.constant.reshape(rest.shape))
     scale, rest, shape, bags = _common(scale, rest)
     terms = [(leaf, coefficient.scaled_by(scale)) for leaf, coefficient in rest.terms]
-    moved = _scale(scale, rest.constant) if shape else _scale(scale, rest.constant[0])
+    moved = _scale(scale, rest.constant.reshape(shape))
     return _sum(Expression(shape, np.zeros(rest.size), terms, bags), moved)
 
 
-def _matrix_times(matrix: Vector | sp.csr_array | sp.csc_array, expression: Expression) -> Expression:
-    """matrix @ expression, or vector @ expression."""
+def _matrix_product(
+    product: Callable[[Any, Shape], tuple[sp.csr_array, Shape] | None],
+    matrix: Vector | sp.csr_array,
+    expression: Expression,
+) -> Expression:
+    """Return matrix @ expression or expression @ matrix, with a vector or a matrix of numbers."""
     if matrix.ndim not in (1, 2):
         raise DeclarationError("`@` takes a vector or a matrix of numbers; write `*` for a number.")
-    if not expression.shape or matrix.shape[-1] != expression.size:
+    found = product(matrix, expression.shape)
+    if found is None:
+        shapes = [matrix.shape, expression.shape]
+        left, right = shapes if product is product_from_left else reversed(shapes)
+        raise DeclarationError(f"Shapes {left} and {right} do not match in `@` ({expression.describe()}).")
+    return expression.mapped(*found)
+
+
+def _expression_product(a: Expression, b: Expression) -> Expression:
+    """Return a @ b, when one of the two is made of parameters only."""
+    if not a.shape or not b.shape or a.shape[-1] != b.shape[-2:][0]:
         raise DeclarationError(
-            f"Shapes {matrix.shape} and {expression.shape} do not match in `@` ({expression.describe()})."
+            f"Shapes {a.shape} and {b.shape} do not match in `@` ({a.describe()} and {b.describe()})."
         )
-    if matrix.ndim == 1:
-        return _linear(expression, row_vector(matrix if isinstance(matrix, np.ndarray) else matrix.toarray()), ())
-    rows = csr(matrix)
-    return _linear(expression, rows, (rows.shape[0],))
+    if a.ndim == 1 and b.ndim == 1:
+        return (a * b).sum()
+    left = a if b.ndim == 1 else a[..., None]
+    right = b if a.ndim == 1 or b.ndim == 1 else b[..., None, :, :]
+    return (left * right).sum(axis=-1 if b.ndim == 1 else -2)

@@ -26,14 +26,24 @@ Points: TypeAlias = npt.NDArray[np.float64] | sp.csr_array
 
 
 class Variable(Leaf):
-    """A named block of decision variables, lower <= x <= upper, perhaps integer."""
+    """A named block of decision variables, lower <= x <= upper, some of them perhaps integer."""
 
-    def __init__(self, name: str, shape: Shape, lower: Vector, upper: Vector, integer: bool) -> None:
+    def __init__(
+        self, name: str, shape: Shape, lower: Vector, upper: Vector, integer: bool | npt.NDArray[np.bool_]
+    ) -> None:
         super().__init__(shape)
         self.name = name
         self.lower = lower
         self.upper = upper
-        self.integer = integer
+        self.integer_entries = np.broadcast_to(integer, (self.size,))
+        """Per entry, whether it must be integer; all of these are vectors, row after row."""
+        self.active: Variable | None = None
+        """The binary variable of a semicontinuous one: 1 where it is between its bounds, 0 where it is 0."""
+
+    @property
+    def integer(self) -> bool:
+        """Whether an entry must be integer."""
+        return bool(self.integer_entries.any())
 
     def describe(self) -> str:
         """Its name."""
@@ -53,8 +63,8 @@ class Parameter(Leaf):
 
     @property
     def value(self) -> Vector | None:
-        """The current numbers, None before the first."""
-        return self._value
+        """The current numbers at the declared shape, None before the first."""
+        return None if self._value is None else self._value.reshape(self.shape)
 
     @value.setter
     def value(self, value: npt.ArrayLike) -> None:
@@ -71,14 +81,14 @@ class Parameter(Leaf):
             raise ParameterError(
                 f"Parameter {self.name!r} was declared {side}; entry {_first_wrong(numbers * self.sign)} is not."
             )
-        self._value = np.atleast_1d(numbers).copy()
+        self._value = numbers.flatten()
 
     def restore(self, value: Vector | None) -> None:
         """Set a value that the parameter had before."""
-        self._value = value
+        self._value = None if value is None else value.ravel()
 
     def current(self) -> Vector:
-        """The current numbers, or an error that says to give them."""
+        """The current numbers as a vector, or an error that says to give them."""
         if self._value is None:
             raise ParameterError(
                 f"Parameter {self.name!r} has no value yet; set {self.name}.value or session.set_parameter."

@@ -17,10 +17,11 @@ import scipy.sparse as sp
 
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.bags import Bags
+from milopt.declaration.constant_rows import with_true_constants
 from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import points as as_points
 from milopt.declaration.constants import real
-from milopt.declaration.expression import Constraint, Expression, Leaf, Shape, as_expression
+from milopt.declaration.expression import Constraint, Expression, Leaf, Operand, Shape, as_expression
 from milopt.declaration.gram import orthonormal_basis
 from milopt.declaration.kernels import Kernel, as_kernel
 from milopt.declaration.leaves import (
@@ -30,6 +31,7 @@ from milopt.declaration.leaves import (
     Points,
     Variable,
 )
+from milopt.declaration.new_variable import as_shape, new_variable
 from milopt.declaration.problem import Problem
 from milopt.declaration.recollection import recalled
 from milopt.errors import DeclarationError, UnknownNameError
@@ -71,16 +73,36 @@ class Program(Views, Problem):
         *,
         lower: npt.ArrayLike | None = None,
         upper: npt.ArrayLike | None = None,
-        integer: bool = False,
-        binary: bool = False,
+        integer: npt.ArrayLike = False,
+        binary: npt.ArrayLike = False,
+        semicontinuous: bool = False,
     ) -> Variable:
-        """A block of variables: a scalar without a shape, `shape` of them with one; `binary` ones are 0 or 1."""
+        """Declare a block of variables.
+
+        Parameters
+        ----------
+        name : str
+            The name, by which a result has the values.
+        shape : int or tuple of int, default=()
+            The shape: () for a scalar, n or (n,) for a vector, (m, n) for a matrix.
+        lower, upper : array-like, optional
+            Bounds, which are broadcast to the shape; -inf and inf stand for none.
+        integer, binary : bool or array of bool, default=False
+            Which entries must be integer, or 0 or 1; arrays are broadcast to the shape.
+        semicontinuous : bool, default=False
+            Whether each variable may also be 0, outside its bounds: x = 0 or lower <= x <= upper, both of them finite.
+            `x.active` is the binary variable that is 1 where x is between its bounds, and the rows are the block
+            "x.range".
+
+        Returns
+        -------
+        Variable
+            The variables, as an expression.
+        """
         self._claim(name)
-        if binary:
-            if lower is not None or upper is not None or integer:
-                raise DeclarationError(f"Variable {name!r} is binary: it takes no bounds, and need not be integer.")
-            lower, upper, integer = 0, 1, True
-        self.variables[name] = _variable(name, shape, lower, upper, integer)
+        if semicontinuous:
+            return self._semicontinuous(name, shape, lower, upper, integer, binary)
+        self.variables[name] = new_variable(name, shape, lower, upper, integer, binary)
         return self.variables[name]
 
     def function(
@@ -112,11 +134,14 @@ class Program(Views, Problem):
         return self.functions[name]
 
     def parameter(self, name: str, shape: int | Shape = (), *, sign: int = 0) -> Parameter:
-        """Numbers that change between solves; `sign` (+1 or -1) fixes on which side a bag_max times them stands."""
+        """Numbers that change between solves, of any shape.
+
+        `sign` (+1 or -1) fixes on which side a bag_max times them stands.
+        """
         self._claim(name)
         if not isinstance(sign, (int, np.integer)) or sign not in (-1, 0, 1):
             raise DeclarationError(f"The sign of parameter {name!r} is -1, 0 or +1, not {sign!r}.")
-        self.parameters[name] = Parameter(name, _shape(shape, name), sign)
+        self.parameters[name] = Parameter(name, as_shape(shape, name), sign)
         return self.parameters[name]
 
     def minimize(self, objective: Expression | float) -> None:
@@ -129,11 +154,64 @@ class Program(Views, Problem):
 
     def subject_to(self, constraint: Constraint, name: str | None = None) -> Constraint:
         """Add a block of rows and return it; its multipliers are `result.duals[constraint]` or `result.duals[name]`."""
-        chosen = name if name is not None else self._free_name()
-        self._claim(chosen)
-        self._check(constraint, chosen)
+        chosen = self._new_block(constraint, name)
+        self.constraints[chosen] = _named(with_true_constants(constraint, chosen), chosen)
+        return self.constraints[chosen]
+
+    def keep(self, constraint: Constraint, name: str | None = None) -> Constraint:
+        """Add a block of rows as `subject_to` does, even if a row without variables does not hold.
+
+        A program that is read from a file, or is part of another one, is then infeasible instead of an error.
+        """
+        chosen = self._new_block(constraint, name)
         self.constraints[chosen] = _named(constraint, chosen)
         return self.constraints[chosen]
+
+    def between(self, lower: Operand, expression: Operand, upper: Operand, name: str | None = None) -> Constraint:
+        """Add the rows lower <= expression <= upper as one block and return it.
+
+        Its multipliers are positive for the lower side and negative for the upper side, as reduced costs are. Infinite
+        sides are absent.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x = program.variable("x", 2)
+        >>> program.between(1, x.sum(), 3, name="total")
+        1 <= sum(x) <= 3
+        """
+        from milopt.declaration.interval import interval
+
+        return self.subject_to(interval(lower, expression, upper), name)
+
+    def implies(self, condition: Expression, constraint: Constraint, name: str | None = None) -> Constraint:
+        """Add rows that must hold where a condition is 1, and return them.
+
+        The rows are e >= m (1 - condition), with m the smallest value that e has within the bounds of its variables:
+        the tighter the bounds, the better.
+
+        Parameters
+        ----------
+        condition : Expression
+            A binary variable b, entries of it, or 1 - b. One condition per row, or one for all.
+        constraint : Constraint
+            The rows, such as x <= 3. Their variables have finite bounds.
+        name : str, optional
+            The name of the block.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x, b = program.variable("x", lower=0, upper=10), program.variable("b", binary=True)
+        >>> program.implies(b, x <= 3, name="small")
+        b implies x <= 3
+        """
+        from milopt.declaration.implication import implied
+
+        chosen = self._new_block(constraint, name)
+        return self.subject_to(implied(condition, constraint), chosen)
 
     def family(self, name: str, row: Callable[[npt.NDArray[np.float64]], Constraint]) -> Family:
         """A row for every column of an infinite family, none of them here yet (see `semi_infinite`)."""
@@ -148,7 +226,7 @@ class Program(Views, Problem):
         """Put another constraint in a block's place."""
         self.block(name)
         self._check(constraint, name)
-        self.constraints[name] = _named(constraint, name)
+        self.constraints[name] = _named(with_true_constants(constraint, name), name)
 
     def extend(
         self,
@@ -164,7 +242,7 @@ class Program(Views, Problem):
         if not isinstance(rows, Mapping):
             raise DeclarationError(f"extend takes a mapping from constraint blocks to matrices, not {rows!r}.")
         # Everything is built before anything is changed: what is refused leaves the program as it was.
-        variable = _variable(name, (count,), lower, upper, integer=False)
+        variable = new_variable(name, (count,), lower, upper)
         prices = real(cost, f"The cost of {name!r}")
         if prices.shape not in ((), variable.shape):
             raise DeclarationError(f"The cost of {name!r} has shape {prices.shape}; the variable has {variable.shape}.")
@@ -262,6 +340,31 @@ class Program(Views, Problem):
 
     # -- keeping order -----------------------------------------------------------------------------------------
 
+    def _semicontinuous(
+        self,
+        name: str,
+        shape: int | Shape,
+        lower: npt.ArrayLike | None,
+        upper: npt.ArrayLike | None,
+        integer: npt.ArrayLike,
+        binary: npt.ArrayLike,
+    ) -> Variable:
+        """Declare x with lower b <= x <= upper b and b binary."""
+        bounded = new_variable(name, shape, lower, upper, integer)
+        low, high = (ends.reshape(bounded.shape) for ends in (bounded.lower, bounded.upper))
+        if np.any(binary) or not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise DeclarationError(
+                f"Variable {name!r} is semicontinuous: give finite bounds lower and upper, between which it lies if it "
+                "is not 0, and not binary=True."
+            )
+        self._claim(f"{name}.active")
+        self._claim(f"{name}.range")
+        x = new_variable(name, shape, np.minimum(low, 0.0), np.maximum(high, 0.0), integer)
+        self.variables[name] = x
+        x.active = self.variable(f"{name}.active", shape, binary=True)
+        self.between(low * x.active, x, high * x.active, name=f"{name}.range")
+        return x
+
     def _objective(self, objective: Expression | float, maximizes: bool) -> None:
         expression = as_expression(objective)
         if expression.shape:
@@ -282,6 +385,13 @@ class Program(Views, Problem):
         while f"rows{number}" in self.constraints:
             number += 1
         return f"rows{number}"
+
+    def _new_block(self, constraint: Constraint, name: str | None) -> str:
+        """Return the name of a block that may be added."""
+        chosen = name if name is not None else self._free_name()
+        self._claim(chosen)
+        self._check(constraint, chosen)
+        return chosen
 
     def _check(self, constraint: Constraint, name: str) -> None:
         if not isinstance(constraint, Constraint):
@@ -304,59 +414,28 @@ def leaves(expression: Expression) -> list[Leaf]:
     return found
 
 
-def _variable(
-    name: str, shape: int | Shape, lower: npt.ArrayLike | None, upper: npt.ArrayLike | None, integer: bool
-) -> Variable:
-    dimensions = _shape(shape, name)
-    if not isinstance(integer, (bool, np.bool_)):
-        raise DeclarationError(f"integer of variable {name!r} is True or False, not {integer!r}.")
-    low = _bounds(lower, -np.inf, dimensions, f"lower bound of {name!r}")
-    high = _bounds(upper, np.inf, dimensions, f"upper bound of {name!r}")
-    if (low > high).any():
-        entry = int(np.flatnonzero(low > high)[0])
-        raise DeclarationError(f"Variable {name!r} has lower > upper at entry {entry}.")
-    return Variable(name, dimensions, low, high, bool(integer))
-
-
 def _entered(constraint: Constraint, block: str, matrix: npt.ArrayLike | sp.sparray, variable: Variable) -> Constraint:
     """The constraint with matrix @ variable added to its expression."""
-    entries = as_matrix(matrix)
-    due = (*constraint.expression.shape, variable.size)
+    entries, layout = as_matrix(matrix), constraint.layout
+    due = (*constraint.shape, variable.size)
     if entries.shape != due:
         raise DeclarationError(f"{variable.name!r} enters {block!r} by a matrix of shape {due}, not {entries.shape}.")
-    return Constraint(constraint.expression + entries @ variable, constraint.equality)
+    if constraint.is_conditional:
+        raise DeclarationError(
+            f"Constraint {block!r} holds under a condition, with bounds of the variables that it has: declare it again "
+            f"instead of adding {variable.name!r} to it."
+        )
+    entering = entries if layout is None else layout.entering(entries)
+    return Constraint(
+        constraint.expression + entering @ variable, constraint.equality, layout=layout, shape=constraint.shape
+    )
 
 
 def _named(constraint: Constraint, name: str) -> Constraint:
     """Return the constraint with the name of its block; a copy if it is a block already."""
     if constraint.name is not None:
-        constraint = Constraint(constraint.expression, constraint.equality)
+        constraint = Constraint(
+            constraint.expression, constraint.equality, constraint.compared, constraint.layout, constraint.shape
+        )
     constraint.name = name
     return constraint
-
-
-def _shape(shape: int | Shape, name: str) -> Shape:
-    given: object = shape
-    dimensions = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in dimensions)
-    if len(dimensions) > 1 or not whole:
-        raise DeclarationError(f"{name!r} must be a scalar () or a vector (n,), not of shape {given!r}.")
-    return tuple(int(n) for n in dimensions)
-
-
-def _bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, what: str) -> npt.NDArray[np.float64]:
-    size = shape[0] if shape else 1
-    if bound is None:
-        return np.full(size, missing)
-    numbers = real(bound, f"The {what}")
-    if numbers.ndim > 1 or numbers.size not in (1, size):
-        raise DeclarationError(f"The {what} has shape {numbers.shape}; the variable has shape {shape}.")
-    if np.isnan(numbers).any():
-        raise DeclarationError(f"The {what} is NaN.")
-    if (numbers == -missing).any():
-        entry = int(np.flatnonzero(np.atleast_1d(numbers) == -missing)[0])
-        raise DeclarationError(
-            f"The {what} is {-missing:g} at entry {entry}, which leaves no number: give a finite number, or "
-            f"{missing:g} for no bound."
-        )
-    return np.array(np.broadcast_to(numbers, (size,)))

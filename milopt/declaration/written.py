@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.linear_maps import entry_name
 from milopt.declaration.sparse import Index, Vector, row_lengths
+from milopt.declaration.written_matrix import grid_index, matrix_term
 
 if TYPE_CHECKING:
     from milopt.declaration.expression import Expression, Leaf
@@ -18,7 +21,7 @@ MOST_ENTRIES = 5
 
 def written(expression: Expression) -> str:
     """Return an expression as text."""
-    terms = [term for leaf, coefficient in expression.terms for term in _terms(leaf, coefficient, expression.size)]
+    terms = [term for leaf, coefficient in expression.terms for term in _terms(leaf, coefficient, expression.shape)]
     constant = _constant(expression.constant)
     if constant != "0" or not terms:
         terms.append(constant)
@@ -28,7 +31,7 @@ def written(expression: Expression) -> str:
     return text
 
 
-def _terms(leaf: Leaf, coefficient: Coefficient, size: int) -> list[str]:
+def _terms(leaf: Leaf, coefficient: Coefficient, shape: tuple[int, ...]) -> list[str]:
     """Return coefficient @ leaf as terms; a minus sign is the first character."""
     name = leaf.describe()
     if coefficient.products:
@@ -37,20 +40,27 @@ def _terms(leaf: Leaf, coefficient: Coefficient, size: int) -> list[str]:
     factors, columns = matrix.data, matrix.indices
     if not factors.any():
         return []
-    if size == 1:
-        return _entries(name, factors, columns, leaf.size)
+    if matrix.shape[0] == 1:
+        return _entries(name, factors, columns, leaf.shape)
     if (row_lengths(matrix) == 1).all():
         if np.ptp(factors) == 0.0:
-            return [_times(float(factors[0]), _chosen(name, columns, leaf.size))]
+            return [_times(float(factors[0]), _chosen(name, columns, leaf.shape))]
         if leaf.size == 1 or np.array_equal(columns, np.arange(leaf.size)):
             return [f"{_numbers(factors)}*{name}"]
+    found = matrix_term(name, matrix, leaf.shape, shape) if len(leaf.shape) > 1 else None
+    if found is not None:
+        return [_times(*found)]
     return [f"[{matrix.shape[0]} x {matrix.shape[1]}] @ {name}"]
 
 
-def _chosen(name: str, columns: Index, size: int) -> str:
+def _chosen(name: str, columns: Index, shape: tuple[int, ...]) -> str:
     """Return some entries of a leaf as they are indexed."""
+    size = prod(shape)
     if size == 1 or np.array_equal(columns, np.arange(size)):
         return name
+    if len(shape) > 1:
+        along = ", ".join(_numbers(chosen) for chosen in np.unravel_index(columns, shape))
+        return grid_index(name, columns, shape) or f"{name}[{along}]"
     if (np.diff(columns) == 1).all():
         return f"{name}[{columns[0]}:{columns[-1] + 1}]"
     return f"{name}[{_numbers(columns)}]"
@@ -63,14 +73,17 @@ def _parametric(name: str, coefficient: Coefficient) -> str:
     return f"{scale}*{name}"
 
 
-def _entries(name: str, factors: Vector, columns: Index, size: int) -> list[str]:
+def _entries(name: str, factors: Vector, columns: Index, shape: tuple[int, ...]) -> list[str]:
     """Return a weighted sum of the entries of a leaf."""
+    size = prod(shape)
     if size == 1:
         return [_times(float(factors[0]), name)]
     if columns.size == size and np.ptp(factors) == 0.0:
         return [_times(float(factors[0]), f"sum({name})")]
-    terms = [_times(float(factor), f"{name}[{column}]") for factor, column in zip(factors, columns, strict=True)]
-    return terms if len(terms) <= MOST_ENTRIES else [*terms[: MOST_ENTRIES - 2], "...", terms[-1]]
+    is_long = columns.size > MOST_ENTRIES
+    shown = [*range(MOST_ENTRIES - 2), -1] if is_long else range(columns.size)
+    terms = [_times(float(factors[k]), f"{name}[{entry_name(int(columns[k]), shape)}]") for k in shown]
+    return [*terms[:-1], "...", terms[-1]] if is_long else terms
 
 
 def _times(factor: float, name: str) -> str:
@@ -83,13 +96,14 @@ def _times(factor: float, name: str) -> str:
 
 
 def _constant(constant: Vector) -> str:
-    if not constant.size or np.ptp(constant) == 0.0:
+    if not constant.size or (constant == constant[0]).all():
         return f"{float(constant[0]) if constant.size else 0.0:.6g}"
     return _numbers(constant)
 
 
 def _numbers(numbers: Vector | Index) -> str:
-    shown = [f"{number:.6g}" for number in numbers]
-    if len(shown) > MOST_ENTRIES:
-        shown = [*shown[: MOST_ENTRIES - 2], "...", shown[-1]]
+    if len(numbers) > MOST_ENTRIES:
+        shown = [*(f"{number:.6g}" for number in numbers[: MOST_ENTRIES - 2]), "...", f"{numbers[-1]:.6g}"]
+    else:
+        shown = [f"{number:.6g}" for number in numbers]
     return f"[{', '.join(shown)}]"

@@ -10,7 +10,7 @@ from milopt.compilation.quadratic import Vector
 from milopt.compilation.sides import sides
 from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.expression import Expression
+from milopt.declaration.expression import Constraint, Expression
 from milopt.declaration.program import Program
 from milopt.inspection.lowered import evaluated_points
 from milopt.inspection.table import Table
@@ -56,9 +56,9 @@ def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
     rows = [
         (
             name,
-            str(constraint.expression.size),
+            str(int(np.prod(constraint.shape))),
             "" if form is None else str(sum(block.count for block in form.blocks if block.origin == name)),
-            _sense(name, constraint.equality, form),
+            _sense(name, constraint, form),
             constraint.expression.describe(),
         )
         for name, constraint in program.constraints.items()
@@ -104,9 +104,11 @@ def _place(where: str) -> str:
     return "the objective" if where == OBJECTIVE else repr(where)
 
 
-def _sense(name: str, equality: bool, form: EvaluationForm | None) -> str:
+def _sense(name: str, constraint: Constraint, form: EvaluationForm | None) -> str:
+    if constraint.layout is not None and (constraint.layout.sign < 0).any():
+        return "two sides"
     cones = [] if form is None else [block.cone for block in form.blocks if block.origin == name]
-    return ", ".join(dict.fromkeys(_cone_words(cone) for cone in cones)) or ("= 0" if equality else ">= 0")
+    return ", ".join(dict.fromkeys(_cone_words(cone) for cone in cones)) or ("= 0" if constraint.equality else ">= 0")
 
 
 def _cone_words(cone: Cone) -> str:

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from milopt.compilation.quadratic import Vector
-from milopt.declaration.expression import Constraint
+from milopt.declaration.expression import IMPLIES, Constraint
 from milopt.declaration.leaves import Variable
 from milopt.declaration.program import Program
 from milopt.inspection.latex_symbols import Symbols, number, symbol, upright
 from milopt.inspection.latex_terms import Block, Term, constant_of, joined, terms_of, variable_symbol, whole
+
+_WORDS = {"<=": r"\leq", ">=": r"\geq", "==": "=", IMPLIES: r"= 1 \implies"}
+"""What stands between expressions, as it is written and in LaTeX."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,22 @@ def latex_lines(program: Program, symbols: Symbols | None = None) -> tuple[Line,
     return tuple(lines)
 
 
+def _as_written(block: Block, constraint: Constraint) -> Line:
+    """A constraint with two sides, absent rows or a condition, in the order in which it was written."""
+    index = "i" if constraint.shape else ""
+    body = " ".join(
+        _WORDS[part] if isinstance(part, str) else whole(part, index if part.shape else "", block)
+        for part in constraint.as_written
+    )
+    size = "" if not index else rf"{index} = 1, \ldots, {int(np.prod(constraint.shape))}"
+    where = r",\ ".join(part for part in (size, _signs(block)) if part)
+    return Line("", body, where, upright(block.name))
+
+
 def _constraint(block: Block, constraint: Constraint) -> Line:
     """Terms with a minus on the other side, constants on the right."""
+    if constraint.compared is not None and (constraint.layout is not None or constraint.is_conditional):
+        return _as_written(block, constraint)
     expression = constraint.expression
     index = "i" if expression.shape else ""
     terms = terms_of(expression, index, block)

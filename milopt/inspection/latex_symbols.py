@@ -48,6 +48,8 @@ def number(value: float) -> str:
     """A number: small fractions as such, powers of ten written out, six digits of the rest."""
     if value < 0:
         return f"-{number(-value)}"
+    if value == float("inf"):
+        return r"\infty"
     if value == int(value) and value < 1e6:
         return str(int(value))
     ratio = Fraction(value).limit_denominator(12)

@@ -136,6 +136,8 @@ def _entry(
 def _is_signed(values: Vector) -> bool:
     """Whether entries differ in their signs alone."""
     size = np.abs(values)
+    if not np.isfinite(size).all():
+        return False
     return bool(np.ptp(values) > 0 and np.ptp(size) <= 1e-12 * size.max())
 
 

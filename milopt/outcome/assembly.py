@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from milopt.compilation.arguments import has_affine_argument
+from milopt.compilation.compiled import Point
 from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
+from milopt.compilation.sides import on_other_side
 from milopt.declaration.atoms.atom import Atom
 from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.multiplier_slopes import declared_duals
@@ -64,6 +67,9 @@ def assemble(
         witnesses=witnesses or {},
         inertia=outcome.inertia,
         size=_size(lowering, outcome.form),
+        farkas=_farkas(lowering, outcome, ended),
+        ray=_ray(lowering, spaces, outcome, ended),
+        cone_duals=_cone_duals(outcome) if found else {},
     )
 
 
@@ -101,13 +107,49 @@ def _reduced_costs(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     return _by_variable(lowering, outcome, column_gradient(outcome.form, point.x, worth, point.z))
 
 
+def _farkas(lowering: Lowering, outcome: Outcome, ended: Termination) -> dict[str, Vector]:
+    """Return the multipliers that prove infeasibility; those of a step with witnesses prove nothing."""
+    proof = outcome.contradiction
+    if proof is None or ended is not Termination.INFEASIBLE or on_other_side(lowering.program):
+        return {}
+    return proof.rows | proof.bounds
+
+
+def _ray(
+    lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome, ended: Termination
+) -> dict[str, Vector | FittedFunction]:
+    """Return the ray of an unbounded program, its largest entry 1; that of a step with witnesses proves nothing."""
+    ray = outcome.ray
+    if ray is None or ended is not Termination.UNBOUNDED or on_other_side(lowering.program):
+        return {}
+    values = _by_variable(lowering, outcome, ray.x)
+    sizes = [np.abs(part).max(initial=0.0) for part in values.values()]
+    sizes = [size for size in sizes if size > 0] or [np.abs(a).max(initial=0.0) for a in ray.coefficients]
+    unit = float(max(sizes))
+    ray = Point(ray.x / unit, tuple(a / unit for a in ray.coefficients), None)
+    moved = replace(outcome, point=ray)
+    return {**_values(lowering, moved), **_functions(lowering, spaces, moved)}
+
+
+def _cone_duals(outcome: Outcome) -> dict[str, tuple[Vector, ...]]:
+    """Return the multipliers of cones that are not polyhedral, by the name of their block of rows."""
+    assert outcome.point is not None
+    z = outcome.point.z
+    if z is None:
+        return {}
+    return {
+        block.name: tuple(np.split(z[start : start + block.count], np.cumsum(block.cone_sizes)[:-1]))
+        for start, block in outcome.form.conic
+    }
+
+
 def _by_variable(lowering: Lowering, outcome: Outcome, columns: Vector) -> dict[str, Vector]:
     """Return numbers of columns by the names of the declared variables."""
     found: dict[str, Vector] = {}
     for column in outcome.form.columns:
         if column.name in lowering.program.variables:
-            part = columns[column.start : column.stop]
-            found[column.name] = part.reshape(()) if column.scalar else part
+            shape = lowering.program.variables[column.name].shape
+            found[column.name] = columns[column.start : column.stop].reshape(shape)
     return found
 
 
@@ -132,4 +174,4 @@ def _duals(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     if z is None:
         return {}
     duals = declared_duals(lowering, outcome.form, z)
-    return {name: dual.reshape(lowering.program.constraints[name].expression.shape) for name, dual in duals.items()}
+    return {name: lowering.program.constraints[name].multipliers(dual) for name, dual in duals.items()}

@@ -15,6 +15,7 @@ from milopt.compilation.quadratic import Vector
 from milopt.compilation.supports import SupportedLowering, Supports, TermSizes
 from milopt.declaration.atoms.atom import Radial
 from milopt.declaration.sparse import absolute, transposed
+from milopt.outcome.contradiction import Contradiction, scaled_contradiction
 from milopt.outcome.declared import declared_residuals
 from milopt.outcome.multiplier_slopes import atom_supports, declared_duals, radial_support, row_multipliers
 from milopt.outcome.point_values import LeafValues
@@ -35,13 +36,19 @@ RAY_VIOLATION, RAY_ROUNDING = 1e-5, 1e-13
 """Largest violation of a declared row along a ray, in units of the feasible point: fixed, and per length of the ray."""
 
 
-def excludes_all_points(lowering: Lowering, form: EvaluationForm, spaces: Sequence[KernelSpace], farkas: Point) -> bool:
-    """Return True if multipliers of the lowered rows prove that no point satisfies the declared rows.
+def contradiction(
+    lowering: Lowering, form: EvaluationForm, spaces: Sequence[KernelSpace], farkas: Point
+) -> Contradiction | None:
+    """Return the multipliers that prove that no point satisfies the declared rows, from those of the lowered rows.
 
     With the slopes that the multipliers have, the declared rows have a relaxation without cones. The multipliers y of
     the declared rows prove that it has no point if  y'(A x + E f + g) < 0  for all x within the bounds and all f.
+    Return None if they do not prove it.
     """
     z = np.zeros(form.rows.count) if farkas.z is None else farkas.z
+    if not lowering.has_epigraphs:
+        # The rows are the declared ones, with which the multipliers were checked already.
+        return scaled_contradiction(lowering, form, z)
     evaluations = tuple(space.values(a) for space, a in zip(spaces, farkas.coefficients, strict=True))
     values = LeafValues(lowering, farkas, evaluations)
     # A Farkas vector has no objective: its rows alone make up the gradient.
@@ -55,13 +62,13 @@ def excludes_all_points(lowering: Lowering, form: EvaluationForm, spaces: Sequen
     # Slopes that are noise have only noise to be compared with, so the largest size counts too.
     sizes = np.maximum(sizes, SMALLEST_SIZE * float(sizes.max(initial=0.0)))
     if (np.abs(pull) > VANISHING_SUM * sizes)[~is_bounded].any():
-        return False
+        return None
     for space, E, others in zip(spaces, relaxed.rows.E, more.points, strict=True):
         own = transposed(absolute(E)) @ np.abs(y)
         if space.norm(transposed(E) @ y) > VANISHING_SUM * space.size(own if others is None else own + others):
-            return False
+            return None
     terms = np.concatenate([relaxed.rows.g * y, pull * np.where(is_bounded, side, 0.0)])
-    return bool(-terms.sum() > SMALLEST_MARGIN * np.abs(terms).sum())
+    return scaled_contradiction(lowering, relaxed, y) if -terms.sum() > SMALLEST_MARGIN * np.abs(terms).sum() else None
 
 
 def _relaxed(
@@ -90,16 +97,19 @@ def _with_norms(
     return supports
 
 
-def falls_along(
+def falling_ray(
     lowering: Lowering, spaces: Sequence[KernelSpace], compiled: Compiled, start: Vector, ray: Vector
-) -> bool:
-    """Return True if the declared objective falls along a ray from a feasible point and the declared rows hold.
+) -> Vector | None:
+    """Return a ray along which the declared objective falls from a feasible point, and the declared rows hold.
 
     The ray is measured in columns that are not auxiliary: those of atoms may run away alone if an epigraph is wrong.
     Its small entries may be errors of the solver that found it, so that it is tried without them, and with those alone
     that lower the objective. The whole ray counts only if the objective falls steeply along it: the norm of (1e-8, 1)
-    is 1 in floating point, so that no evaluation tells a cone from its neighbourhood.
+    is 1 in floating point, so that no evaluation tells a cone from its neighbourhood. Return None if no part of the ray
+    is such a ray.
     """
+    if not lowering.has_epigraphs:
+        return ray
     own = np.ones(ray.size, dtype=bool)
     for one in lowering.epigraphs.lowered:
         own[np.concatenate([np.zeros(0, dtype=np.intp) if one.columns is None else one.columns, *one.new])] = False
@@ -113,8 +123,8 @@ def falls_along(
         if length > 0.0:
             direction = part * (start_size / length)
             if _fall(lowering, spaces, compiled, start, direction) > least * float(np.abs(direction).max()):
-                return True
-    return False
+                return direction
+    return None
 
 
 def _fall(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from milopt.outcome.certificate import Certificate, Evaluated
 from milopt.outcome.inertia import Inertia
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.engine import Answer
+
+if TYPE_CHECKING:
+    from milopt.outcome.contradiction import Contradiction
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,10 @@ class Outcome:
     rebuilds: int = 0
     log: str = ""
     inertia: Inertia | None = None
+    contradiction: Contradiction | None = None
+    """The proof that the program is infeasible, if multipliers prove it."""
+    ray: Point | None = None
+    """A direction along which the objective falls without limit, if the program is unbounded."""
 
     @property
     def objective(self) -> float:

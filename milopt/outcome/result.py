@@ -147,6 +147,22 @@ class Result:
     """For a semi-infinite program: its columns and their weights; values and multipliers are then the master's."""
     reduced_costs: Mapping[str, Vector] = field(default_factory=dict)
     """Multipliers of the bounds of each variable, by its name or by the variable."""
+    cone_duals: Mapping[str, tuple[Vector, ...]] = field(default_factory=dict)
+    """Multipliers of second-order and exponential cones, one vector per cone, by the name of a constraint block.
+
+    The row `norm(x) <= t` is the cone (t, x), whose multipliers (z_0, z) satisfy z_0 >= ||z||; z_0 is the multiplier of
+    the row. Other cones have the names and rows that `program.summary()` and `program.to_cbf()` show.
+    """
+    farkas: Mapping[str, Vector] = field(default_factory=dict)
+    """If the program is infeasible: multipliers of constraints and, by variable, of bounds that contradict each other.
+
+    With y of the rows `expression >= 0`, and r >= 0 of lower or r <= 0 of upper bounds, y'expression + r'(x - bound) is
+    -1 at every x, or at most -1 if atoms occur, and at least 0 at a feasible x. Empty if a search over integers is
+    what proves infeasibility.
+    """
+    ray: Mapping[str, Vector | FittedFunction] = field(default_factory=dict)
+    """If the program is unbounded: a direction by variable and function, along which the objective improves and the
+    rows hold from every feasible point on; its largest entry is 1."""
     inertia: Inertia | None = None
     """Of the reduced Hessian, where a closed form was factorised: a minimum, or how many ways lead down."""
     size: Size | None = None
@@ -159,6 +175,9 @@ class Result:
             "functions": ("function", program.functions),
             "duals": ("multipliers of a constraint block", program.constraints),
             "reduced_costs": ("reduced costs of a variable", program.variables),
+            "cone_duals": ("multipliers of cones", program.constraints),
+            "farkas": ("Farkas multipliers", {**program.constraints, **program.variables}),
+            "ray": ("ray", {**program.variables, **program.functions}),
         }
         for field_name, (kind, declared) in kinds.items():
             object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name), declared))
@@ -196,7 +215,8 @@ class Result:
     def value(self, expression: Expression | Constraint) -> Vector:
         """Return an expression of the program at this point, or the slacks of a constraint, atoms taken as declared.
 
-        The slacks of `a >= b` and of `b <= a` are a - b.
+        The slacks of `a >= b` and of `b <= a` are a - b. Of two sides the nearer one counts, and a row without a finite
+        side has an infinite slack.
 
         Raises
         ------
@@ -205,8 +225,9 @@ class Result:
         UncertifiedError
             If the result has no point.
         """
+        shape = getattr(expression, "shape", ())
         if isinstance(expression, Constraint):
-            expression = expression.expression
+            return expression.slacks(np.atleast_1d(self.value(expression.expression)))
         if not isinstance(expression, Expression):
             raise DeclarationError(
                 f"value takes an expression of program {self.program.name!r}, such as 2 * x + 1, not {expression!r}; "
@@ -216,13 +237,13 @@ class Result:
             ended = f"{self.program.name!r} ended as {self.termination} by {self.solver}"
             raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
         self.program.core.check_owned(expression, "the expression to evaluate")
-        return expression.evaluated(self._leaf).reshape(expression.shape)
+        return expression.evaluated(self._leaf).reshape(shape)
 
     def _leaf(self, leaf: Leaf) -> Vector:
         if isinstance(leaf, Variable):
             if leaf.name not in self.values:
                 raise DeclarationError(f"Variable {leaf.name!r} was declared after this result; solve again.")
-            return np.atleast_1d(self.values[leaf.name])
+            return self.values[leaf.name].ravel()
         if isinstance(leaf, Evaluation):
             return self.functions[leaf.function.name](leaf.points)
         if isinstance(leaf, Atom):

@@ -49,7 +49,7 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
     for name, constraint in program.constraints.items():
         expression = known.substituted(constraint.expression)
         if expression.terms:
-            rest.subject_to(Constraint(expression, constraint.equality), name)
+            rest.keep(Constraint(expression, constraint.equality), name)
         else:
             room = options.tolerance * (1.0 + np.abs(constraint.expression.constant))
             lacking = np.abs(expression.constant) if constraint.equality else -expression.constant

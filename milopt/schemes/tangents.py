@@ -16,11 +16,11 @@ from milopt.compilation.arguments import (
 from milopt.compilation.entry_sides import ABOVE, signs_of
 from milopt.compilation.linear import Linear
 from milopt.compilation.minorant import Minorant, StandIn, tangent
-from milopt.compilation.ranges import range_of
 from milopt.declaration.atoms.atom import Atom, Radial, Selecting
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.expression import Expression, Leaf, as_expression
 from milopt.declaration.program import Program
+from milopt.declaration.ranges import range_of
 from milopt.declaration.sparse import row_vector, zeros
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.point_values import PointValues

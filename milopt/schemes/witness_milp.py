@@ -43,7 +43,7 @@ def witness_milp(
     objective = _replaced(program.minimized(), heights, convex_sign=+1)
     (milp.maximize if program.maximizes else milp.minimize)(-objective if program.maximizes else objective)
     for name, constraint in program.constraints.items():
-        milp.subject_to(Constraint(_replaced(constraint.expression, heights, -1), constraint.equality), name=name)
+        milp.keep(Constraint(_replaced(constraint.expression, heights, -1), constraint.equality), name=name)
     return milp, choices
 
 

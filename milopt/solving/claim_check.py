@@ -7,11 +7,12 @@ A claim counts only if milopt finds a proof in the flat form (`diagnosis`) and t
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from milopt.compilation.compiled import Compiled
-from milopt.outcome.claims import excludes_all_points, falls_along
+from milopt.outcome.claims import contradiction, falling_ray
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import Termination
 from milopt.solving.clock import Clock
@@ -48,11 +49,12 @@ def checked(outcome: Outcome, live: LiveForm, solver: Solver, clock: Clock) -> O
     within = clock.extended(MIN_DIAGNOSIS_SECONDS) if is_claim and not clock.interrupted else clock
     diagnosis = diagnose(compiled.form, solver, live.options, within, has_all_rows=not live.rows.lazy)
     clock.interrupted |= within.interrupted
-    if diagnosis.proved is not None and not _is_confirmed(diagnosis, live, compiled):
+    if diagnosis.proved is not None:
+        proved = _confirmed(diagnosis, live, compiled, outcome.raw_status)
+        if proved is not None:
+            return proved
         message = f"{diagnosis.proved} by the rows that atoms became, but not by the declared program"
         diagnosis = Diagnosis(None, message)
-    if diagnosis.proved is not None:
-        return Outcome.without_point(live.form, diagnosis.proved, outcome.raw_status, diagnosis.message)
     if not is_claim:
         return outcome
     if clock.is_over():
@@ -62,14 +64,15 @@ def checked(outcome: Outcome, live: LiveForm, solver: Solver, clock: Clock) -> O
     return Outcome.without_point(live.form, Termination.STALLED, outcome.raw_status, message)
 
 
-def _is_confirmed(diagnosis: Diagnosis, live: LiveForm, compiled: Compiled) -> bool:
-    """Return True if the declared program bears out a proof that was found with the rows that atoms became."""
-    lowering = live.lowering
-    if not lowering.has_epigraphs:
-        return True
+def _confirmed(diagnosis: Diagnosis, live: LiveForm, compiled: Compiled, raw_status: str) -> Outcome | None:
+    """Return the outcome with its proof; None if the declared program does not bear out the proof of the flat form."""
+    assert diagnosis.proved is not None
+    outcome = Outcome.without_point(live.form, diagnosis.proved, raw_status, diagnosis.message)
     if diagnosis.farkas is not None:
         farkas = compiled.recover(np.zeros(compiled.form.n), diagnosis.farkas)
-        return excludes_all_points(lowering, live.form, live.spaces, farkas)
+        found = contradiction(live.lowering, live.form, live.spaces, farkas)
+        return None if found is None else replace(outcome, contradiction=found)
     if diagnosis.feasible is not None and diagnosis.ray is not None:
-        return falls_along(lowering, live.spaces, compiled, diagnosis.feasible, diagnosis.ray)
-    return True
+        ray = falling_ray(live.lowering, live.spaces, compiled, diagnosis.feasible, diagnosis.ray)
+        return None if ray is None else replace(outcome, ray=compiled.recover(ray, None))
+    return outcome

@@ -33,6 +33,7 @@ def check_returns(atom: Atom, seed: int) -> None:
     _require_array(atom, "conjugate", pair[1], runs, "as the second of the pair ")
     _require_array(atom, "monotone", _called(atom, "monotone", e, e + 1.0, at), entries)
     _require_array(atom, "least", _called(atom, "least", e, e + 1.0, at), runs)
+    _require_array(atom, "greatest", _called(atom, "greatest", e, e + 1.0, at), runs)
     if (weight := _called(atom, "quadratic", np.ones(at.count))) is not None:
         is_matrix = isinstance(weight, np.ndarray) and weight.ndim == 2
         _require_array(atom, "quadratic", weight, entries * 2 if is_matrix else entries)

@@ -19,8 +19,8 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     """Raise an error if two members of an atom disagree at random points of its domain.
 
     Signatures and the types of results are checked first. The check covers values, convexity, slopes, the conjugate,
-    the least t of the epigraph and its multipliers, `monotone`, `least`, `nearest`, `quadratic`, `of`, `latex`, and
-    every method on some of the runs only.
+    the least t of the epigraph and its multipliers, `monotone`, `least`, `greatest`, `nearest`, `quadratic`, `of`,
+    `latex`, and every method on some of the runs only.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _check_conjugate(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
 
 
 def _check_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check the directions that monotone states and the bounds of least, in random boxes, some of them unbounded."""
+    """Check the directions that monotone states, least and greatest, in random boxes, some of them unbounded."""
     at, random = atom.segments, samples.random
     for number, corner in enumerate(inside):
         other = inside[(number * 5 + 1) % len(inside)]
@@ -158,12 +158,17 @@ def _check_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None
             fail(atom, f"monotone returns {direction}, not {low.size} numbers of -1, 0 and 1.")
         if least.shape != (at.count,) or np.isnan(least).any():
             fail(atom, f"least returns {least} between {spelled(wide_low)} and {spelled(wide_high)}.")
+        greatest = np.minimum(atom.greatest(wide_low, wide_high, at), atom.greatest(low, high, at))
+        if greatest.shape != (at.count,) or np.isnan(greatest).any():
+            fail(atom, f"greatest returns {greatest} between {spelled(low)} and {spelled(high)}.")
         for _ in range(4):
             share = np.round(random.random(low.size), random.integers(0, 3))
             e = atom.nearest(low + share * (high - low), at)
             value = atom.value(e, at)
             sentence = "least is above the value, between {} and {}"
             require_at_most(atom, least, value, value, ROUNDING_TOLERANCE, e, sentence, wide_low, wide_high)
+            sentence = "greatest is below the value, between {} and {}"
+            require_at_most(atom, value, greatest, value, ROUNDING_TOLERANCE, e, sentence, low, high)
             room = np.where(direction > 0, high - e, e - low) * (random.random(low.size) < 0.5)
             further = e + direction * room * random.random(low.size)
             if np.array_equal(atom.nearest(further, at), further):
@@ -188,6 +193,10 @@ def _check_some_runs(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
                 _numbers(atom.monotone(e[read], high[read], at)),
             ),
             "least": (_finite(atom.least(e, high, whole)[entries]), _finite(atom.least(e[read], high[read], at))),
+            "greatest": (
+                _finite(atom.greatest(e, high, whole)[entries]),
+                _finite(atom.greatest(e[read], high[read], at)),
+            ),
         }
         if samples.has_slopes(e):
             pairs["slopes"] = (atom.slopes(e, whole)[read], atom.slopes(e[read], at))

@@ -50,6 +50,10 @@ class NormInf(Atom):
         """Return the largest of the smallest absolute values within the bounds."""
         return at.max(np.maximum(0.0, np.maximum(low, -high)))
 
+    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
+        """Return the largest absolute value within the bounds."""
+        return at.max(np.maximum(np.abs(low), np.abs(high)))
+
     def latex(self, index: str, write: Notation) -> str:
         """Return a maximum of absolute values."""
         row = write.after(index)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from milopt.cones import CONES
 from milopt.declaration.atoms.membership import Membership, NewVariables
 from milopt.declaration.atoms.segments import Index, Segments
+from milopt.declaration.atoms.vertices import largest_at_vertices
 from milopt.declaration.expression import Expression, Leaf, Shape
 from milopt.declaration.leaves import FeatureWeight, Function
 from milopt.declaration.sparse import Vector
@@ -71,11 +72,12 @@ class Atom(Leaf, ABC):
     Parameters
     ----------
     argument : Expression or Function
-        The argument e. Only `Radial` atoms take a function of a kernel's space.
+        The argument e. A matrix becomes the vector of its entries, row after row. Only `Radial` atoms take a function
+        of a kernel's space.
     segments : Segments
         The run of entries that each entry of the atom reads.
     shape : tuple
-        () for a scalar atom, otherwise (n,).
+        () for a scalar atom, otherwise a shape with one entry per run.
     """
 
     is_atom = True
@@ -113,7 +115,7 @@ class Atom(Leaf, ABC):
     def __init__(self, argument: Expression | Function, segments: Segments, shape: Shape) -> None:
         entrywise = isinstance(argument, Expression) and segments.count == segments.total == argument.size
         super().__init__(shape, argument.bags if entrywise and isinstance(argument, Expression) else None)
-        self._argument = argument
+        self._argument = argument.ravel() if isinstance(argument, Expression) and argument.shape else argument
         self.segments = segments
 
     @property
@@ -192,6 +194,10 @@ class Atom(Leaf, ABC):
         """Return a lower bound of the values if low <= e <= high."""
         return np.full(at.count, -np.inf)
 
+    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
+        """Return an upper bound of the values if low <= e <= high; inf if none is known."""
+        return largest_at_vertices(self, low, high, at)
+
     def nearest(self, e: Vector, at: Segments) -> Vector:
         """Return the point of the domain that is nearest to e."""
         return e
@@ -250,6 +256,13 @@ class Radial(Atom, abstract=True):
     def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
         """Return the profile of the shortest vector within the bounds."""
         return self.profile(_radii(np.maximum(0.0, np.maximum(low, -high)), at))
+
+    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
+        """Return the profile of the longest vector within the bounds."""
+        longest = np.maximum(np.abs(low), np.abs(high))
+        is_finite = at.sum(np.where(np.isinf(longest), 1.0, 0.0)) == 0
+        found = self.profile(_radii(np.where(np.isinf(longest), 0.0, longest), at))
+        return np.where(is_finite, found, np.inf)
 
 
 class Selecting(Atom, abstract=True):

@@ -7,19 +7,21 @@ from functools import reduce
 
 import numpy as np
 
-from milopt.declaration.expression import Expression, Operand, Shape, as_expression, broadcast
+from milopt.declaration.expression import Expression, Operand, Shape, as_expression, broadcast, common_shape
 from milopt.declaration.sparse import from_parts
 from milopt.errors import DeclarationError
 
 
 def at_one_shape(expressions: Sequence[Operand], atom: str) -> tuple[tuple[Expression, ...], Shape]:
-    """Return expressions or numbers at their common shape, to which scalars are repeated; an error names the atom."""
+    """Return expressions or numbers, broadcast to their common shape, as vectors; an error names the atom."""
     given = [as_expression(one) for one in expressions]
-    shapes = {one.shape for one in given if one.shape}
-    if len(shapes) > 1:
-        raise DeclarationError(f"{atom} takes expressions of one shape, or scalars, not {sorted(shapes)}.")
-    shape = shapes.pop() if shapes else ()
-    return tuple(broadcast(one, shape[0]) if shape else one for one in given), shape
+    shape: Shape | None = ()
+    for one in given:
+        shape = None if shape is None else common_shape(shape, one.shape)
+    if shape is None:
+        shapes = ", ".join(str(one.shape) for one in given)
+        raise DeclarationError(f"{atom} takes expressions whose shapes are broadcast to one shape, not {shapes}.")
+    return tuple(broadcast(one, shape).ravel() if shape else one for one in given), shape
 
 
 def interleaved(parts: Sequence[Expression]) -> Expression:
@@ -38,4 +40,4 @@ def _spread(expression: Expression, place: int, width: int) -> Expression:
     rows = np.zeros(count * width + 1, dtype=np.intp)
     rows[place + 1 + width * np.arange(count)] = 1
     spread = from_parts(np.ones(count), np.arange(count), np.cumsum(rows), (count * width, count))
-    return spread @ broadcast(expression, 1)
+    return spread @ expression.ravel()

@@ -28,32 +28,32 @@ class LogSumExp(Atom):
 
     word = "log_sum_exp"
     cones = frozenset({"nonnegative", "exponential"})
-    T: float = 1.0
-    """The temperature."""
+    temperature: float = 1.0
+    """T."""
 
     def value(self, e: Vector, at: Segments) -> Vector:
         """Return T log sum exp(e / T) of each run, without overflow."""
         top = _finite(at.max(e))
         with np.errstate(divide="ignore"):
-            return top + self.T * np.log(at.sum(np.exp((e - top[at.of]) / self.T)))
+            return top + self.temperature * np.log(at.sum(np.exp((e - top[at.of]) / self.temperature)))
 
     def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
         """Return sum_j exp((e_j - t) / T) <= 1."""
         u = new("u", at.total, lower=0.0)
         return [
             non_negative("sum", 1.0 - at.indicator @ u),
-            exponential("cone", (e - t[at.of]) / self.T, 1.0, u, at.total),
+            exponential("cone", (e - t[at.of]) / self.temperature, 1.0, u, at.total),
         ]
 
     def slopes(self, e: Vector, at: Segments) -> Vector:
         """Return exp(e / T) / sum exp(e / T)."""
-        share = np.exp((e - _finite(at.max(e))[at.of]) / self.T)
+        share = np.exp((e - _finite(at.max(e))[at.of]) / self.temperature)
         return np.asarray(share / at.sum(share)[at.of])
 
     def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
         """Return the nearest convex combination of each run, with the conjugate T sum g log g."""
         allowed = onto_simplex(g, at)
-        return allowed, self.T * at.sum(np.asarray(xlogy(allowed, allowed), dtype=np.float64))
+        return allowed, self.temperature * at.sum(np.asarray(xlogy(allowed, allowed), dtype=np.float64))
 
     def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
         """Return +1."""
@@ -100,13 +100,13 @@ class BagLogSumExp(LogSumExp):
         super().__init__(argument, Segments(bags.sizes), (len(bags),))
         self.over = bags
         """The bags."""
-        self.T = T
+        self.temperature = T
 
     def latex(self, index: str, write: Notation) -> str:
         """Return the logarithm of a sum over the instances of a bag."""
-        inner, number = write.argument(write.instance), write.number(self.T)
+        inner, number = write.argument(write.instance), write.number(self.temperature)
         total = rf"\log \sum_{{x \in B_{{{index}}}}} \exp\left("
-        if self.T == 1.0:
+        if self.temperature == 1.0:
             return rf"{total}{inner}\right)"
         return rf"{number} {total}\frac{{{inner}}}{{{number}}}\right)"
 

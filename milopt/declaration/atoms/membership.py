@@ -50,7 +50,7 @@ def second_order(name: str, heads: list[Operand], tail: Expression | None, at: S
     tails = np.zeros(at.count, dtype=np.intp) if tail is None else at.sizes
     sizes = len(heads) + tails
     starts = np.cumsum(sizes) - sizes
-    rows = sum((_spread(broadcast(as_expression(h), at.count), starts + k, sizes) for k, h in enumerate(heads)), 0.0)
+    rows = sum((_spread(broadcast(as_expression(h), (at.count,)), starts + k, sizes) for k, h in enumerate(heads)), 0.0)
     if tail is not None:
         places = np.arange(at.total) + np.repeat(starts - at.offsets[:-1] + len(heads), at.sizes)
         rows = rows + _spread(tail, places, sizes)
@@ -61,7 +61,7 @@ def exponential(name: str, x: Operand, y: Operand, z: Operand, count: int) -> Me
     """Return y exp(x / y) <= z, entry by entry."""
     sizes = np.full(count, 3, dtype=np.intp)
     starts = 3 * np.arange(count)
-    parts = [_spread(broadcast(as_expression(e), count), starts + k, sizes) for k, e in enumerate((x, y, z))]
+    parts = [_spread(broadcast(as_expression(e), (count,)), starts + k, sizes) for k, e in enumerate((x, y, z))]
     return Membership(name, as_expression(sum(parts, 0.0)), EXPONENTIAL, sizes)
 
 

@@ -46,6 +46,10 @@ class Norm1(Atom):
         """Return the sum of the smallest absolute values within the bounds."""
         return at.sum(np.maximum(0.0, np.maximum(low, -high)))
 
+    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
+        """Return the sum of the largest absolute values within the bounds."""
+        return at.sum(np.maximum(np.abs(low), np.abs(high)))
+
     def latex(self, index: str, write: Notation) -> str:
         """Return a sum of absolute values."""
         row = write.after(index)

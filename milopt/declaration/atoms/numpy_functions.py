@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,8 +16,14 @@ from milopt.declaration.atoms.log_sum_exp import log_sum_exp
 from milopt.declaration.atoms.maximum import maximum, minimum
 from milopt.declaration.atoms.sum_squares import square
 from milopt.declaration.expression import Expression
-from milopt.declaration.joined import concatenate
+from milopt.declaration.joined import concatenate, hstack, joined, stack, vstack
 from milopt.errors import DeclarationError
+
+
+def _dot(a: Any, b: Any) -> object:
+    """Return the product of numpy.dot: that of `@`, or of `*` if one of the factors is a number."""
+    return a @ b if np.ndim(a) and np.ndim(b) else a * b
+
 
 UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
     np.absolute: absolute,
@@ -47,15 +54,48 @@ UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
 """For each function of numpy, the function of milopt. Arithmetic is that of expressions."""
 
 FUNCTIONS: Mapping[Callable[..., object], Callable[..., object]] = {
-    np.sum: lambda e: e.sum(),
-    np.mean: lambda e: e.mean(),
-    np.dot: operator.matmul,
+    np.sum: lambda e, axis=None, *, keepdims=False: e.sum(axis, keepdims),
+    np.mean: lambda e, axis=None, *, keepdims=False: e.mean(axis, keepdims),
+    np.trace: lambda e, offset=0: e.trace(offset),
+    np.dot: _dot,
     np.concatenate: concatenate,
-    np.hstack: concatenate,
+    np.hstack: hstack,
+    np.vstack: vstack,
+    np.stack: stack,
+    np.column_stack: lambda parts: joined(np.column_stack, parts, "column_stack"),
+    np.block: lambda parts: joined(np.block, parts, "block"),
     np.shape: lambda e: e.shape,
     np.ndim: lambda e: len(e.shape),
     np.size: lambda e: e.size,
 }
+
+REARRANGING: frozenset[Callable[..., object]] = frozenset(
+    {
+        np.atleast_1d,
+        np.atleast_2d,
+        np.broadcast_to,
+        np.diag,
+        np.diagonal,
+        np.expand_dims,
+        np.flip,
+        np.fliplr,
+        np.flipud,
+        np.moveaxis,
+        np.ravel,
+        np.repeat,
+        np.reshape,
+        np.roll,
+        np.rot90,
+        np.squeeze,
+        np.swapaxes,
+        np.take,
+        np.tile,
+        np.transpose,
+        np.tril,
+        np.triu,
+    }
+)
+"""Functions of numpy that choose and rearrange the entries of their first argument."""
 
 HINTS: Mapping[str, str] = {
     "log": "log is concave and has no atom; see entropy, relative_entropy and log_sum_exp",
@@ -68,9 +108,12 @@ HINTS: Mapping[str, str] = {
     "amin": "write -sum_largest(-e, 1), or -bag_max(-e) for one minimum per bag",
     "clip": "write maximum and minimum",
     "norm": "write norm(e), norm1(e) or norm_inf(e)",
+    "outer": "write a[:, None] * e for the outer product with a vector of numbers a",
+    "diff": "write e[1:] - e[:-1]",
+    "cumsum": "write np.tri(n) @ e, with the number n of entries",
 }
-PRODUCTS = ("vdot", "inner", "tensordot", "einsum", "outer")
-JOINING = ("hstack", "vstack", "concatenate", "stack", "column_stack", "append", "block", "array")
+PRODUCTS = ("vdot", "inner", "tensordot", "einsum", "kron")
+JOINING = ("append", "dstack", "insert", "array")
 
 
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, object]) -> object:
@@ -92,10 +135,20 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords:
 
 def apply_function(function: Callable[..., object], inputs: tuple[Any, ...], keywords: Mapping[str, object]) -> object:
     """Return the function of milopt for another function of numpy, or raise an error that names the atom."""
+    if function in REARRANGING and isinstance(inputs[0], Expression):
+        name = f"numpy.{function.__name__}"
+        return inputs[0].rearranged(lambda entries: function(entries, *inputs[1:], **keywords), name)
     replacement = FUNCTIONS.get(function)
-    if replacement is None or keywords or len(inputs) != (2 if function is np.dot else 1):
+    if replacement is None:
         _refuse(function.__name__)
-    return replacement(*inputs)
+    try:
+        signature(replacement).bind(*inputs, **keywords)
+    except TypeError:
+        given = [*("an argument" for _ in inputs[1:]), *keywords]
+        raise DeclarationError(
+            f"numpy.{function.__name__} of an expression does not take all of these: {', '.join(given)}."
+        ) from None
+    return replacement(*inputs, **keywords)
 
 
 def as_array(expression: Expression, asked_by: str) -> npt.NDArray[np.object_]:
@@ -110,7 +163,7 @@ def as_array(expression: Expression, asked_by: str) -> npt.NDArray[np.object_]:
         return array
     raise DeclarationError(
         f"{expression.describe()} does not become an array of numpy: write y @ e for y.dot(e), e + d for "
-        "np.sum([e, d]), and keep several expressions in a list."
+        "np.sum([e, d]), stack([e, d]) for np.array([e, d]), and keep several expressions in a list."
     )
 
 
@@ -119,5 +172,5 @@ def _refuse(name: str) -> NoReturn:
     if name in PRODUCTS:
         hint = "write y @ e for the inner product with numbers, matrix @ e, and y * e entry by entry"
     if name in JOINING:
-        hint = "expressions are vectors; write concatenate([a, b]) for one after the other, and maximum(a, b, ...)"
+        hint = "write concatenate([a, b]), hstack, vstack or stack to join expressions"
     raise DeclarationError(f"numpy.{name} does not apply to an expression: {hint}.")

@@ -83,6 +83,13 @@ class QuadForm(Atom):
         """Return 0 if W is positive semidefinite, -inf otherwise."""
         return np.array([0.0 if self._is_convex else -np.inf])
 
+    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
+        """Return sum |W_jk| s_j s_k with the largest absolute values s within the bounds."""
+        size = np.maximum(np.abs(low), np.abs(high))
+        if np.isinf(size).any():
+            return np.array([np.inf])
+        return np.array([size @ (np.abs(self.weight) * size if self.weight.ndim == 1 else np.abs(self.weight) @ size)])
+
     def quadratic(self, weights: Vector) -> Weight:
         """Return W times the weight."""
         return np.asarray(float(weights[0]) * self.weight)

@@ -1,9 +1,12 @@
-"""Ranges of expressions by interval arithmetic, for the directions in which atoms are monotone.
+"""Ranges of expressions by interval arithmetic.
 
-Atoms have lower ends only: a column that stands for an atom may be larger than the atom.
+For the directions in which atoms are monotone, atoms have lower ends only: a column that stands for an atom may be
+larger than the atom. Constraints that hold under a condition need the upper ends of the atoms themselves.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,9 +18,18 @@ from milopt.declaration.sparse import Vector, row_lengths
 
 def range_of(expression: Expression) -> tuple[Vector, Vector]:
     """Return bounds of each entry of an expression, from the bounds of variables and the least values of atoms."""
+    return _range(expression, _lower_ends)
+
+
+def true_range_of(expression: Expression) -> tuple[Vector, Vector]:
+    """Return bounds of each entry of an expression, from the bounds of variables and both ends of atoms."""
+    return _range(expression, true_range_of_leaf)
+
+
+def _range(expression: Expression, leaf_range: Callable[[Leaf], tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
     low, high = expression.constant.copy(), expression.constant.copy()
     for leaf, coefficient in expression.terms:
-        bottom, top = _leaf_range(leaf)
+        bottom, top = leaf_range(leaf)
         matrix = coefficient.value()
         rows = np.repeat(np.arange(matrix.shape[0]), row_lengths(matrix))
         used = matrix.data != 0
@@ -28,7 +40,16 @@ def range_of(expression: Expression) -> tuple[Vector, Vector]:
     return low, high
 
 
-def _leaf_range(leaf: Leaf) -> tuple[Vector, Vector]:
+def true_range_of_leaf(leaf: Leaf) -> tuple[Vector, Vector]:
+    """Return bounds of each entry of a leaf; atoms have both ends."""
+    bottom, top = _lower_ends(leaf)
+    if isinstance(leaf, Atom) and leaf.function is None:
+        inside = true_range_of(leaf.argument)
+        return leaf.least(*inside, leaf.segments), leaf.greatest(*inside, leaf.segments)
+    return bottom, top
+
+
+def _lower_ends(leaf: Leaf) -> tuple[Vector, Vector]:
     if isinstance(leaf, Variable):
         return leaf.lower, leaf.upper
     if isinstance(leaf, Parameter):

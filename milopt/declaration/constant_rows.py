@@ -1,0 +1,81 @@
+"""Rows in which nothing varies, such as 0*x <= 1: they are checked when they are declared."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt.declaration.coefficient import Coefficient
+from milopt.declaration.expression import Constraint, Expression
+from milopt.declaration.linear_maps import entry_name
+from milopt.declaration.sparse import row_lengths
+from milopt.errors import DeclarationError
+
+ROUNDING = 1e-9
+"""By how much a row of constants may be violated, relative to 1 + the largest constant: they may be rounded sums."""
+
+
+def with_true_constants(constraint: Constraint, name: str) -> Constraint:
+    """Return the constraint, or raise an error if a row without a variable, a function or a parameter does not hold.
+
+    A row of constants that holds but for rounding becomes exact, because some solvers take it literally.
+    """
+    expression = constraint.expression
+    is_constant = constant_rows(expression)
+    if not is_constant.any():
+        return constraint
+    lacking = np.where(is_constant, np.abs(expression.constant) if constraint.equality else -expression.constant, 0.0)
+    wrong = np.flatnonzero(lacking > ROUNDING * (1.0 + _sizes(constraint)))
+    if wrong.size:
+        layout = constraint.layout
+        row = int(wrong[0] if layout is None else layout.entry[wrong[0]])
+        where = f"Row {entry_name(row, constraint.shape)} of constraint" if constraint.shape else "Constraint"
+        raise DeclarationError(
+            f"{where} {name!r} has no variables and does not hold: {_reading(constraint, row, int(wrong[0]))}. "
+            "Correct its numbers, or leave it out."
+        )
+    if (lacking > 0.0).any():
+        exact = Expression(expression.shape, np.where(lacking > 0.0, 0.0, expression.constant), expression.terms)
+        return Constraint(exact, constraint.equality, constraint.compared, constraint.layout, constraint.shape)
+    return constraint
+
+
+def constant_rows(expression: Expression) -> npt.NDArray[np.bool_]:
+    """Return per row whether no leaf occurs in it with a coefficient other than 0."""
+    is_constant = np.ones(expression.size, dtype=bool)
+    for _, coefficient in expression.terms:
+        is_constant[_occupied(coefficient)] = False
+        if not is_constant.any():
+            break
+    return is_constant
+
+
+def _occupied(coefficient: Coefficient) -> npt.NDArray[np.bool_]:
+    """Return per row whether a coefficient is not 0, or can become so when a parameter changes."""
+    rows = np.zeros(coefficient.matrix.shape[0], dtype=bool)
+    for matrix in (coefficient.matrix, *(product.left for product in coefficient.products)):
+        lengths = row_lengths(matrix)
+        if matrix.data.all():
+            rows |= lengths > 0
+        else:
+            rows[np.repeat(np.arange(rows.size), lengths)[matrix.data != 0]] = True
+    return rows
+
+
+def _sizes(constraint: Constraint) -> float:
+    """Return the largest constant that was written."""
+    parts = [part.constant for part in constraint.compared or () if not isinstance(part, str)]
+    sizes = np.abs(np.concatenate([constraint.expression.constant, *parts]))
+    return float(sizes[np.isfinite(sizes)].max(initial=0.0))
+
+
+def _reading(constraint: Constraint, row: int, at: int) -> str:
+    """Return the numbers of a row as they were written, such as 0 <= -1."""
+    if constraint.compared is None or constraint.is_conditional:
+        return f"{constraint.expression.constant[at]:.6g} {'==' if constraint.equality else '>='} 0"
+    return " ".join(
+        part
+        if isinstance(part, str)
+        else f"{np.broadcast_to(part.constant.reshape(part.shape), constraint.shape).flat[row]:.6g}"
+        for part in constraint.compared
+    )
