@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Constraint, Expression
+from milopt.declaration.expression import Constraint, Expression, Shape
 from milopt.declaration.sparse import row_lengths
 from milopt.errors import DeclarationError
 
@@ -73,6 +73,10 @@ def _reading(constraint: Constraint, row: int, at: int) -> str:
     if constraint.compared is None or constraint.is_conditional:
         return f"{constraint.expression.constant[at]:.6g} {'==' if constraint.equality else '>='} 0"
     return " ".join(
-        part if isinstance(part, str) else f"{part.constant[row if part.shape else 0]:.6g}"
-        for part in constraint.compared
+        part if isinstance(part, str) else f"{_entry(part, constraint.shape, row):.6g}" for part in constraint.compared
     )
+
+
+def _entry(part: Expression, shape: Shape, row: int) -> float:
+    """Return the constant of a side in a row."""
+    return float(np.broadcast_to(part.constant.reshape(part.shape), shape).flat[row])

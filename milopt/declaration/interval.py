@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.declaration.absent_rows import without_absent_rows
-from milopt.declaration.expression import Constraint, Expression, Operand, as_expression, as_side, chosen_entries
+from milopt.declaration.expression import Constraint, Operand, as_expression, as_side, chosen_entries
 from milopt.declaration.joined import concatenate
 from milopt.declaration.row_layout import RowLayout
 from milopt.errors import DeclarationError
@@ -22,22 +22,18 @@ def interval(lower: Operand, expression: Operand, upper: Operand) -> Constraint:
     low, middle, high = as_side(lower), as_expression(expression), as_side(upper)
     compared = (low, "<=", middle, "<=", high)
     if not low.terms and not high.terms:
-        is_empty = low.constant > high.constant
+        ends = low.constant.reshape(low.shape), high.constant.reshape(high.shape)
+        is_empty = np.greater(*ends)
         if is_empty.any():
-            where = f" in row {int(np.flatnonzero(is_empty)[0])}" if is_empty.size > 1 else ""
+            where = f" in row {int(np.flatnonzero(is_empty)[0])}" if is_empty.ndim else ""
             raise DeclarationError(
                 f"No number satisfies {Constraint(middle, False, compared).describe()}: "
                 f"the left side is larger than the right one{where}."
             )
-        if np.array_equal(low.constant, high.constant) and np.isfinite(low.constant).all():
+        if np.equal(*ends).all() and np.isfinite(ends[0]).all():
             return Constraint(middle - low, True, compared)
-    rows, layout = two_sided(middle - low, high - middle)
-    return without_absent_rows(rows, False, compared, layout)
-
-
-def two_sided(above: Expression, below: Expression) -> tuple[Expression, RowLayout]:
-    """Return the rows above >= 0, followed by those of below >= 0; a scalar is repeated to the shape of the other."""
-    shape = above.shape or below.shape
+    above, below = middle - low, high - middle
+    shape = np.broadcast_shapes(above.shape, below.shape)
     sides = [side if side.shape == shape else side + np.zeros(shape) for side in (above, below)]
     rows = concatenate([chosen_entries(side, np.arange(side.size)) for side in sides])
-    return rows, RowLayout.two_sided(shape)
+    return without_absent_rows(rows, False, compared, RowLayout.two_sided(shape))
