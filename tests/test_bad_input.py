@@ -551,7 +551,7 @@ def test_constraints_on_constants_hold_or_are_named(solver, has_variable) -> Non
     held = solve(program, solver)
     assert held.termination is Termination.OPTIMAL
     assert held.objective == pytest.approx(1.0)
-    with pytest.raises(DeclarationError, match="Row 1 of constraint 'broken' has no variables .* -1 >= 0"):
+    with pytest.raises(DeclarationError, match=r"Row 1 of constraint 'broken' has no variables .* -1 >= 0"):
         program.subject_to(as_expression([1.0, -1.0]) >= 0, "broken")
     program.keep(as_expression([1.0, -1.0]) >= 0, "broken")
     refused = solve(program, solver)
