@@ -14,10 +14,11 @@ from milopt.declaration.sparse import csr as as_csr
 from milopt.errors import BagsError, DeclarationError
 
 
-def real(value: Any, what: str) -> Vector:
+def real(value: object, what: str) -> Vector:
     """Real numbers as float64, NaN and infinity among them."""
     try:
-        array = value.toarray() if sp.issparse(value) else np.asarray(value)
+        # The stubs of scipy have no `toarray` in the base class of sparse arrays.
+        array = value.toarray() if sp.issparse(value) else np.asarray(value)  # type: ignore[attr-defined]
         # numpy makes NaN of None, which would be reported as a wrong number.
         has_none = array.dtype.kind == "O" and any(entry is None for entry in array.flat)
         if array.dtype.kind in "biufO" and not has_none:
