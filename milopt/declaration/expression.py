@@ -478,8 +478,8 @@ def _product(a: Expression, b: Expression) -> Expression:
         return _scale(scale, rest.constant.reshape(rest.shape))
     scale, rest, shape, bags = _common(scale, rest)
     terms = [(leaf, coefficient.scaled_by(scale)) for leaf, coefficient in rest.terms]
-    moved = _scale(scale, rest.constant.reshape(shape))
-    return _sum(Expression(shape, np.zeros(rest.size), terms, bags), moved)
+    product = Expression(shape, np.zeros(rest.size), terms, bags)
+    return _sum(product, _scale(scale, rest.constant.reshape(shape))) if rest.constant.any() else product
 
 
 def _matrix_product(

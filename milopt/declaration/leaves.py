@@ -19,6 +19,7 @@ from milopt.declaration.constants import points as as_points
 from milopt.declaration.constants import real
 from milopt.declaration.expression import Expression, Leaf, Shape
 from milopt.declaration.kernels import Kernel
+from milopt.declaration.linear_maps import entry_name
 from milopt.declaration.sparse import Vector
 from milopt.errors import DeclarationError, ParameterError
 
@@ -191,5 +192,5 @@ class FeatureWeight(ABC):
         """All weights, by a pass of their own."""
 
 
-def _first_wrong(signed: Vector) -> int:
-    return int(np.flatnonzero(np.atleast_1d(signed) < 0)[0])
+def _first_wrong(signed: Vector) -> str:
+    return entry_name(int(np.flatnonzero(signed < 0)[0]), signed.shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Notation, Radial
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.segments import Segments
@@ -47,14 +48,22 @@ class Norm(Radial):
         inner = write.argument(row)
         if not row:
             return rf"\left|{inner}\right|"
-        group = rf"{row} \in G_{{{index}}}" if self.shape else row
-        return rf"\sqrt{{\sum_{{{group}}} \left({inner}\right)^2}}"
+        return rf"\sqrt{{\sum_{{{self.latex_run(index, row)}}} \left({inner}\right)^2}}"
 
 
-def norm(expression: Operand) -> Expression:
-    """Return ||e||_2, a scalar."""
-    argument = as_expression(expression)
-    return Norm(argument, Segments([argument.size]), ())
+def norm(expression: Operand, axis: int | None = None) -> Expression:
+    """Return the Euclidean norm of all entries, a scalar, or one norm per run of entries along an axis.
+
+    Of a matrix, the norm of all entries is the Frobenius norm, not the spectral norm.
+
+    Parameters
+    ----------
+    expression : Expression
+        The argument e.
+    axis : int, optional
+        The axis along which norms are taken: 1 for the norm of each row of a matrix. All entries by default.
+    """
+    return Norm(*runs_of(expression, axis, "norm"))
 
 
 def function_norm(function: Function) -> Norm:

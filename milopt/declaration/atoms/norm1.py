@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative, zero
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
+from milopt.declaration.expression import Expression, Leaf, Operand
 from milopt.declaration.sparse import Vector
 
 
@@ -53,11 +54,18 @@ class Norm1(Atom):
     def latex(self, index: str, write: Notation) -> str:
         """Return a sum of absolute values."""
         row = write.after(index)
-        total = rf"\sum_{{{row}}} " if row else ""
+        total = rf"\sum_{{{self.latex_run(index, row)}}} " if row else ""
         return rf"{total}\left|{write.argument(row)}\right|"
 
 
-def norm1(expression: Operand) -> Expression:
-    """Return ||e||_1, a scalar."""
-    argument = as_expression(expression)
-    return Norm1(argument, Segments([argument.size]), ())
+def norm1(expression: Operand, axis: int | None = None) -> Expression:
+    """Return the sum of the absolute values of all entries, a scalar, or one sum per run of entries along an axis.
+
+    Parameters
+    ----------
+    expression : Expression
+        The argument e.
+    axis : int, optional
+        The axis along which sums are taken: 1 for the sum of each row of a matrix. All entries by default.
+    """
+    return Norm1(*runs_of(expression, axis, "norm1"))
