@@ -452,7 +452,8 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
     shape = common_shape(factor.shape, expression.shape)
     if shape is None:
         raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")
-    wide, factors = broadcast(expression, shape), np.broadcast_to(factor, shape).ravel()
+    wide = broadcast(expression, shape)
+    factors = (factor if factor.shape == shape else np.broadcast_to(factor, shape)).ravel()
     scaled = [(leaf, coefficient.scaled(factors)) for leaf, coefficient in wide.terms]
     return Expression(shape, wide.constant * factors, scaled, wide.bags, wide.constant_is_negated)
 

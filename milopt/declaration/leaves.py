@@ -36,7 +36,7 @@ class Variable(Leaf):
         self.name = name
         self.lower = lower
         self.upper = upper
-        self.integer_entries = np.broadcast_to(integer, (self.size,))
+        self.integer_entries = np.full(self.size, integer) if isinstance(integer, bool) else integer
         """Per entry, whether it must be integer; all of these are vectors, row after row."""
         self.active: Variable | None = None
         """The binary variable of a semicontinuous one: 1 where it is between its bounds, 0 where it is 0."""
