@@ -144,7 +144,8 @@ class Result:
             "reduced_costs": ("reduced costs of a variable", program.variables),
         }
         for field_name, (kind, declared) in kinds.items():
-            object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name), declared))
+            named = ByName(kind, getattr(self, field_name), declared, program.labels)
+            object.__setattr__(self, field_name, named)
 
     @property
     def exit_code(self) -> int:
