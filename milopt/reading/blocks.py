@@ -39,7 +39,7 @@ class Columns:
                 )
                 self._blocks.append((places, variable))
                 if labels is not None:
-                    program.labels[name] = tuple(labels[j] for j in places)
+                    program.labels[name] = tuple(labels[j] for j in places.tolist())
 
     def times(self, matrix: sp.csr_array) -> Expression:
         """Return matrix @ columns."""

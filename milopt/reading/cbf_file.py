@@ -98,7 +98,7 @@ class _CbfReader:
         )
 
     def _section(self, title: str, seen: set[str]) -> None:
-        if title in ("INT", "OBJACOORD") and "VAR" not in seen or title == "BCOORD" and "CON" not in seen:
+        if (title in ("INT", "OBJACOORD") and "VAR" not in seen) or (title == "BCOORD" and "CON" not in seen):
             raise self._error(f"the section {title} stands before the one that declares its columns or rows")
         if title == "ACOORD" and not {"VAR", "CON"} <= seen:
             raise self._error("the section ACOORD stands before VAR or CON")
@@ -141,7 +141,7 @@ class _CbfReader:
             size = self._whole(size_text, LARGEST_COUNT)
             if code not in CONES:
                 raise self._error(f"milopt does not read the cone {shown(code)}; it reads {', '.join(CONES)}")
-            if code == "EXP" and size != 3 or code == "QR" and size < 2 or size < 1:
+            if (code == "EXP" and size != 3) or (code == "QR" and size < 2) or size < 1:
                 raise self._error(f"a cone {code} cannot have {size} entries")
             runs.append(ConeRun(code, start, start + size))
             start += size

@@ -74,10 +74,8 @@ def _declare_conic(columns: Columns, A: sp.csr_array, b: Vector, runs: list[Cone
         if run.code == "Q" and run.stop - run.start == 1:
             signs.append(run.start)
         elif run.code in ("Q", "QR"):
-            matrix = sp.eye_array(run.stop - run.start, format="lil")
-            if run.code == "QR":
-                matrix[:2, :2] = np.sqrt(0.5) * np.array([[1.0, 1.0], [1.0, -1.0]])
-            turned, shifted = sp.csr_array(matrix.tocsr() @ rows), matrix.tocsr() @ offset
+            turn = _turn(run)
+            turned, shifted = sp.csr_array(turn @ rows), np.asarray(turn @ offset)
             heads.append((turned[:1], shifted[:1]))
             tails.append((turned[1:], shifted[1:]))
             sizes.append(run.stop - run.start - 1)
@@ -89,6 +87,15 @@ def _declare_conic(columns: Columns, A: sp.csr_array, b: Vector, runs: list[Cone
     if signs:
         columns.subject_to(columns.times(sp.csr_array(A[signs])) >= -b[signs], "second_order_signs")
     _declare_exponential(columns, A, b, np.array([run.start for run in runs if run.code == "EXP"], dtype=np.intp))
+
+
+def _turn(run: ConeRun) -> sp.csr_array:
+    """Return the matrix that turns a cone into the second-order cone: the identity, or ((a + b), (a - b)) / sqrt(2)."""
+    size = run.stop - run.start
+    if run.code == "Q":
+        return sp.csr_array(sp.eye_array(size))
+    turn = np.sqrt(0.5) * np.array([[1.0, 1.0], [1.0, -1.0]])
+    return sp.csr_array(sp.block_diag([turn, sp.eye_array(size - 2)]))
 
 
 def _declare_exponential(columns: Columns, A: sp.csr_array, b: Vector, starts: Index) -> None:

@@ -114,7 +114,8 @@ def _quadratic(model: FlatModel, columns: Columns, path: Path) -> Expression:
     total = as_expression(0.0)
     if not P.nnz:
         return total
-    count, component = connected_components(P, directed=False)
+    count, found = connected_components(P, directed=False)
+    component = found.astype(np.intp)
     sizes = np.bincount(component, minlength=count)
     alone = np.flatnonzero((sizes[component] == 1) & (P.diagonal() != 0))
     if alone.size:

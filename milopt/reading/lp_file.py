@@ -6,7 +6,7 @@ r"""LP files, in the CPLEX format: sections of expressions, every problem with i
     general    y
     end
 
-Variables lie in [0, infinity) unless bounds say otherwise; integer ones too. Constants of a row may stand on either side.
+Columns lie in [0, infinity) unless bounds say otherwise, integer ones too. Constants of a row may stand on either side.
 Not read: quadratic rows, indicator rows, special ordered sets, piecewise-linear objectives.
 """
 
@@ -117,9 +117,7 @@ class _LpReader:
         self._rows[label] = len(self._sides)
         self._sides.append((low, high))
 
-    def _range(
-        self, sums: list[_Sum], signs: list[str], label: str, start: Token | None
-    ) -> tuple[float, float, _Sum]:
+    def _range(self, sums: list[_Sum], signs: list[str], label: str, start: Token | None) -> tuple[float, float, _Sum]:
         """Return the sides of a row and its expression; what stands right of one comparison is subtracted."""
         if len(signs) == 2:
             low, middle, high = sums
@@ -146,7 +144,7 @@ class _LpReader:
             signs.append(COMPARISONS[sign.text])
             parts.append(self._number_or_column())
         places = [k for k, part in enumerate(parts) if isinstance(part, str)]
-        if len(places) != 1 or len(parts) not in (2, 3) or len(parts) == 3 and places != [1]:
+        if len(places) != 1 or len(parts) not in (2, 3) or (len(parts) == 3 and places != [1]):
             raise self._tokens.error("a bound is a column and a number such as x <= 4, or x free", start)
         column = self._column(str(parts[places[0]]))
         for k, sign_text in enumerate(signs):
@@ -194,7 +192,7 @@ class _LpReader:
         is_first = True
         while True:
             word = self._tokens.peek()
-            if word is None or not is_first and word.text not in ("+", "-"):
+            if word is None or (not is_first and word.text not in ("+", "-")):
                 return total
             if not is_first and line not in (None, word.line) and not total.terms:
                 return total
@@ -228,7 +226,7 @@ class _LpReader:
             self._tokens.takes("*")
             name = self._tokens.peek()
             # A row may end with a number, and the next one begin with its label or its first column.
-            if name is None or name.sort is not Sort.NAME or self._is_label() or is_right and name.line != word.line:
+            if name is None or name.sort is not Sort.NAME or self._is_label() or (is_right and name.line != word.line):
                 total.constant += sign * value
                 return True
         elif self._is_label():

@@ -5,8 +5,8 @@ contain blanks; a file that cannot be read as a free one is tried as a fixed one
 
 The conventions on which readers differ are these. The first free row is the objective, others are left out. The
 right-hand side of the objective is minus its constant. Integer columns between markers lie in [0, 1] if no bound is
-given. A negative upper bound takes a lower bound of 0 that was not given to -infinity, with a remark. Only the first set
-of right-hand sides, ranges and bounds is read. QUADOBJ and QSECTION have one triangle of P, QMATRIX has both.
+given. A column with a negative upper bound and no lower bound has the lower bound -infinity, with a remark. Only the
+first set of right-hand sides, ranges and bounds is read. QUADOBJ and QSECTION have one triangle of P, QMATRIX has both.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from milopt.data.messages import shown
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
 from milopt.reading.flat_model import INFINITE, Entries, FlatModel, without_infinities
+from milopt.reading.mps_bounds import BARE_KINDS, INTEGER_KINDS, KINDS, MpsBounds, row_sides
 
 FIELD_STARTS = (1, 4, 14, 24, 39, 49)
 """Where the fields of a fixed line begin, from 0."""
@@ -39,8 +40,6 @@ UNSUPPORTED = {
     "PWLOBJ": "a piecewise-linear objective",
 }
 """Sections that change the program and have no counterpart here."""
-BARE_BOUNDS = ("FR", "MI", "PL", "BV")
-"""Kinds of bounds that need no number."""
 
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?|inf(inity)?)", re.IGNORECASE)
 
@@ -73,12 +72,10 @@ class _MpsReader:
         self._column_rows: set[str] = set()
         self._cost: list[float] = []
         self._integer: list[bool] = []
-        self._semicontinuous: set[int] = set()
         self._A, self._P = Entries(), Entries()
         self._pairs: set[tuple[int, int]] = set()
         self._has_both_triangles = False
-        self._lower: dict[int, float] = {}
-        self._upper: dict[int, float] = {}
+        self._bounds = MpsBounds()
         self._rhs: dict[int, float] = {}
         self._ranges: dict[int, float] = {}
         self._sets: dict[str, str] = {}
@@ -160,7 +157,7 @@ class _MpsReader:
         if len(fields) != 2 or fields[0].upper() not in ("N", "L", "G", "E"):
             raise self._error(f"a row is N, L, G or E and a name, not {shown(' '.join(fields))}")
         kind, name = fields[0].upper(), fields[1]
-        if name in self._rows or name in self._free_rows or name == self._objective and kind != "N":
+        if name in self._rows or name in self._free_rows or (name == self._objective and kind != "N"):
             raise self._error(f"the row {shown(name)} is declared twice")
         if kind == "N":
             if self._objective is None:
@@ -220,43 +217,22 @@ class _MpsReader:
                 raise self._error(f"the row {shown(row)} is not declared in ROWS")
 
     def _bound(self, fields: list[str]) -> None:
-        kind = fields[0].upper()
-        needs_number = kind not in BARE_BOUNDS
-        rest = fields[1:]
+        kind, rest = fields[0].upper(), fields[1:]
+        if kind not in KINDS:
+            raise self._error(f"{shown(fields[0])} is no kind of bound; the kinds are {', '.join(KINDS)}")
+        is_bare = kind in BARE_KINDS
         # The name of the set may be left out; a number may follow kinds that need none, as in "BV BND x 1".
-        if needs_number and len(rest) == 2 or not needs_number and (len(rest) == 1 or rest[0] in self._columns):
+        if (is_bare and rest and (len(rest) == 1 or rest[0] in self._columns)) or (not is_bare and len(rest) == 2):
             rest = ["", *rest]
-        if len(rest) not in ((3,) if needs_number else (2, 3)):
-            raise self._error("a bound is a kind, a set, a column and, except for FR, MI, PL and BV, a number")
+        if len(rest) not in ((2, 3) if is_bare else (3,)):
+            raise self._error(f"a bound is a kind, a set, a column and, except for {', '.join(BARE_KINDS)}, a number")
         if not self._is_first_set("BOUNDS", rest[0]):
             return
         if rest[1] not in self._columns:
             raise self._error(f"the column {shown(rest[1])} is not declared in COLUMNS")
-        self._set_bound(kind, self._columns[rest[1]], self._number(rest[2], finite=False) if needs_number else 0.0)
-
-    def _set_bound(self, kind: str, column: int, value: float) -> None:
-        match kind:
-            case "LO" | "LI":
-                self._lower[column] = value
-            case "UP" | "UI":
-                self._upper[column] = value
-            case "SC" | "SI":
-                # 0 stands for no bound, of which the program that is declared from this cannot make use.
-                self._upper[column] = value if value else np.inf
-                self._semicontinuous.add(column)
-            case "FX":
-                self._lower[column] = self._upper[column] = value
-            case "FR":
-                self._lower[column], self._upper[column] = -np.inf, np.inf
-            case "MI":
-                self._lower[column] = -np.inf
-            case "PL":
-                self._upper[column] = np.inf
-            case "BV":
-                self._lower[column], self._upper[column] = 0.0, 1.0
-            case _:
-                raise self._error(f"{shown(kind)} is no kind of bound")
-        if kind in ("LI", "UI", "SI", "BV"):
+        column = self._columns[rest[1]]
+        self._bounds.set(kind, column, 0.0 if is_bare else self._number(rest[2], finite=False))
+        if kind in INTEGER_KINDS:
             self._integer[column] = True
 
     def _quadratic(self, fields: list[str]) -> None:
@@ -303,22 +279,16 @@ class _MpsReader:
 
     def _assembled(self) -> FlatModel:
         n, m = len(self._columns), len(self._senses)
-        names = list(self._columns)
-        lower, upper = [0.0] * n, [np.inf] * n
-        for j in range(n):
-            if self._integer[j] and j not in self._lower and j not in self._upper:
-                upper[j] = 1.0
-            lower[j] = self._lower.get(j, lower[j])
-            upper[j] = self._upper.get(j, upper[j])
-            if upper[j] < 0 and j not in self._lower:
-                lower[j] = -np.inf
-                self._remark(
-                    f"The column {shown(names[j])} has a negative upper bound and no lower bound in the file; "
-                    "its lower bound is taken as -infinity."
-                )
-        row_lower, row_upper = self._row_sides(m)
+        names = tuple(self._columns)
+        for j in self._bounds.negative():
+            self._remark(
+                f"The column {shown(names[j])} has a negative upper bound and no lower bound in the file; its lower "
+                "bound is taken as -infinity."
+            )
+        lower, upper = self._bounds.both(self._integer)
+        row_lower, row_upper = row_sides(self._senses, self._rhs, self._ranges)
         P = self._P.matrix((n, n))
-        if abs(P - P.T).max() > 0 if P.nnz else False:
+        if P.nnz and abs(P - P.T).max() > 0:
             raise self._error("QMATRIX is not symmetric; it has both triangles")
         return FlatModel(
             name=self._name,
@@ -332,23 +302,8 @@ class _MpsReader:
             lower=without_infinities(lower),
             upper=without_infinities(upper),
             integer=np.array(self._integer, dtype=bool),
-            semicontinuous=np.isin(np.arange(n), list(self._semicontinuous)),
-            columns=tuple(names),
+            semicontinuous=np.isin(np.arange(n), list(self._bounds.semicontinuous)),
+            columns=names,
             rows=tuple(self._rows),
             remarks=tuple(self._remarks),
         )
-
-    def _row_sides(self, m: int) -> tuple[list[float], list[float]]:
-        """Return the sides of each row: a range R makes [b, b + |R|] of a G row, [b - |R|, b] of an L row."""
-        low, high = [-np.inf] * m, [np.inf] * m
-        for i, sense in enumerate(self._senses):
-            side, width = self._rhs.get(i, 0.0), self._ranges.get(i)
-            if sense == "E" and not width:
-                low[i] = high[i] = side
-            elif sense == "G" or sense == "E" and width is not None and width > 0:
-                low[i] = side
-                high[i] = np.inf if width is None else side + abs(width)
-            else:
-                high[i] = side
-                low[i] = -np.inf if width is None else side - abs(width)
-        return low, high

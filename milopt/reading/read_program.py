@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def read_program(path: str | os.PathLike[str]) -> Program:
     """Read a program from an MPS, LP or CBF file.
 
-    Columns become the variable blocks `continuous` and `integer`, and rows the blocks `equal`, `at_least` and `at_most`.
+    Columns become the variable blocks `continuous` and `integer`, rows the blocks `equal`, `at_least` and `at_most`.
     `program.labels` has the names of the file by block, and results know them: `result.values["COL1"]` is the value of
     the column `COL1`, and `result.duals["ROW1"]` the multiplier of the row `ROW1`. CBF files have no names.
 
