@@ -100,7 +100,7 @@ class _MpsReader:
         }
         section = ""
         for line in self._file:
-            if line.startswith("*"):
+            if line.startswith("*") or line.isspace():
                 continue
             if not line[0].isspace() and not (section == "OBJSENSE" and line.strip().upper() in SENSES):
                 section = self._section(line.split(), readers)
@@ -109,7 +109,8 @@ class _MpsReader:
                 continue
             if not section:
                 raise self._error("the first line must be a section such as NAME or ROWS; this is no MPS file")
-            readers[section](self._fields(line))
+            if fields := self._fields(line):
+                readers[section](fields)
         if not self._ended:
             raise self._error("the file ends without ENDATA; it is not complete")
         return self._assembled()
