@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from milopt.compilation.bridges import empty_rows
+from milopt.compilation.bridges import idle_rows
 from milopt.compilation.standard_form import StandardForm
 from milopt.inspection.cvxpy_model import CvxpyModel, to_cvxpy
 from milopt.outcome.status import Termination
@@ -97,7 +97,7 @@ class CvxpyEngine(VariantEngine):
     def _solve_once(self, form: StandardForm, settings: Mapping[str, object], time_limit: float | None) -> Answer:
         import cvxpy as cp
 
-        kept = empty_rows.apply(form)
+        kept = idle_rows.apply(form)
         model = _with_a_constraint(to_cvxpy(kept))
         given = self._solver.backend.given(self.options)
         start = monotonic()
@@ -136,7 +136,7 @@ class CvxpyEngine(VariantEngine):
             iterations=max(0, int(stats.num_iters or 0)) if stats else 0,
             log=log,
         )
-        return empty_rows.invert(form, answer)
+        return idle_rows.invert(form, answer)
 
     def _run(self, model: CvxpyModel, settings: Mapping[str, object]) -> tuple[object, str]:
         def call() -> object:
