@@ -64,6 +64,7 @@ _TITLE = re.compile(
     r"(?!\s*(?:[:<>=^*]|free\b))",
     re.IGNORECASE,
 )
+_ROWS_TITLE = re.compile(r"\s(?:subject\s+to|such\s+that|s\.t\.|st\.?)(?=\s|$)", re.IGNORECASE)
 _LETTERS = r"A-Za-z_!\"#$%&(),;?@'`{}~|"
 _WORD = re.compile(
     r"\s*(?:"
@@ -110,22 +111,30 @@ class LpTokens:
         return self._file.error(problem, place.line if place else None)
 
     def _read(self) -> Iterator[Token]:
+        has_rows = False
         for raw in self._file:
             line = raw.partition("\\")[0]
-            title = _TITLE.match(line)
-            start = 0
+            title, start = _TITLE.match(line), 0
             if title is not None:
                 assert title.lastgroup is not None
-                yield Token(Sort.SECTION, title.group().strip(), self._file.line, section=Section[title.lastgroup])
+                section = Section[title.lastgroup]
+                yield Token(Sort.SECTION, title.group().strip(), self._file.line, section=section)
+                has_rows |= section is Section.ROWS
                 start = title.end()
-            yield from self._words_of(line, start)
+            # The objective and the title of the rows may share a line.
+            if not has_rows and (title := _ROWS_TITLE.search(line, start)) is not None:
+                has_rows = True
+                yield from self._words_of(line, start, title.start())
+                yield Token(Sort.SECTION, title.group().strip(), self._file.line, section=Section.ROWS)
+                start = title.end()
+            yield from self._words_of(line, start, len(line))
 
-    def _words_of(self, line: str, start: int) -> Iterator[Token]:
-        end = len(line.rstrip())
-        while start < end:
-            found = _WORD.match(line, start)
+    def _words_of(self, line: str, start: int, stop: int) -> Iterator[Token]:
+        stop = len(line[:stop].rstrip())
+        while start < stop:
+            found = _WORD.match(line, start, stop)
             if found is None:
-                raise self._file.error(f"{shown(line[start:].split()[0])} is neither a number, a name nor a sign")
+                raise self._file.error(f"{shown(line[start:stop].split()[0])} is neither a number, a name nor a sign")
             sort = Sort(found.lastgroup)
             text = found.group(sort.value)
             yield Token(sort, text, self._file.line, number=float(text) if sort is Sort.NUMBER else 0.0)

@@ -173,7 +173,24 @@ BCOORD
 """
 FILES = {"small.mps": MPS, "fixed.mps": FIXED, "small.lp": LP, "small.cbf": CBF}
 WORDS = (
-    *("", "0", "-1", "1", "2", "1e400", "-1e30", "1e-320", "nan", "inf", "-inf", "99999999999", "1x", "0x10", "1_0", "½"),
+    *(
+        "",
+        "0",
+        "-1",
+        "1",
+        "2",
+        "1e400",
+        "-1e30",
+        "1e-320",
+        "nan",
+        "inf",
+        "-inf",
+        "99999999999",
+        "1x",
+        "0x10",
+        "1_0",
+        "½",
+    ),
     *("a", "obj", "load", "ENDATA", "ROWS", "COLUMNS", "RHS", "BOUNDS", "QMATRIX", "SOS", "FR", "E", "N", "end", "st"),
     *("<=", ">=", "=", "->", "[", "]", "^", "/", ":", "bounds", "free", "general", "VER", "Q", "EXP", "QR", "PSDVAR"),
     *("\x00", "\x85", "\u2028", "é", "x" * 5000, "'MARKER'", "'INTORG'", "\\", "*", "#"),

@@ -19,7 +19,6 @@ from milopt.compilation.violations import violations
 from milopt.cones import NONNEGATIVE
 from milopt.solving.engine import Answer
 
-
 HUGE_OFFSET = 1e19
 """Below the 1e20 that stands for infinity in most tools: sums with it are a little less."""
 
