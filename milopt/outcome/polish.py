@@ -3,18 +3,23 @@
 For LP and QP only. The guess: a non-negative row is active when its multiplier exceeds its slack, a bound when the
 reduced cost exceeds the distance. The system is regularised by a small delta on both diagonals and refined against the
 unregularised one, so degenerate guesses do no harm. Whoever calls keeps the outcome only if its certificate is better.
+
+Both the guess and the regularisation depend on the units. `equilibrated` returns the program in units that give rows,
+columns and the objective about the same size, for programs whose own units are far apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import Index
-from milopt.compilation.quadratic import Vector
-from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.quadratic import Piece, Quadratic, Vector
+from milopt.compilation.scaling import equilibrated_units
+from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import ZERO
 
 DENSE_BELOW = 3000
@@ -36,6 +41,46 @@ def polish(form: StandardForm, x: Vector, z: Vector) -> tuple[Vector, Vector]:
         return x, z
     start = np.where(fixed, np.where(at_upper, form.upper, form.lower), x)
     return _solve(form, start, np.where(active, z, 0.0), free, rows)
+
+
+@dataclass(frozen=True)
+class Equilibrated:
+    """A program in other units: x = column * u, and multipliers z = objective * row * v."""
+
+    form: StandardForm
+    row: Vector
+    column: Vector
+    objective: float
+
+    def inwards(self, x: Vector, z: Vector) -> tuple[Vector, Vector]:
+        """Return a point of the program in the new units."""
+        return x / self.column, z / (self.objective * self.row)
+
+    def outwards(self, u: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Return a point in the units of the program itself."""
+        return u * self.column, v * (self.objective * self.row)
+
+
+def equilibrated(form: StandardForm) -> Equilibrated:
+    """Return a program with linear rows in units of powers of two, chosen by the entries of F and P (Ruiz)."""
+    P = sp.csr_array(form.P.sparse)
+    rows = (*form.rows, RowBlock("quadratic", ZERO, form.m, form.m + form.n))
+    units = equilibrated_units(sp.csr_array(sp.vstack([form.F, P])), rows, np.zeros(form.n, dtype=bool))
+    row, d = units.row[: form.m], units.column
+    sizes = np.concatenate([np.abs(form.q) * d, np.abs(form.P.diagonal) * d**2])
+    largest = float(sizes.max(initial=0.0))
+    s = float(np.exp2(np.round(np.log2(largest)))) if largest > 0.0 else 1.0
+    columns = sp.diags_array(d)
+    scaled = replace(
+        form,
+        P=Quadratic(form.n, tuple(Piece(sp.csr_array(one.rows @ columns), one.weight / s) for one in form.P.pieces)),
+        q=form.q * d / s,
+        F=sp.csr_array(sp.diags_array(row) @ form.F @ columns),
+        g=form.g * row,
+        lower=form.lower / d,
+        upper=form.upper / d,
+    )
+    return Equilibrated(scaled, row, d, s)
 
 
 def _solve(

@@ -27,7 +27,7 @@ from milopt.outcome.declared_proof import certify_declared
 from milopt.outcome.dual_repair import repaired
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import LeafValues
-from milopt.outcome.polish import polish
+from milopt.outcome.polish import equilibrated, polish
 from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 
@@ -129,15 +129,33 @@ class Prover:
         self, answer: Answer, found: Candidate, proof: Certificate, before: Certificate | None
     ) -> tuple[Candidate, Certificate, Certificate | None]:
         """Return the point, its certificate, and the certificate before if something better was found."""
-        x, z, tolerance = answer.x, answer.z, self.options.tolerance
-        for _ in range(MAX_POLISHES):
-            if x is None or z is None or proof.holds(tolerance):
+        tolerance = self.options.tolerance
+        for in_own_units in (True, False):
+            if answer.x is None or answer.z is None or proof.holds(tolerance):
                 break
-            x, z = polish(self.compiled.form, x, z)
+            found, proof, before = self._polished_from((answer.x, answer.z), in_own_units, found, proof, before)
+        return found, proof, before
+
+    def _polished_from(
+        self,
+        start: tuple[Vector, Vector],
+        in_own_units: bool,
+        found: Candidate,
+        proof: Certificate,
+        before: Certificate | None,
+    ) -> tuple[Candidate, Certificate, Certificate | None]:
+        """Polish in the units of the program, or in equilibrated ones, a few times."""
+        units = None if in_own_units else equilibrated(self.compiled.form)
+        at = start if units is None else units.inwards(*start)
+        for _ in range(MAX_POLISHES):
+            at = polish(self.compiled.form if units is None else units.form, *at)
+            x, z = at if units is None else units.outwards(*at)
             better, new = self._certified(x, _worth(self.form, self.spaces, self.compiled.recover(x, z)))
             better, new, _ = self._repaired(better, new)
-            if _is_better(new, proof, tolerance):
+            if _is_better(new, proof, self.options.tolerance):
                 found, proof, before = better, new, before or proof
+            if proof.holds(self.options.tolerance):
+                break
         return found, proof, before
 
 
