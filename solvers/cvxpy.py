@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from time import monotonic
 from typing import Any
 
@@ -23,6 +24,7 @@ from milopt.solvers.cvxpy_backends import BACKENDS, Backend
 from milopt.solvers.family import VariantEngine, Variants, blame
 from milopt.solving.capture import captured
 from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine_process import LEAST_SECONDS
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 from milopt.solving.solver import Availability
@@ -84,7 +86,9 @@ class CvxpyEngine(VariantEngine):
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
         """One cvxpy problem, built and solved; once more with other settings if the point is inaccurate."""
         backend, start = self._solver.backend, monotonic()
-        answer = self._solve_once(form, backend.settings(form, self.options, time_limit), time_limit)
+        import_module("cvxpy")  # loading it takes seconds, of which the solver must know
+        left = None if time_limit is None else max(time_limit - (monotonic() - start), LEAST_SECONDS)
+        answer = self._solve_once(form, backend.settings(form, self.options, left), left)
         left = None if time_limit is None else time_limit - (monotonic() - start)
         if not backend.again or answer.raw_status != "optimal_inaccurate" or (left is not None and left <= 0.0):
             return answer
