@@ -24,7 +24,6 @@ from milopt.solvers.cvxpy_backends import BACKENDS, Backend
 from milopt.solvers.family import VariantEngine, Variants, blame
 from milopt.solving.capture import captured
 from milopt.solving.engine import Answer, Engine
-from milopt.solving.engine_process import LEAST_SECONDS
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 from milopt.solving.solver import Availability
@@ -40,6 +39,8 @@ STATUS_MAP = {
     "user_limit": Termination.LIMIT,
 }
 """`UNBOUNDED` is a claim: the program may be infeasible. The session checks it."""
+LEAST_SECONDS = 1e-9
+"""For a solver whose time is up before it begins, so that it says so itself."""
 
 
 class CVXPY(Variants[Backend]):
