@@ -28,6 +28,7 @@ _HOME = {
     "Minimax": "milopt.bag_kernels.set_kernels",
     "load_gram": "milopt.bag_kernels.stored",
     "Program": "milopt.declaration.program",
+    "read_program": "milopt.reading.read_program",
     "concatenate": "milopt.declaration.joined",
     "hstack": "milopt.declaration.joined",
     "stack": "milopt.declaration.joined",

@@ -65,6 +65,7 @@ from milopt.outcome.result import Result as Result
 from milopt.outcome.result import Step as Step
 from milopt.outcome.status import PointStatus as PointStatus
 from milopt.outcome.status import Termination as Termination
+from milopt.reading.read_program import read_program as read_program
 from milopt.schemes.column_generation import ColumnGeneration as ColumnGeneration
 from milopt.schemes.convex_concave import ConvexConcave as ConvexConcave
 from milopt.schemes.direct import Direct as Direct

@@ -16,6 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.bridges import bounds_to_rows
+from milopt.compilation.bridges.idle_rows import HUGE_OFFSET
+from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError, UnsupportedError
@@ -30,6 +32,9 @@ from milopt.solving.solver import Feature, Solver
 
 if TYPE_CHECKING:
     from milopt.solving.profile import Profile
+
+DROPPED_OFFSET = 1e30
+"""Clarabel drops inequalities with an offset of 1e20 or more, and their multiplier is 0."""
 
 STATUS_MAP = {
     "Solved": Termination.OPTIMAL,
@@ -81,7 +86,7 @@ class ClarabelEngine(Engine):
         if change.what is What.LINEAR and self._editable():
             self._solver.update(q=form.q)
         elif change.what is What.OFFSET and self._editable():
-            self._solver.update(b=bounds_to_rows.apply(form).g)
+            self._solver.update(b=_offsets(bounds_to_rows.apply(form)))
         else:
             self._solver = None
             self.rebuilds += 1
@@ -135,7 +140,7 @@ class ClarabelEngine(Engine):
             sp.csc_matrix(sp.triu(form.P.sparse)),
             form.q,
             sp.csc_matrix(-form.F),
-            form.g,
+            _offsets(form),
             [cone for block in form.rows if block.size for cone in _cones(block)],
             self._settings,
         )
@@ -152,6 +157,14 @@ class ClarabelEngine(Engine):
 
     def _request_stop(self) -> None:
         self._stop.set()
+
+
+def _offsets(form: StandardForm) -> Vector:
+    """Return g, with offsets that Clarabel drops in place of huge ones, at which it breaks down."""
+    g = form.g.copy()
+    above = form.rows_in(NONNEGATIVE)
+    g[above] = np.where(g[above] >= HUGE_OFFSET, DROPPED_OFFSET, g[above])
+    return g
 
 
 def _cones(block: RowBlock) -> list[Any]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milopt.compilation.bridges import centred_exponentials, empty_rows
+from milopt.compilation.bridges import centred_exponentials, idle_rows
 from milopt.compilation.standard_form import StandardForm
 from milopt.outcome.status import Termination
 from milopt.solvers.cvxpy_backends import BACKENDS, Backend
@@ -41,6 +42,8 @@ STATUS_MAP = {
     "user_limit": Termination.LIMIT,
 }
 """`UNBOUNDED` is a claim: the program may be infeasible. The session checks it."""
+LEAST_SECONDS = 1e-9
+"""For a solver whose time is up before it begins, so that it says so itself."""
 
 
 class CVXPY(Variants[Backend]):
@@ -97,7 +100,9 @@ class CvxpyEngine(VariantEngine):
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
         """One cvxpy problem, built and solved; centred and with other settings once more if the point is inaccurate."""
         backend, start = self._solver.backend, monotonic()
-        answer = self._solve_once(form, backend.settings(form, self.options, time_limit), time_limit)
+        import_module("cvxpy")  # loading it takes seconds, of which the solver must know
+        left = None if time_limit is None else max(time_limit - (monotonic() - start), LEAST_SECONDS)
+        answer = self._solve_once(form, backend.settings(form, self.options, left), left)
         left = None if time_limit is None else time_limit - (monotonic() - start)
         if not backend.again or answer.raw_status != "optimal_inaccurate" or (left is not None and left <= 0.0):
             return answer
@@ -114,7 +119,7 @@ class CvxpyEngine(VariantEngine):
 
         from milopt.inspection.cvxpy_model import to_cvxpy
 
-        kept = empty_rows.apply(form)
+        kept = idle_rows.apply(form)
         model = _with_a_constraint(to_cvxpy(kept))
         given = self._solver.backend.given(self.options)
         start = monotonic()
@@ -153,7 +158,7 @@ class CvxpyEngine(VariantEngine):
             iterations=max(0, int(stats.num_iters or 0)) if stats else 0,
             log=log,
         )
-        return empty_rows.invert(form, answer)
+        return idle_rows.invert(form, answer)
 
     def _run(self, model: CvxpyModel, settings: Mapping[str, object]) -> tuple[object, str]:
         def call() -> object:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.bridges import bounds_to_rows, quadratic_to_cone, recentred, unit_scales
+from milopt.compilation.bridges import bounds_to_rows, idle_rows, quadratic_to_cone, recentred, unit_scales
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.recession import Recession
 from milopt.compilation.standard_form import StandardForm
@@ -104,9 +104,11 @@ class EcosEngine(Engine):
             return self._process.solve(self.form, time_limit)
         self._interrupted = False
         deadline = None if time_limit is None else time.perf_counter() + time_limit
-        scales = unit_scales.scales(self.form)
-        answer = self._solve(unit_scales.apply(self.form, scales), scales.gradient, deadline)
-        return replace(unit_scales.invert(answer, scales), interrupted=self._interrupted)
+        form = idle_rows.apply(self.form)
+        scales = unit_scales.scales(form)
+        answer = self._solve(unit_scales.apply(form, scales), scales.gradient, deadline)
+        answer = idle_rows.invert(self.form, unit_scales.invert(answer, scales))
+        return replace(answer, interrupted=self._interrupted)
 
     def close(self) -> None:
         """End the process, if there is one."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.compilation.bridges.idle_rows import HUGE_OFFSET
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO
@@ -368,4 +369,5 @@ def _row_bounds(form: StandardForm, start: int) -> tuple[Vector, Vector]:
         if block.cone is ZERO:
             part = slice(max(block.start - start, 0), block.stop - start)
             upper[part] = lower[part]
+    lower[(lower <= -HUGE_OFFSET) & (upper == np.inf)] = -np.inf
     return lower, upper

@@ -25,7 +25,7 @@ from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import ColumnBlock, StandardForm
 from milopt.compilation.violations import violations
 from milopt.cones import NONNEGATIVE, ZERO, Cone
-from milopt.declaration.sparse import picked
+from milopt.declaration.sparse import absolute, picked
 from milopt.errors import UnsupportedError
 
 REACH = 1e8
@@ -34,6 +34,8 @@ CANCELLATION = 1e-9
 """Smallest margin that counts, relative to the terms that it is the sum of."""
 FEASIBILITY_TOLERANCE = 1e-7
 """Largest violation of a row at a feasible point, in scaled units, relative to 1 + |g|."""
+ROUNDING = 1e-11
+"""Largest violation of a row at a feasible point relative to the terms of the row, for rows whose terms are large."""
 BLAMED_SHARE = 1e-6
 """Share of all violations from which on a block is named."""
 
@@ -85,8 +87,9 @@ class Relaxation:
             return False
         y = np.clip(x[: form.n], form.lower, form.upper)
         y = np.where(form.integer, np.round(y), y)
-        wrong = violations(form, form.F @ y + form.g)
-        return bool((wrong <= FEASIBILITY_TOLERANCE * (1.0 + np.abs(form.g))).all())
+        wrong, offsets = violations(form, form.F @ y + form.g), np.abs(form.g)
+        terms = absolute(form.F) @ np.abs(y) + offsets
+        return bool((wrong <= np.maximum(FEASIBILITY_TOLERANCE * (1.0 + offsets), ROUNDING * terms)).all())
 
     def multipliers(self, z: Vector) -> Vector:
         """Return the multipliers of a Farkas vector in the units of the program."""

@@ -7,8 +7,8 @@ upper bound). For HiGHS that is `row_lower = -g`; Clarabel and ECOS get `A = -F`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -118,6 +118,8 @@ class StandardForm:
     """What a person who opens its file should know."""
     known_convex: bool = False
     """P is positive semidefinite by how it was made: nobody needs to find out."""
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Names of the entries of blocks, by the name of the block, for a program that was read from a file."""
 
     @property
     def n(self) -> int:
@@ -155,17 +157,20 @@ class StandardForm:
         return tuple(block for block in self.rows if not block.cone.is_polyhedral)
 
     def column_names(self) -> list[str]:
-        """One readable name a column: `b`, `slack[3]`, `X[0,2]`."""
-        return [
-            block.name if block.scalar else f"{block.name}[{label}]" for block in self.columns for label in block.labels
-        ]
+        """One readable name a column: `b`, `slack[3]`, `X[0,2]`, or its name in the file that the program was read from."""
+        return [name for block in self.columns for name in self._names(block, block.scalar)]
 
     def row_names(self) -> list[str]:
         """One readable name a row: `margin[3]`, or `margin[3,17]` for instance 17 of bag 3."""
-        names: list[str] = []
-        for block in self.rows:
-            names.extend(f"{block.name}[{label}]" for label in block.labels)
-        return names
+        return [name for block in self.rows for name in self._names(block)]
+
+    def _names(self, block: ColumnBlock | RowBlock, scalar: bool = False) -> Sequence[str]:
+        if scalar:
+            return [block.name]
+        names = self.labels.get(block.name)
+        if names is not None and block.instance is None:
+            return names if block.declared is None else [names[i] for i in block.declared.tolist()]
+        return [f"{block.name}[{label}]" for label in block.labels]
 
 
 def same_cones(some: Sequence[RowBlock], others: Sequence[RowBlock]) -> bool:

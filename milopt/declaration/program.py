@@ -63,6 +63,8 @@ class Program(Views, Problem):
         self.instance_score: InstanceScore | None = None
         self.start: npt.NDArray[np.intp] | npt.NDArray[np.float64] | None = None
         """Where the witnesses start unless a scheme is given a start of its own (see `schemes.start`)."""
+        self.labels: dict[str, tuple[str, ...]] = {}
+        """Names of the entries of variable and constraint blocks, for programs that were read from a file."""
 
     # -- declaring ---------------------------------------------------------------------------------------------
 

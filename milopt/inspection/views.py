@@ -76,7 +76,7 @@ class Views:
         from milopt.inspection.witness_notes import witness_notes
 
         flat = compile_program(self._program, form, witnesses).form
-        return replace(flat, notes=witness_notes(self._program, witnesses))
+        return replace(flat, notes=witness_notes(self._program, witnesses), labels=self._program.labels)
 
     def to_lp(
         self, path: Path | None = None, *, form: FormName = "coordinates", witnesses: WitnessChoice = None

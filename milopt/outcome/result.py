@@ -180,7 +180,8 @@ class Result:
             "ray": ("ray", {**program.variables, **program.functions}),
         }
         for field_name, (kind, declared) in kinds.items():
-            object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name), declared))
+            named = ByName(kind, getattr(self, field_name), declared, program.labels)
+            object.__setattr__(self, field_name, named)
 
     @property
     def exit_code(self) -> int:

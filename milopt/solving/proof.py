@@ -27,7 +27,7 @@ from milopt.outcome.declared_proof import certify_declared
 from milopt.outcome.dual_repair import repaired
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import LeafValues
-from milopt.outcome.polish import polish
+from milopt.outcome.polish import Equilibrated, Factorisation, equilibrated, least_squares, polish, regularised
 from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 
@@ -37,6 +37,19 @@ LARGEST_UNREPAIRED_RESIDUAL = 1e-9
 """Dual residuals up to this are left as they are."""
 LARGEST_REPAIRED_SHARE = 0.1
 """Share of the dual residual that a repair must leave at most to count."""
+
+
+@dataclass(frozen=True)
+class PolishingWay:
+    """How a point is polished."""
+
+    by: Factorisation
+    is_equilibrated: bool
+    """Whether in equilibrated units, instead of those of the program."""
+
+
+WAYS = (PolishingWay(regularised, False), PolishingWay(least_squares, True), PolishingWay(least_squares, False))
+"""Tried in this order until a certificate holds: the first is fastest, and mends most points."""
 
 
 @dataclass(frozen=True)
@@ -129,15 +142,37 @@ class Prover:
         self, answer: Answer, found: Candidate, proof: Certificate, before: Certificate | None
     ) -> tuple[Candidate, Certificate, Certificate | None]:
         """Return the point, its certificate, and the certificate before if something better was found."""
-        x, z, tolerance = answer.x, answer.z, self.options.tolerance
-        for _ in range(MAX_POLISHES):
-            if x is None or z is None or proof.holds(tolerance):
+        tolerance = self.options.tolerance
+        units = None
+        for way in WAYS:
+            if answer.x is None or answer.z is None or proof.holds(tolerance):
                 break
-            x, z = polish(self.compiled.form, x, z)
+            if way.is_equilibrated:
+                units = units or equilibrated(self.compiled.form)
+            chosen = units if way.is_equilibrated else None
+            found, proof, before = self._polished_from((answer.x, answer.z), way.by, chosen, found, proof, before)
+        return found, proof, before
+
+    def _polished_from(
+        self,
+        start: tuple[Vector, Vector],
+        by: Factorisation,
+        units: Equilibrated | None,
+        found: Candidate,
+        proof: Certificate,
+        before: Certificate | None,
+    ) -> tuple[Candidate, Certificate, Certificate | None]:
+        """Polish a few times, in the given units or in those of the program."""
+        at = start if units is None else units.inwards(*start)
+        for _ in range(MAX_POLISHES):
+            at = polish(self.compiled.form if units is None else units.form, *at, by)
+            x, z = at if units is None else units.outwards(*at)
             better, new = self._certified(x, _worth(self.form, self.spaces, self.compiled.recover(x, z)))
             better, new, _ = self._repaired(better, new)
-            if _is_better(new, proof, tolerance):
+            if _is_better(new, proof, self.options.tolerance):
                 found, proof, before = better, new, before or proof
+            if proof.holds(self.options.tolerance):
+                break
         return found, proof, before
 
 

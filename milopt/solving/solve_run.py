@@ -22,6 +22,8 @@ from milopt.solving.proof import Candidate, Prover, candidate
 from milopt.solving.refusal import refusal
 from milopt.solving.solver_failure import solver_errors
 
+LARGEST_LATE_POLISH = 1000
+"""Rows and columns of a program whose point is still polished when the time is up: it takes a fraction of a second."""
 LAZY_SLACK = 0.1
 """Share of the tolerance by which a lazy row may be violated before the engine gets it."""
 
@@ -137,7 +139,8 @@ class SolveRun:
             if termination in CLAIMS:
                 # The claim may be wrong and the point an optimum. An inertia is about neither.
                 answer = replace(answer, termination=Termination.STATIONARY, inertia=None)
-            is_late = clock.is_over() and is_heavy(live.compiled.form)
+            form = live.compiled.form
+            is_late = clock.is_over() and (form.n + form.m > LARGEST_LATE_POLISH or is_heavy(form))
             options = replace(live.options, polish=False) if is_late else live.options
             outcome = Prover(live.lowering, live.form, live.spaces, live.compiled, options).proved(answer, found)
             if termination not in CLAIMS or outcome.status is PointStatus.CERTIFIED:

@@ -1,7 +1,9 @@
-"""Empty rows: for solvers that do not take rows without entries.
+"""Idle rows: for solvers that do not take rows without entries, or that break down at huge offsets.
 
 A row without entries holds or does not hold whatever x is. Rows that hold are dropped, and their multiplier is 0. Rows
-that do not hold are left, because they make the program infeasible. Cones that are not polyhedral stay as they are.
+that do not hold are left, because they make the program infeasible. An inequality with an offset of `HUGE_OFFSET` or
+more stands for no inequality at all, as files and other tools write it, and is dropped too; the certificate checks it
+with the others. Cones that are not polyhedral stay as they are.
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ import scipy.sparse as sp
 
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.compilation.violations import violations
+from milopt.cones import NONNEGATIVE
 from milopt.solving.engine import Answer
+
+HUGE_OFFSET = 1e19
+"""Below the 1e20 that stands for infinity in most tools: sums with it are a little less."""
 
 
 def apply(form: StandardForm) -> StandardForm:
-    """The same program without the empty rows that hold."""
+    """The same program without idle rows."""
     kept = _kept(form)
     if kept.all():
         return form
@@ -46,10 +52,12 @@ def invert(form: StandardForm, answer: Answer) -> Answer:
 
 
 def _kept(form: StandardForm) -> npt.NDArray[np.bool_]:
-    """Return True for rows that have an entry, that do not hold, or whose cone is not polyhedral."""
+    """Return True for rows that have an entry and no huge offset, that do not hold, or whose cone is not polyhedral."""
     row = np.repeat(np.arange(form.m), np.diff(form.F.indptr))
     kept = violations(form, form.g) > 0.0
     kept[row[form.F.data != 0.0]] = True
+    above = form.rows_in(NONNEGATIVE)
+    kept[above[form.g[above] >= HUGE_OFFSET]] = False
     for block in form.conic:
         kept[block.start : block.stop] = True
     return kept

@@ -1,0 +1,1 @@
+"""Programs read from files: MPS, LP and CBF."""

@@ -1,0 +1,111 @@
+"""Declare the program of a CBF file.
+
+Linear cones become bounds and the row blocks `equal`, `at_least` and `at_most`. The others become atoms:
+
+    Q    t >= ||v||                             group_norms(v) <= t
+    QR   2 a b >= ||v||^2, a >= 0, b >= 0       group_norms((a - b) / sqrt(2), v) <= (a + b) / sqrt(2)
+    EXP  t >= s exp(r / s), s > 0 a number      exp(r / s) <= t / s
+         t >= s exp(r / s), s >= 0              relative_entropy(s, t) <= -r
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.data.messages import file_error
+from milopt.declaration.atoms.exp import exp
+from milopt.declaration.atoms.norm import group_norms
+from milopt.declaration.atoms.relative_entropy import relative_entropy
+from milopt.declaration.program import Program
+from milopt.declaration.sparse import Vector
+from milopt.reading.blocks import Columns, Index
+from milopt.reading.cbf_file import CbfModel, ConeRun
+
+
+def declare_cbf(model: CbfModel, path: Path) -> Program:
+    """Return the program; `path` is for messages."""
+    n = model.cost.size
+    if n == 0:
+        raise file_error(path, "the file has no columns")
+    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    for run in model.column_cones:
+        if run.code in ("L=", "L+"):
+            lower[run.start : run.stop] = 0.0
+        if run.code in ("L=", "L-"):
+            upper[run.start : run.stop] = 0.0
+    program = Program(model.name or "program")
+    columns = Columns(program, lower, upper, model.integer)
+    objective = columns.cost(model.cost) + model.constant
+    (program.maximize if model.maximizes else program.minimize)(objective)
+    _declare_linear(model, columns)
+    _declare_conic(
+        columns,
+        sp.csr_array(sp.vstack([model.A, sp.eye_array(n, format="csr")])),
+        np.concatenate([model.b, np.zeros(n)]),
+        [*model.row_cones, *_moved(model.column_cones, by=model.b.size)],
+    )
+    return program
+
+
+def _moved(runs: tuple[ConeRun, ...], by: int) -> list[ConeRun]:
+    """Return the cones of the columns as cones of rows after the last."""
+    return [ConeRun(run.code, run.start + by, run.stop + by) for run in runs]
+
+
+def _declare_linear(model: CbfModel, columns: Columns) -> None:
+    for code, wanted in (("L=", "equal"), ("L+", "at_least"), ("L-", "at_most")):
+        ranges = [np.arange(run.start, run.stop) for run in model.row_cones if run.code == code]
+        if not ranges:
+            continue
+        places = np.concatenate(ranges)
+        rows, side = columns.times(sp.csr_array(model.A[places])), -model.b[places]
+        comparison = rows == side if code == "L=" else rows >= side if code == "L+" else rows <= side
+        columns.subject_to(comparison, wanted)
+
+
+def _declare_conic(columns: Columns, A: sp.csr_array, b: Vector, runs: list[ConeRun]) -> None:
+    """Declare A x + b in cones that are not linear, the cones of one kind and size together."""
+    heads, tails, sizes, signs = [], [], [], []
+    for run in runs:
+        rows, offset = A[run.start : run.stop], b[run.start : run.stop]
+        if run.code == "Q" and run.stop - run.start == 1:
+            signs.append(run.start)
+        elif run.code in ("Q", "QR"):
+            turn = _turn(run)
+            turned, shifted = sp.csr_array(turn @ rows), np.asarray(turn @ offset)
+            heads.append((turned[:1], shifted[:1]))
+            tails.append((turned[1:], shifted[1:]))
+            sizes.append(run.stop - run.start - 1)
+    if heads:
+        head = columns.times(sp.csr_array(sp.vstack([rows for rows, _ in heads])))
+        tail = columns.times(sp.csr_array(sp.vstack([rows for rows, _ in tails])))
+        head, tail = (e + np.concatenate([offset for _, offset in some]) for e, some in ((head, heads), (tail, tails)))
+        columns.subject_to(group_norms(tail, sizes) <= head, "second_order")
+    if signs:
+        columns.subject_to(columns.times(sp.csr_array(A[signs])) >= -b[signs], "second_order_signs")
+    _declare_exponential(columns, A, b, np.array([run.start for run in runs if run.code == "EXP"], dtype=np.intp))
+
+
+def _turn(run: ConeRun) -> sp.csr_array:
+    """Return the matrix that turns a cone into the second-order cone: the identity, or ((a + b), (a - b)) / sqrt(2)."""
+    size = run.stop - run.start
+    if run.code == "Q":
+        return sp.csr_array(sp.eye_array(size))
+    turn = np.sqrt(0.5) * np.array([[1.0, 1.0], [1.0, -1.0]])
+    return sp.csr_array(sp.block_diag([turn, sp.eye_array(size - 2)]))
+
+
+def _declare_exponential(columns: Columns, A: sp.csr_array, b: Vector, starts: Index) -> None:
+    """Declare rows (t, s, r) in exponential cones: those with a number for s together, the others one by one."""
+    is_number = (np.diff(A.indptr)[starts + 1] == 0) & (b[starts + 1] > 0)
+    some = starts[is_number]
+    if some.size:
+        scale = b[some + 1]
+        t, r = (columns.times(sp.csr_array(A[at])) + b[at] for at in (some, some + 2))
+        columns.subject_to(exp(r / scale) <= t / scale, "exponential")
+    for k, start in enumerate(starts[~is_number].tolist()):
+        t, s, r = (columns.times(sp.csr_array(A[[at]]))[0] + float(b[at]) for at in range(start, start + 3))
+        columns.subject_to(relative_entropy(s, t) <= -r, f"entropy_{k}")

@@ -1,0 +1,329 @@
+r"""LP files, in the CPLEX format: sections of expressions, every problem with its line.
+
+    minimize   obj: 2 x + 3 y + [ x ^ 2 + 4 x * y ] / 2 + 7
+    subject to c1: -1 <= x + y <= 4     \ a range
+    bounds     x free
+    general    y
+    end
+
+Columns lie in [0, infinity) unless bounds say otherwise, integer ones too. Constants of a row may stand on either side.
+Not read: quadratic rows, indicator rows, special ordered sets, piecewise-linear objectives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from milopt.data.messages import shown
+from milopt.reading.flat_model import INFINITE, Entries, FlatModel, without_infinities
+from milopt.reading.lp_tokens import LpTokens, Section, Sort, Token
+
+COMPARISONS = {"<=": "<", "=<": "<", "<": "<", ">=": ">", "=>": ">", ">": ">", "=": "="}
+INFINITIES = ("inf", "infinity")
+
+
+def read_lp(path: Path) -> FlatModel:
+    """Return the program in an LP file."""
+    return _LpReader(path).model()
+
+
+@dataclass
+class _Sum:
+    """A linear expression with a constant, and the products of a quadratic one."""
+
+    constant: float = 0.0
+    terms: dict[int, float] = field(default_factory=dict)
+    products: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def add(self, column: int, value: float) -> None:
+        self.terms[column] = self.terms.get(column, 0.0) + value
+
+
+class _LpReader:
+    """One pass over the words of a file; `model` returns what it holds."""
+
+    def __init__(self, path: Path) -> None:
+        self._tokens = LpTokens(path)
+        self._name = path.name.split(".")[0]
+        self._columns: dict[str, int] = {}
+        self._lower: list[float] = []
+        self._upper: list[float] = []
+        self._integer: set[int] = set()
+        self._semicontinuous: set[int] = set()
+        self._objective = _Sum()
+        self._rows: dict[str, int] = {}
+        self._A = Entries()
+        self._sides: list[tuple[float, float]] = []
+        self._is_sign_before = False
+
+    def model(self) -> FlatModel:
+        """Read the file."""
+        first = self._tokens.peek()
+        if first is None or first.section not in (Section.MINIMIZE, Section.MAXIMIZE):
+            raise self._tokens.error("an LP file begins with minimize or maximize")
+        self._tokens.take()
+        self._read_objective()
+        while (title := self._tokens.peek()) is not None:
+            self._tokens.take()
+            match title.section:
+                case Section.ROWS:
+                    while self._goes_on():
+                        self._read_row()
+                case Section.BOUNDS:
+                    while self._goes_on():
+                        self._read_bound()
+                case Section.GENERAL | Section.BINARY | Section.SEMICONTINUOUS:
+                    while self._goes_on():
+                        self._read_member(title.section)
+                case Section.END:
+                    break
+                case Section.UNSUPPORTED:
+                    raise self._tokens.error(f"milopt does not read the section {shown(title.text)}", title)
+                case _:
+                    raise self._tokens.error(f"a section such as subject to or bounds, not {shown(title.text)}", title)
+        else:
+            raise self._tokens.error("the file ends without the word end; it is not complete")
+        return self._assembled(first.section is Section.MAXIMIZE)
+
+    def _goes_on(self) -> bool:
+        word = self._tokens.peek()
+        return word is not None and word.sort is not Sort.SECTION
+
+    # -- sections ----------------------------------------------------------------------------------------------
+
+    def _read_objective(self) -> None:
+        self._label()
+        self._objective = self._sum(is_objective=True)
+
+    def _read_row(self) -> None:
+        start = self._tokens.peek()
+        label = self._label() or f"R{len(self._sides) + 1}"
+        if label in self._rows:
+            raise self._tokens.error(f"the row {shown(label)} is there twice", start)
+        sums, signs = [self._sum()], []
+        while (sign := self._tokens.takes(*COMPARISONS)) is not None:
+            signs.append(COMPARISONS[sign.text])
+            sums.append(self._sum(after=sign))
+        if (arrow := self._tokens.takes("->")) is not None:
+            raise self._tokens.error("milopt does not read indicator rows", arrow)
+        if len(signs) not in (1, 2):
+            raise self._tokens.error(f"the row {shown(label)} is no comparison such as x + y <= 4", start)
+        low, high, middle = self._range(sums, signs, label, start)
+        for column, value in middle.terms.items():
+            self._A.add(len(self._sides), column, value)
+        self._rows[label] = len(self._sides)
+        self._sides.append((low, high))
+
+    def _range(self, sums: list[_Sum], signs: list[str], label: str, start: Token | None) -> tuple[float, float, _Sum]:
+        """Return the sides of a row and its expression; what stands right of one comparison is subtracted."""
+        if len(signs) == 2:
+            low, middle, high = sums
+            if low.terms or high.terms or signs not in (["<", "<"], [">", ">"]):
+                raise self._tokens.error(f"the range {shown(label)} must be number <= expression <= number", start)
+            if signs[0] == ">":
+                low, high = high, low
+            return low.constant - middle.constant, high.constant - middle.constant, middle
+        left, right = sums
+        for column, value in right.terms.items():
+            left.add(column, -value)
+        side = right.constant - left.constant
+        return (-np.inf if signs[0] == "<" else side), (np.inf if signs[0] == ">" else side), left
+
+    def _read_bound(self) -> None:
+        start = self._tokens.peek()
+        first = self._number_or_column()
+        if isinstance(first, str) and (word := self._tokens.peek()) is not None and word.text.lower() == "free":
+            self._tokens.take()
+            self._lower[self._column(first)], self._upper[self._column(first)] = -np.inf, np.inf
+            return
+        parts, signs = [first], []
+        while (sign := self._tokens.takes(*COMPARISONS)) is not None:
+            signs.append(COMPARISONS[sign.text])
+            parts.append(self._number_or_column())
+        places = [k for k, part in enumerate(parts) if isinstance(part, str)]
+        if len(places) != 1 or len(parts) not in (2, 3) or (len(parts) == 3 and places != [1]):
+            raise self._tokens.error("a bound is a column and a number such as x <= 4, or x free", start)
+        column = self._column(str(parts[places[0]]))
+        for k, sign_text in enumerate(signs):
+            is_left = k + 1 == places[0]
+            number = parts[k] if is_left else parts[k + 1]
+            assert isinstance(number, float)
+            self._bound(column, {"<": ">", ">": "<", "=": "="}[sign_text] if is_left else sign_text, number)
+
+    def _bound(self, column: int, sign: str, number: float) -> None:
+        if sign in "<=":
+            self._upper[column] = number
+        if sign in ">=":
+            self._lower[column] = number
+
+    def _read_member(self, section: Section) -> None:
+        word = self._tokens.take()
+        if word.sort is not Sort.NAME:
+            raise self._tokens.error(f"the section {section.value} lists names, not {shown(word.text)}", word)
+        column = self._column(word.text)
+        if section is Section.SEMICONTINUOUS:
+            self._semicontinuous.add(column)
+            return
+        self._integer.add(column)
+        if section is Section.BINARY:
+            self._lower[column], self._upper[column] = 0.0, 1.0
+
+    # -- expressions -------------------------------------------------------------------------------------------
+
+    def _label(self) -> str:
+        """Take the name of a row or of the objective, if there is one."""
+        word, after = self._tokens.peek(), self._tokens.peek(1)
+        if word is None or after is None or word.sort is not Sort.NAME or after.text != ":":
+            return ""
+        self._tokens.take()
+        self._tokens.take()
+        return word.text
+
+    def _sum(self, is_objective: bool = False, after: Token | None = None) -> _Sum:
+        """Read terms until something else follows; `after` is the comparison if they stand right of one.
+
+        A row need not have a label, so a right side that is a number ends with its line.
+        """
+        total = _Sum()
+        line = None if after is None else after.line
+        is_first = True
+        while True:
+            word = self._tokens.peek()
+            if word is None or (not is_first and word.text not in ("+", "-")):
+                return total
+            if not is_first and line not in (None, word.line) and not total.terms:
+                return total
+            line = None if line is None else word.line
+            sign = self._sign()
+            if (bracket := self._tokens.takes("[")) is not None:
+                if not is_objective:
+                    raise self._tokens.error("milopt does not read quadratic rows", bracket)
+                self._read_products(total, sign)
+            elif not self._read_term(total, sign, is_right=after is not None):
+                if self._is_sign_before:
+                    raise self._tokens.error("a sign has no term after it")
+                return total
+            is_first = False
+
+    def _sign(self) -> float:
+        sign, self._is_sign_before = 1.0, False
+        while (word := self._tokens.takes("+", "-")) is not None:
+            self._is_sign_before = True
+            sign = -sign if word.text == "-" else sign
+        return sign
+
+    def _read_term(self, total: _Sum, sign: float, is_right: bool) -> bool:
+        """Add one term, if there is one: a number, a column, or a number times a column."""
+        word = self._tokens.peek()
+        if word is None or word.sort in (Sort.SIGN, Sort.SECTION):
+            return False
+        value = 1.0
+        if word.sort is Sort.NUMBER:
+            value = self._finite(self._tokens.take())
+            self._tokens.takes("*")
+            name = self._tokens.peek()
+            # A row may end with a number, and the next one begin with its label or its first column.
+            if name is None or name.sort is not Sort.NAME or self._is_label() or (is_right and name.line != word.line):
+                total.constant += sign * value
+                return True
+        elif self._is_label():
+            return False
+        elif word.text.lower() in INFINITIES:
+            self._tokens.take()
+            total.constant += sign * np.inf
+            return True
+        total.add(self._column(self._tokens.take().text), sign * value)
+        return True
+
+    def _is_label(self) -> bool:
+        after = self._tokens.peek(1)
+        return after is not None and after.text == ":"
+
+    def _read_products(self, total: _Sum, sign: float) -> None:
+        """Read `x ^ 2 + 4 x * y ] / 2`, after the bracket."""
+        products: list[tuple[int, int, float]] = []
+        while (closing := self._tokens.takes("]")) is None:
+            factor = self._sign()
+            word = self._tokens.take()
+            if word.sort is Sort.NUMBER:
+                factor *= self._finite(word)
+                self._tokens.takes("*")
+                word = self._tokens.take()
+            if word.sort is not Sort.NAME:
+                raise self._tokens.error("a product in brackets is x ^ 2 or x * y", word)
+            first = second = self._column(word.text)
+            if self._tokens.takes("^") is not None:
+                power = self._tokens.take()
+                if power.number != 2.0:
+                    raise self._tokens.error("the only power is ^ 2", power)
+            elif self._tokens.takes("*") is not None:
+                other = self._tokens.take()
+                if other.sort is not Sort.NAME:
+                    raise self._tokens.error("a product in brackets is x ^ 2 or x * y", other)
+                second = self._column(other.text)
+            else:
+                raise self._tokens.error("a product in brackets is x ^ 2 or x * y", word)
+            products.append((max(first, second), min(first, second), factor))
+        if self._tokens.takes("/") is not None:
+            if self._tokens.take().number != 2.0:
+                raise self._tokens.error("brackets are divided by 2, or by nothing", closing)
+            sign /= 2.0
+        for i, j, value in products:
+            total.products[i, j] = total.products.get((i, j), 0.0) + sign * value
+
+    def _number_or_column(self) -> float | str:
+        sign = self._sign()
+        word = self._tokens.take()
+        if word.sort is Sort.NUMBER:
+            return sign * word.number
+        if word.sort is Sort.NAME and word.text.lower() in INFINITIES:
+            return sign * np.inf
+        if word.sort is not Sort.NAME or self._is_sign_before:
+            raise self._tokens.error(f"a bound is a column and a number such as x <= 4, not {shown(word.text)}", word)
+        return word.text
+
+    def _finite(self, word: Token) -> float:
+        # Sides of rows are read as constants, and may be infinite; `_assembled` looks at the others.
+        return word.number if abs(word.number) < INFINITE else np.inf
+
+    def _column(self, name: str) -> int:
+        if name not in self._columns:
+            self._columns[name] = len(self._columns)
+            self._lower.append(0.0)
+            self._upper.append(np.inf)
+        return self._columns[name]
+
+    # -- the end -----------------------------------------------------------------------------------------------
+
+    def _assembled(self, maximizes: bool) -> FlatModel:
+        n, m = len(self._columns), len(self._sides)
+        cost, products = np.zeros(n), Entries()
+        for column, value in self._objective.terms.items():
+            cost[column] = value
+        for (i, j), value in self._objective.products.items():
+            # The objective has value * x_i x_j, and P of 1/2 x'Px both triangles.
+            products.add(i, j, value if i != j else 2.0 * value)
+            if i != j:
+                products.add(j, i, value)
+        numbers = [cost, np.array([self._objective.constant]), np.array(self._A.values), np.array(products.values)]
+        if not all(np.isfinite(some).all() for some in numbers):
+            raise self._tokens.error("a coefficient is infinite; only bounds and sides of rows may be")
+        return FlatModel(
+            name=self._name,
+            maximizes=maximizes,
+            constant=self._objective.constant,
+            cost=cost,
+            P=products.matrix((n, n)),
+            A=self._A.matrix((m, n)),
+            row_lower=without_infinities([low for low, _ in self._sides]),
+            row_upper=without_infinities([high for _, high in self._sides]),
+            lower=without_infinities(self._lower),
+            upper=without_infinities(self._upper),
+            integer=np.isin(np.arange(n), list(self._integer)),
+            semicontinuous=np.isin(np.arange(n), list(self._semicontinuous)),
+            columns=tuple(self._columns),
+            rows=tuple(self._rows),
+        )

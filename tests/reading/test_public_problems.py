@@ -1,0 +1,48 @@
+"""Public problems with known answers: by `auto` proved, by other solvers proved or honestly given up.
+
+`python benchmarks/public_problems.py` tries all of them by every solver.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import milopt
+from benchmarks.known_problems import KnownProblem, known_problems
+from milopt.errors import UnsupportedError
+
+TOLERANCE = 1e-6
+PROBLEMS = {
+    *("adlittle", "afiro", "shell", "israel", "box1", "klein1", "gas11", "flugpl", "egout"),
+    *("CVXQP1_S", "DUALC8", "GENHS28", "HS118", "HS268", "HS51", "PRIMALC1", "QAFIRO"),
+}
+"""Those that take less than a second."""
+OTHERS = ("highs", "clarabel", "ecos", "native")
+
+
+@pytest.fixture(scope="module")
+def problems() -> dict[str, KnownProblem]:
+    found = {one.name: one for one in known_problems()}
+    if not found:
+        pytest.skip("needs the folder problems in the folder that MILOPT_DATA names")
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_auto_proves_the_known_answer(name: str, problems: dict[str, KnownProblem]) -> None:
+    result = milopt.solve(problems[name].program(), time_limit=60.0)
+    assert problems[name].verdict(result, TOLERANCE) == "ok", str(result)
+
+
+@pytest.mark.thorough(unless={"name": sorted(PROBLEMS)[::4]})
+@pytest.mark.parametrize("solver", OTHERS)
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_every_solver_agrees_or_gives_up(name: str, solver: str, problems: dict[str, KnownProblem]) -> None:
+    try:
+        result = milopt.solve(problems[name].program(), solver, time_limit=30.0)
+    except UnsupportedError as refused:
+        pytest.skip(str(refused))
+    verdict = problems[name].verdict(result, TOLERANCE)
+    assert not verdict.startswith("WRONG"), str(result)
+    if solver in ("highs", "clarabel"):
+        assert verdict == "ok", str(result)

@@ -1,0 +1,69 @@
+"""Programs whose numbers are far apart, as in public collections: degenerate, redundant, badly scaled, huge offsets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import milopt
+
+
+def planted_qp(seed: int, spread: float) -> tuple[milopt.Program, float]:
+    """A QP with a singular P, redundant and empty rows, and units that differ by up to 10^(4 spread); its optimum."""
+    draw = np.random.default_rng(seed)
+    m, n = 20, 40
+    A = sp.random_array((m, n), density=0.3, rng=draw).toarray() * draw.choice([-1, 1], size=(m, n))
+    A = np.vstack([A, A[:3] + A[3:6], np.zeros((2, n)), 7 * A[:2]])
+    row, column = 10.0 ** draw.uniform(-spread, spread, len(A)), 10.0 ** draw.uniform(-spread, spread, n)
+    F, x = row[:, None] * A * column, np.where(draw.random(n) < 0.4, 0.0, draw.uniform(0, 2, n)) / column
+    M = draw.normal(size=(n // 3, n)) * column
+    y, reduced = draw.normal(size=len(A)) / row, np.where(x == 0, draw.uniform(0, 1, n), 0) * column
+    is_inequality = draw.random(len(A)) < 0.4
+    y[is_inequality] = np.abs(y[is_inequality])
+    q = F.T @ y + reduced - M.T @ (M @ x)
+    program = milopt.Program("planted")
+    v = program.variable("x", n, lower=0)
+    program.minimize(0.5 * milopt.quad_form(v, M.T @ M) + q @ v)
+    program.subject_to(F[is_inequality] @ v >= (F @ x)[is_inequality], "above")
+    program.subject_to(F[~is_inequality] @ v == (F @ x)[~is_inequality], "equal")
+    return program, 0.5 * float((M @ x) @ (M @ x)) + float(q @ x)
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
+@pytest.mark.parametrize("seed", range(3))
+def test_badly_scaled_quadratic_programs_are_certified(seed: int, solver: str) -> None:
+    program, optimum = planted_qp(seed, 3.0)
+    result = milopt.solve(program, solver)
+    assert result.point == "certified", str(result)
+    assert result.objective == pytest.approx(optimum, rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "cvxpy:SCS"])
+def test_rows_with_huge_offsets_do_not_count(solver: str) -> None:
+    """min ||x - 3||^2  s.t.  sum x <= 4, and rows that say nothing: at x = 2 with the multiplier 2."""
+    program = milopt.Program("huge")
+    x = program.variable("x", 2)
+    program.minimize(milopt.sum_squares(x - 3))
+    program.subject_to(x >= np.array([-9.9999e19, -1.0]), "floor")
+    program.subject_to(x.sum() <= 4, "load")
+    result = milopt.solve(program, solver)
+    assert result.point == "certified", str(result)
+    assert result.values["x"] == pytest.approx([2.0, 2.0], abs=1e-5)
+    assert result.duals["load"] == pytest.approx(2.0, abs=1e-4)
+    assert result.duals["floor"] == pytest.approx([0.0, 0.0], abs=1e-4)
+
+
+def test_a_feasible_point_is_known_beside_a_tiny_offset() -> None:
+    """The tiny offset makes the unit of points tiny, and rounding of rows without an offset large in it."""
+    draw = np.random.default_rng(0)
+    inside = draw.uniform(1e3, 1e6, 60)
+    A = draw.normal(size=(30, 60))
+    A -= np.outer(A @ inside, inside) / (inside @ inside)
+    program = milopt.Program("unbounded")
+    x = program.variable("x", 60, lower=0.5 * inside, upper=2 * inside)
+    free = program.variable("free")
+    program.minimize(free)
+    program.subject_to(A @ x == 0, "rows")
+    program.subject_to(free <= 3e-14, "tiny")
+    assert milopt.solve(program, "highs").termination == "unbounded"
