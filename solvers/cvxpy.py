@@ -62,13 +62,6 @@ class CVXPY(Variants[Backend]):
             return Availability(False, None, f"pip install {self.backend.package}")
         return Availability(True, f"{own} ({self.backend.package} {behind})")
 
-    def refusal(self, form: StandardForm) -> str | None:
-        """Integer columns beside a quadratic objective or cones need a solver that branches over such programs."""
-        curved = not form.P.is_zero or bool(form.conic)
-        if form.integer.any() and curved and not self.backend.mixed_integer_quadratic:
-            return "it takes integer variables in linear programs only, and this one is not linear"
-        return None
-
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """The form as a cvxpy problem, built when it is solved."""
         return CvxpyEngine(self, form, options)

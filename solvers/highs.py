@@ -56,12 +56,6 @@ class HiGHS(Solver):
     licence = "MIT"
     starts_warm = True
 
-    def refusal(self, form: StandardForm) -> str | None:
-        """HiGHS takes integers and quadratics, but not together."""
-        if form.integer.any() and not form.P.is_zero:
-            return "HiGHS refuses mixed-integer quadratic programs"
-        return None
-
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
         """Weak learners over the 1-norm ball, by rows and columns that join as they are needed."""
         from milopt.solvers.l1_ball_highs import l1_ball_pricing_by_highs
