@@ -149,7 +149,12 @@ def _with_a_constraint(model: CvxpyModel) -> CvxpyModel:
 
 def _bound(form: StandardForm, stats: Any) -> float | None:
     """The bound of a mixed-integer search, where cvxpy passes it on; it leaves the constant out."""
-    if not form.integer.any() or not form.P.is_zero:
+    if not form.integer.any():
         return None
-    bound = stats.get("mip_dual_bound") if isinstance(stats, Mapping) else getattr(stats, "mip_dual_bound", None)
+    if isinstance(stats, Mapping) and hasattr(stats.get("model"), "getDualbound"):
+        bound = stats["model"].getDualbound()  # SCIP
+    elif isinstance(stats, Mapping):
+        bound = stats.get("mip_dual_bound")
+    else:
+        bound = getattr(stats, "mip_dual_bound", None)
     return float(bound) + form.constant if bound is not None and np.isfinite(bound) else None
