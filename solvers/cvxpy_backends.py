@@ -142,7 +142,7 @@ BACKENDS: dict[str, Backend] = {
         MIQP,
         "pyscipopt",
         "MIT (interface), Apache-2.0 (SCIP)",
-        {"numerics/feastol": 1e-3},
+        {"numerics/feastol": 0.1},
         time="limits/time",
         inside="scip_params",
         integer_cones=SOC,

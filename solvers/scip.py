@@ -58,6 +58,8 @@ STATUS_MAP = {
     "terminate": Termination.LIMIT,
 }
 """What `Model.getStatus` returns; any other is an error. `UNBOUNDED` is a claim: the program may be infeasible."""
+SMALLEST_TOLERANCE = 1e-7
+"""SCIP asks its LP solver for a thousandth of its own tolerance, and that one goes down to 1e-10."""
 INFINITY = 1e20
 """Numbers from this size on are infinite to SCIP."""
 ACTIVE = 1e-7
@@ -255,7 +257,7 @@ def _new_model(form: StandardForm, options: Options) -> Any:
         model.setHeuristics(SCIP_PARAMSETTING.OFF)
         model.setSeparating(SCIP_PARAMSETTING.OFF)
         model.disablePropagation()
-    feasibility = float(np.clip(1e-3 * options.tolerance, 1e-9, 1e-6))
+    feasibility = float(np.clip(0.1 * options.tolerance, SMALLEST_TOLERANCE, 1e-6))
     settings = {
         "misc/catchctrlc": False,
         "numerics/feastol": feasibility,
