@@ -18,12 +18,15 @@ from milopt.compilation.sides import sides
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.expression import Constraint, Expression, as_expression
 from milopt.declaration.program import Program
-from milopt.outcome.status import Termination
+from milopt.outcome.result import Result
+from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
 
+CUTOFF_MARGIN = 1e-3
+"""How much worse, relative to 1 + its size, an objective may be than that of a known point, whose rows hold only nearly."""
 Ranges: TypeAlias = dict[Selecting, tuple[Vector, Vector]]
 """Per maximum, the smallest and the largest value that each instance can take."""
 
@@ -66,6 +69,25 @@ def _extremes(program: Program, atom: Selecting, solver: Solver, options: Option
                 return np.full(count, sign * np.inf)
             result[p] = -sign * outcome.certificate.bound
     return result
+
+
+def no_worse_than(program: Program, found: Result) -> Program:
+    """The program with the row that its objective is about that of a feasible result, or better.
+
+    The row stays away if the result has no feasible point.
+    """
+    if found.point is PointStatus.NONE:
+        return program
+    better = Program(program.name)
+    better.variables, better.functions = dict(program.variables), dict(program.functions)
+    better.parameters, better.constraints = dict(program.parameters), dict(program.constraints)
+    value = -found.objective if program.maximizes else found.objective
+    room = value + CUTOFF_MARGIN * (1.0 + abs(value)) - program.minimized()
+    name = "no worse"
+    while name in better.constraints:
+        name += "_"
+    better.constraints[name] = Constraint(room, equality=False)
+    return better
 
 
 def convex_part(program: Program) -> Program:
