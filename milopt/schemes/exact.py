@@ -57,10 +57,10 @@ class Exact(Scheme):
         if not atoms:
             return Direct().run(program, solver, options, clock)
         clock = clock or Clock(options.time_limit)
-        steps = continuous_solver(program, solver, options)
         if not takes_binaries(program, solver):
-            return self._by_branching(program, atoms, steps, options, clock)
+            return self._by_branching(program, atoms, solver, options, clock)
         first: Result | None = None
+        steps = continuous_solver(program, solver, options)
         if step_kind(program) == "LP":
             relaxed = Direct().run(convex_part(program), solver, options, clock)
             if relaxed.termination is Termination.INFEASIBLE:

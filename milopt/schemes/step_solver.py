@@ -21,8 +21,5 @@ def continuous_solver(program: Program, solver: Solver, options: Options) -> Sol
     """
     from milopt.schemes.solve import automatic
 
-    features = block_features(program)
-    is_for_integers = Feature.INTEGER in solver.features and Feature.INTEGER not in features
-    if takes_all(solver, features, block_cones(program)) or not is_for_integers:
-        return solver
-    return automatic(program, options.form)
+    taken = takes_all(solver, block_features(program), block_cones(program))
+    return solver if taken else automatic(program, options.form)
