@@ -38,6 +38,9 @@ STATUS_MAP = {
 DENSE_SHARE = 0.2
 """Share of entries of P and F that are not zero from which on the dense interface is used."""
 
+SMALLEST_REGULARISATION = 1e-8
+"""With less, its default, points run away along directions in which the program is flat."""
+
 
 class PIQP(Solver):
     """The `piqp` solver."""
@@ -149,6 +152,7 @@ def _new_solver(options: Options, is_dense: bool) -> Any:
     accuracy = max(1e-4 * options.tolerance, 1e-12)
     settings.eps_abs = settings.eps_rel = accuracy
     settings.eps_duality_gap_abs = settings.eps_duality_gap_rel = accuracy
+    settings.reg_lower_limit = SMALLEST_REGULARISATION
     settings.verbose = options.verbose
     for name, value in options.extra.items():
         if not hasattr(settings, name):
