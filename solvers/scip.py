@@ -220,14 +220,14 @@ def _built(form: StandardForm, options: Options) -> _Program:
 
 def _expressions(rows: sp.csr_array, offsets: Vector, x: list[Any]) -> list[Any]:
     """Rows times x plus offsets."""
-    from pyscipopt import Expr, quicksum
+    from pyscipopt import quicksum
 
     rows = sp.csr_array(rows)
     ends, indices, data = rows.indptr.tolist(), rows.indices.tolist(), rows.data.tolist()
     found = []
     for i, offset in enumerate(offsets.tolist()):
         entries = range(ends[i], ends[i + 1])
-        found.append(quicksum((data[k] * x[indices[k]] for k in entries)) + Expr() + offset)
+        found.append(quicksum(data[k] * x[indices[k]] for k in entries) + offset)
     return found
 
 

@@ -5,6 +5,7 @@ Over the program's convex part (rows that need a witness left out). An unbounded
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,10 @@ from milopt.solving.solver import Solver
 
 CUTOFF_MARGIN = 1e-3
 """How much worse, relative to 1 + its size, an objective may be than that of a known point, whose rows hold only nearly."""
+RANGE_TOLERANCE = 1e-5
+"""Tolerance of the certificates of wide ranges."""
+RANGE_MARGIN = 1e-3
+"""How much wider they are, relative to 1 + their size."""
 Ranges: TypeAlias = dict[Selecting, tuple[Vector, Vector]]
 """Per maximum, the smallest and the largest value that each instance can take."""
 
@@ -51,6 +56,20 @@ def ranges_of(program: Program, atoms: list[Selecting], solver: Solver, options:
         low, high = (_extremes(program, atom, solver, options, clock, sign) for sign in (-1.0, +1.0))
         ranges[atom] = (low, high)
     return ranges
+
+
+def wide_ranges(program: Program, atoms: list[Selecting], solver: Solver, options: Options, clock: Clock) -> Ranges:
+    """Per maximum, numbers a little beyond the smallest and largest value of each instance.
+
+    Conic solves are not always accurate to `tolerance`. As the numbers need not be tight, less is asked of the solves.
+    """
+    loose = replace(options, tolerance=max(options.tolerance, RANGE_TOLERANCE))
+    ranges = ranges_of(program, atoms, solver, loose, clock)
+    return {atom: (low - _margin(low), high + _margin(high)) for atom, (low, high) in ranges.items()}
+
+
+def _margin(values: Vector) -> Vector:
+    return np.asarray(RANGE_MARGIN * (1.0 + np.abs(values)))
 
 
 def _extremes(program: Program, atom: Selecting, solver: Solver, options: Options, clock: Clock, sign: float) -> Vector:

@@ -27,13 +27,13 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound, Search
-from milopt.schemes.ceilings import Ranges, ceilings, convex_part, no_worse_than, ranges_of
+from milopt.schemes.ceilings import Ranges, ceilings, convex_part, no_worse_than, ranges_of, wide_ranges
 from milopt.schemes.completion import LEAST_SECONDS
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, at_least_one
-from milopt.schemes.steps import named, selections
 from milopt.schemes.step_solver import continuous_solver, takes_binaries
+from milopt.schemes.steps import named, selections
 from milopt.schemes.witness_milp import witness_milp
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -72,7 +72,7 @@ class Exact(Scheme):
             if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
                 return replace(first, scheme=self.name)
             better = no_worse_than(program, first)
-            ranges = ranges_of(better, atoms, continuous_solver(convex_part(better), solver, options), options, clock)
+            ranges = wide_ranges(better, atoms, continuous_solver(convex_part(better), solver, options), options, clock)
         if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
             found = self._by_binaries(program, atoms, ranges, solver, steps, options, clock)
             if found is not None:

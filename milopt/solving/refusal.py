@@ -9,7 +9,6 @@ from milopt.cones import CONES, cone_named
 from milopt.errors import UnsupportedError
 from milopt.solving.solver import Feature, Solver
 
-
 QUADRATICS = frozenset({Feature.QUADRATIC, Feature.INTEGER_QUADRATIC})
 
 
