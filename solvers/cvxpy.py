@@ -78,13 +78,6 @@ class CVXPY(Variants[Backend]):
             return Availability(False, None, f"pip install {self.backend.package}")
         return Availability(True, f"{own} ({self.backend.package} {behind})")
 
-    def refusal(self, form: StandardForm) -> str | None:
-        """Integer columns beside a quadratic objective or cones need a solver that branches over such programs."""
-        curved = not form.P.is_zero or bool(form.conic)
-        if form.integer.any() and curved and not self.backend.mixed_integer_quadratic:
-            return "it takes integer variables in linear programs only, and this one is not linear"
-        return None
-
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """The form as a cvxpy problem, built when it is solved."""
         return CvxpyEngine(self, form, options)
@@ -178,7 +171,12 @@ def _with_a_constraint(model: CvxpyModel) -> CvxpyModel:
 
 def _bound(form: StandardForm, stats: Any) -> float | None:
     """The bound of a mixed-integer search, where cvxpy passes it on; it leaves the constant out."""
-    if not form.integer.any() or not form.P.is_zero:
+    if not form.integer.any():
         return None
-    bound = stats.get("mip_dual_bound") if isinstance(stats, Mapping) else getattr(stats, "mip_dual_bound", None)
+    if isinstance(stats, Mapping) and hasattr(stats.get("model"), "getDualbound"):
+        bound = stats["model"].getDualbound()  # SCIP
+    elif isinstance(stats, Mapping):
+        bound = stats.get("mip_dual_bound")
+    else:
+        bound = getattr(stats, "mip_dual_bound", None)
     return float(bound) + form.constant if bound is not None and np.isfinite(bound) else None

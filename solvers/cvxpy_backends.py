@@ -21,6 +21,7 @@ from milopt.solving.solver import Feature
 LP = frozenset({Feature.LINEAR})
 QP = LP | {Feature.QUADRATIC}
 MILP = LP | {Feature.INTEGER}
+MIQP = MILP | {Feature.INTEGER_QUADRATIC}
 SOC = frozenset({SECOND_ORDER.name})
 EXP = SOC | {EXPONENTIAL.name}
 
@@ -41,7 +42,6 @@ class Backend:
     threads: str | None = None
     inside: str | None = None
     """The one keyword under which cvxpy wants all its settings, as a dictionary."""
-    mixed_integer_quadratic: bool = False
     gaps: tuple[str, ...] = ()
     """Its settings for the gap at which a mixed-integer search stops, all given `MIP_GAP * tolerance`.
 
@@ -50,7 +50,9 @@ class Backend:
     limits: Callable[[StandardForm], Mapping[str, object]] | None = None
     """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
     cones: frozenset[str] = frozenset()
-    """The names of the cones that it takes besides linear rows."""
+    """The names of the cones that it takes besides linear rows, if no variable is integer."""
+    integer_cones: frozenset[str] = frozenset()
+    """The same if some variables are integer."""
     again: Mapping[str, object] = field(default_factory=dict)
     """Settings with which it runs once more if its point is inaccurate; empty if one run is enough."""
 
@@ -123,51 +125,57 @@ BACKENDS: dict[str, Backend] = {
         gaps=("mip_rel_gap", "mip_abs_gap"),
     ),
     "SCIPY": Backend(MILP, "scipy", "BSD-3-Clause", time="time_limit", inside="scipy_options", gaps=("mip_rel_gap",)),
-    "PIQP": Backend(QP, "piqp", "BSD-2-Clause", _EPS),
+    "PIQP": Backend(
+        QP,
+        "piqp",
+        "BSD-2-Clause",
+        _same(1e-4, "eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
+    ),
     "PROXQP": Backend(QP, "proxsuite", "BSD-2-Clause", {"eps_abs": 1e-3}),
     "DAQP": Backend(QP, "daqp", "MIT", _same(1e-3, "primal_tol", "dual_tol")),
     "QOCO": Backend(QP, "qoco", "BSD-3-Clause", _same(1e-2, "abstol", "reltol"), cones=SOC),
     "CVXOPT": Backend(QP, "cvxopt", "GPL-3.0", _ECOS, {"max_iters": 500}, cones=SOC),
     "GLPK": Backend(LP, "cvxopt", "GPL-3.0"),
     "GLPK_MI": Backend(MILP, "cvxopt", "GPL-3.0"),
+    # Quadratic objectives and cones with integers only: it has multipliers of linear programs alone.
     "SCIP": Backend(
-        QP | MILP,
+        MIQP,
         "pyscipopt",
         "MIT (interface), Apache-2.0 (SCIP)",
+        {"numerics/feastol": 0.1},
         time="limits/time",
         inside="scip_params",
-        mixed_integer_quadratic=True,
-        cones=SOC,
+        integer_cones=SOC,
     ),
     "GUROBI": Backend(
-        QP | MILP,
+        QP | MIQP,
         "gurobipy",
         "commercial",
         _same(1e-2, "FeasibilityTol", "OptimalityTol", "BarConvTol", "BarQCPConvTol"),
         time="TimeLimit",
         threads="Threads",
-        mixed_integer_quadratic=True,
         cones=SOC,
+        integer_cones=SOC,
         gaps=("MIPGap", "MIPGapAbs"),
     ),
-    "MOSEK": Backend(QP | MILP, "mosek", "commercial", {"eps": 1e-2}, mixed_integer_quadratic=True, cones=SOC),
+    "MOSEK": Backend(QP | MIQP, "mosek", "commercial", {"eps": 1e-2}, cones=SOC, integer_cones=SOC),
     "COPT": Backend(
-        QP | MILP,
+        QP | MIQP,
         "coptpy",
         "commercial",
         time="TimeLimit",
-        mixed_integer_quadratic=True,
         cones=SOC,
+        integer_cones=SOC,
         gaps=("RelGap", "AbsGap"),
     ),
     "CPLEX": Backend(
-        QP | MILP,
+        QP | MIQP,
         "cplex",
         "commercial",
         time="timelimit",
         inside="cplex_params",
-        mixed_integer_quadratic=True,
         cones=SOC,
+        integer_cones=SOC,
         gaps=("mip.tolerances.mipgap", "mip.tolerances.absmipgap"),
     ),
 }

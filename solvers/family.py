@@ -29,7 +29,11 @@ class Behind(Protocol):
 
     @property
     def cones(self) -> frozenset[str]:
-        """The names of the cones that it takes besides linear rows."""
+        """The names of the cones that it takes besides linear rows, if no variable is integer."""
+
+    @property
+    def integer_cones(self) -> frozenset[str]:
+        """The same if some variables are integer."""
 
     @property
     def licence(self) -> str:
@@ -59,6 +63,7 @@ class Variants(Solver, Generic[B]):
         self.backend = backends[name]
         self.name = f"{self.package}:{name}"
         self.features, self.cones = self.backend.features, self.backend.cones
+        self.integer_cones = self.backend.integer_cones
         self.licence = f"{self.own_licence}, {self.backend.licence}"
 
     @classmethod

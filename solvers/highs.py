@@ -57,12 +57,6 @@ class HiGHS(Solver):
     licence = "MIT"
     starts_warm = True
 
-    def refusal(self, form: StandardForm) -> str | None:
-        """HiGHS takes integers and quadratics, but not together."""
-        if form.integer.any() and not form.P.is_zero:
-            return "HiGHS refuses mixed-integer quadratic programs"
-        return None
-
     def rank(self, profile: Profile) -> float:
         """First for linear programs; its quadratic methods are slower than Clarabel."""
         return 30.0 if profile.is_linear else 20.0

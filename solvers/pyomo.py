@@ -45,6 +45,7 @@ STATUS_MAP = {
 _LP = frozenset({Feature.LINEAR})
 _QP = _LP | {Feature.QUADRATIC}
 _MILP = _LP | {Feature.INTEGER}
+_MIQP = _MILP | {Feature.INTEGER_QUADRATIC}
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Backend:
     """Its settings for the gap at which a mixed-integer search stops; empty if it searches to a gap of 0."""
     cones: frozenset[str] = frozenset()
     """Always empty: the Pyomo models that milopt writes have linear rows only."""
+    integer_cones: frozenset[str] = frozenset()
+    """Always empty."""
 
     def found(self) -> str | None:
         """The package's version or the executable's path; None when it is not there."""
@@ -100,9 +103,9 @@ BACKENDS: dict[str, Backend] = {
     "ipopt": Backend(_QP, "EPL-2.0", None, "ipopt", "conda install -c conda-forge ipopt", ("tol",)),
     "glpk": Backend(_MILP, "GPL-3.0", None, "glpsol", "apt install glpk-utils"),
     "cbc": Backend(_MILP, "EPL-2.0", None, "cbc", "apt install coinor-cbc"),
-    "scip": Backend(_QP | _MILP, "Apache-2.0", None, "scip", "conda install -c conda-forge scip", (), duals=False),
+    "scip": Backend(_QP | _MIQP, "Apache-2.0", None, "scip", "conda install -c conda-forge scip", (), duals=False),
     "gurobi_direct": Backend(
-        _QP | _MILP,
+        _QP | _MIQP,
         "commercial",
         "gurobipy",
         None,
@@ -111,7 +114,7 @@ BACKENDS: dict[str, Backend] = {
         gaps=("MIPGap", "MIPGapAbs"),
     ),
     "cplex_direct": Backend(
-        _QP | _MILP,
+        _QP | _MIQP,
         "commercial",
         "cplex",
         None,
@@ -119,10 +122,10 @@ BACKENDS: dict[str, Backend] = {
         gaps=("mip_tolerances_mipgap", "mip_tolerances_absmipgap"),
     ),
     "xpress_direct": Backend(
-        _QP | _MILP, "commercial", "xpress", None, "pip install xpress", gaps=("miprelstop", "mipabsstop")
+        _QP | _MIQP, "commercial", "xpress", None, "pip install xpress", gaps=("miprelstop", "mipabsstop")
     ),
     "mosek_direct": Backend(
-        _QP | _MILP,
+        _QP | _MIQP,
         "commercial",
         "mosek",
         None,
@@ -153,12 +156,6 @@ class Pyomo(Variants[Backend]):
         if behind is None:
             return Availability(False, None, self.backend.install)
         return Availability(True, f"{own} ({self.backend.package} {behind})" if self.backend.package else own)
-
-    def refusal(self, form: StandardForm) -> str | None:
-        """HiGHS branches over linear programs only."""
-        if form.integer.any() and not form.P.is_zero and self.variant == "highs":
-            return "it takes integer variables in linear programs only, and this one is quadratic"
-        return None
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """The form as a Pyomo model, built when it is solved."""

@@ -53,13 +53,18 @@ def _entry(name: str, availability: Availability, solver: Solver | None) -> dict
 def _kinds(solver: Solver) -> list[str]:
     """Return the kinds of programs that a solver takes."""
     from milopt.cones import CONES
+    from milopt.solving.refusal import kind_name
     from milopt.solving.solver import Feature
 
-    linear = [
-        kind for feature, kind in ((Feature.LINEAR, "LP"), (Feature.QUADRATIC, "QP")) if feature in solver.features
-    ]
-    conic = [cone.kind for cone in CONES.values() if cone.name in solver.cones and cone.kind is not None]
-    return [*linear, *conic, *(["MILP"] if Feature.INTEGER in solver.features else [])]
+    def kinds(linear: Feature, quadratic: Feature) -> list[str]:
+        named = ((linear, kind_name({linear}, ())), (quadratic, kind_name({linear, quadratic}, ())))
+        return [kind for feature, kind in named if feature in solver.features]
+
+    conic = [cone.kind for cone in CONES.values() if cone.name in solver.cones]
+    mixed = [cone.integer_kind for cone in CONES.values() if cone.name in solver.integer_cones]
+    found = [*kinds(Feature.LINEAR, Feature.QUADRATIC), *conic]
+    found += [*kinds(Feature.INTEGER, Feature.INTEGER_QUADRATIC), *mixed]
+    return [kind for kind in found if kind is not None]
 
 
 def _takes(row: dict[str, object]) -> str:

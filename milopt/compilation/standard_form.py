@@ -157,7 +157,7 @@ class StandardForm:
         return tuple(block for block in self.rows if not block.cone.is_polyhedral)
 
     def column_names(self) -> list[str]:
-        """One readable name a column: `b`, `slack[3]`, `X[0,2]`, or its name in the file that the program was read from."""
+        """Return one name per column: `b`, `slack[3]`, `X[0,2]`, or its name in the file that was read."""
         return [name for block in self.columns for name in self._names(block, block.scalar)]
 
     def row_names(self) -> list[str]:

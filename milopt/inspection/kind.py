@@ -12,7 +12,7 @@ from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.coefficient import Coefficient
 from milopt.declaration.program import Program
 from milopt.inspection.curvature_verdict import verdict
-from milopt.solving.refusal import kind_name
+from milopt.solving.refusal import QUADRATICS, kind_name, with_integers
 from milopt.solving.solver import Feature
 
 
@@ -29,7 +29,7 @@ def step_kind(program: Program) -> str:
 def features(program: Program) -> frozenset[Feature]:
     """What a solver must take besides cones; a quadratic objective that is not convex adds `NONCONVEX`."""
     found = block_features(program)
-    bends = Feature.QUADRATIC in found and not verdict(program).convex
+    bends = not found.isdisjoint(QUADRATICS) and not verdict(program).convex
     return found | {Feature.NONCONVEX} if bends else found
 
 
@@ -40,7 +40,7 @@ def block_features(program: Program) -> frozenset[Feature]:
         found.add(Feature.QUADRATIC)
     if any(variable.integer and variable.size for variable in program.variables.values()):
         found.add(Feature.INTEGER)
-    return frozenset(found)
+    return with_integers(found)
 
 
 def block_cones(program: Program) -> frozenset[str]:

@@ -141,7 +141,7 @@ def certify(
 
     `sizes` are terms that cancel within the form's own coefficients, and so count in the scale too.
     """
-    norms = [np.sqrt(max(0.0, float(a @ v))) for a, v in zip(point.coefficients, worth.evaluations, strict=True)]
+    norms = _norms(point, worth)
     wrong, scale = _violations(form, point.x, worth, norms)
     outside, beyond = form.bounds.violation(point.x)
     primal, violation = max(_largest_ratio(wrong, scale), outside), max(_inf(wrong), beyond)
@@ -173,7 +173,7 @@ def certify_integer(
 ) -> Certificate:
     """Feasibility, integrality and the MIP gap to a proved bound."""
     x, objective = point.x, worth.objective
-    wrong, scale = _violations(form, x, worth, [])
+    wrong, scale = _violations(form, x, worth, _norms(point, worth))
     outside, beyond = form.bounds.violation(x)
     fraction = _inf((x - np.round(x))[form.integer])
     primal, violation = max(_largest_ratio(wrong, scale), outside, fraction), max(_inf(wrong), beyond, fraction)
@@ -270,6 +270,12 @@ class _Gradient:
         gap += sum(float(pull @ values) for pull, values in zip(self._pulls, worth.evaluations, strict=True))
         bound = worth.objective - (gap - at_bounds)
         return _Proof(z, left, np.abs(whole - left), max(dual, outside), bound, effect + more)
+
+
+def _norms(point: Point, worth: Evaluated) -> list[float]:
+    """Return the norm of each function."""
+    squares = (float(a @ values) for a, values in zip(point.coefficients, worth.evaluations, strict=True))
+    return [float(np.sqrt(max(0.0, square))) for square in squares]
 
 
 def _violations(form: EvaluationForm, x: Vector, worth: Evaluated, norms: Sequence[float]) -> tuple[Vector, Vector]:

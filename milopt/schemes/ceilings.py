@@ -5,6 +5,7 @@ Over the program's convex part (rows that need a witness left out). An unbounded
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -18,12 +19,19 @@ from milopt.compilation.sides import sides
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.expression import Constraint, Expression, as_expression
 from milopt.declaration.program import Program
-from milopt.outcome.status import Termination
+from milopt.outcome.result import Result
+from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
 
+CUTOFF_MARGIN = 1e-3
+"""Allowed loss against the objective of a known point, relative to 1 + its size: its rows may hold only nearly."""
+RANGE_TOLERANCE = 1e-5
+"""Tolerance of the certificates of wide ranges."""
+RANGE_MARGIN = 1e-3
+"""How much wider they are, relative to 1 + their size."""
 Ranges: TypeAlias = dict[Selecting, tuple[Vector, Vector]]
 """Per maximum, the smallest and the largest value that each instance can take."""
 
@@ -50,6 +58,20 @@ def ranges_of(program: Program, atoms: list[Selecting], solver: Solver, options:
     return ranges
 
 
+def wide_ranges(program: Program, atoms: list[Selecting], solver: Solver, options: Options, clock: Clock) -> Ranges:
+    """Per maximum, numbers a little beyond the smallest and largest value of each instance.
+
+    Conic solves are not always accurate to `tolerance`. As the numbers need not be tight, less is asked of the solves.
+    """
+    loose = replace(options, tolerance=max(options.tolerance, RANGE_TOLERANCE))
+    ranges = ranges_of(program, atoms, solver, loose, clock)
+    return {atom: (low - _margin(low), high + _margin(high)) for atom, (low, high) in ranges.items()}
+
+
+def _margin(values: Vector) -> Vector:
+    return np.asarray(RANGE_MARGIN * (1.0 + np.abs(values)))
+
+
 def _extremes(program: Program, atom: Selecting, solver: Solver, options: Options, clock: Clock, sign: float) -> Vector:
     """sign * sup(sign * inner_p) for every instance p; all are infinite once one solve proves no bound."""
     count = atom.argument.size
@@ -66,6 +88,25 @@ def _extremes(program: Program, atom: Selecting, solver: Solver, options: Option
                 return np.full(count, sign * np.inf)
             result[p] = -sign * outcome.certificate.bound
     return result
+
+
+def no_worse_than(program: Program, found: Result) -> Program:
+    """The program with the row that its objective is about that of a feasible result, or better.
+
+    The row stays away if the result has no feasible point.
+    """
+    if found.point is PointStatus.NONE:
+        return program
+    better = Program(program.name)
+    better.variables, better.functions = dict(program.variables), dict(program.functions)
+    better.parameters, better.constraints = dict(program.parameters), dict(program.constraints)
+    value = -found.objective if program.maximizes else found.objective
+    room = value + CUTOFF_MARGIN * (1.0 + abs(value)) - program.minimized()
+    name = "no worse"
+    while name in better.constraints:
+        name += "_"
+    better.constraints[name] = Constraint(room, equality=False)
+    return better
 
 
 def convex_part(program: Program) -> Program:

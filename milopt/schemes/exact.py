@@ -1,4 +1,13 @@
-"""Exact: a global optimum with a global bound, by a MILP where all else is linear and bounded, else by branching."""
+"""Exact: a global optimum with a global bound.
+
+If the solver takes integers beside the rest of the program, and the values inside the maxima are bounded, a binary per
+instance says which one is the witness of its bag (`witness_milp`): a MILP for HiGHS, also a mixed-integer QP or SOCP
+for SCIP. The bound is then that of the solver's search, which milopt cannot check. Otherwise milopt branches over the
+witnesses itself, and the bound follows from certified solves.
+
+In a program that is not linear the values inside the maxima are seldom bounded by the rows. They are bounded over the
+points whose objective is no worse than that of the convex-concave procedure, and the optimum is among those.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.compilation.analysis import form_kind
-from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import one_hot
 from milopt.compilation.sides import witnessed_maxima
 from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.program import Program
+from milopt.inspection.kind import step_kind
 from milopt.outcome.assembly import assemble
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.outcome import Outcome, unless_feasible
@@ -19,17 +27,18 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound, Search
-from milopt.schemes.ceilings import Ranges, ceilings, convex_part, ranges_of
+from milopt.schemes.ceilings import Ranges, ceilings, convex_part, no_worse_than, ranges_of, wide_ranges
 from milopt.schemes.completion import LEAST_SECONDS
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, Steps, at_least_one
+from milopt.schemes.step_solver import continuous_solver, takes_binaries
 from milopt.schemes.steps import named, selections
 from milopt.schemes.witness_milp import witness_milp
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 
 @dataclass(frozen=True)
@@ -43,46 +52,55 @@ class Exact(Scheme):
         at_least_one("max_nodes", self.max_nodes)
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        """MILP if linear, bounded, and the solver takes integers; branch and bound over witnesses otherwise."""
+        """Solve with binaries for the witnesses if the solver takes such a program; otherwise branch over witnesses."""
         program = problem
         atoms = witnessed_maxima(program, "exact")
         if not atoms:
             return (yield from Direct().steps(program, solver, options, clock))
-        linear = form_kind(Lowering(program).form()) == "LP" and not any(
-            f.dictionary is None for f in program.functions.values()
-        )
-        if linear and Feature.INTEGER in solver.features:
+        if not takes_binaries(program, solver):
+            return (yield from self._by_branching(program, atoms, solver, options, clock))
+        first: Result | None = None
+        inner = continuous_solver(program, solver)
+        if step_kind(program) == "LP":
             relaxed = Direct().run(convex_part(program), solver, options, clock)
             if relaxed.termination is Termination.INFEASIBLE:
                 message = f"The rows without a witness are infeasible. {relaxed.message}".strip()
                 yield from relaxed.history
                 return replace(relaxed, program=program, scheme=self.name, message=message)
-            ranges = ranges_of(program, atoms, solver, options, clock)
-            if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
-                found = yield from self._by_milp(program, atoms, ranges, solver, options, clock)
-                if found is not None:
-                    return found
-        return (yield from self._by_branching(program, atoms, solver, options, clock))
+            ranges = ranges_of(program, atoms, inner, options, clock)
+        else:
+            first = ConvexConcave().run(program, inner, options, clock)
+            if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
+                yield from first.history
+                return replace(first, scheme=self.name)
+            better = no_worse_than(program, first)
+            ranges = wide_ranges(better, atoms, continuous_solver(convex_part(better), solver), options, clock)
+        if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
+            found = yield from self._by_binaries(program, atoms, ranges, solver, inner, options, clock)
+            if found is not None:
+                return found
+        return (yield from self._by_branching(program, atoms, inner, options, clock, first))
 
-    def _by_milp(
+    def _by_binaries(
         self,
         program: Program,
         atoms: list[Selecting],
         ranges: Ranges,
         solver: Solver,
+        inner: Solver,
         options: Options,
         clock: Clock,
     ) -> Steps[Result | None]:
-        """Solve the MILP; None if it ends without a point and without a proof of infeasibility."""
-        milp, choices = witness_milp(program, atoms, ranges)
-        found = Direct().run(milp, solver, options, clock)
+        """Solve the mixed-integer program; None if it ends without a point and without a proof of infeasibility."""
+        binary, choices = witness_milp(program, atoms, ranges)
+        found = Direct().run(binary, solver, replace(options, form="coordinates"), clock)
         if not found.values:
             if found.termination not in (Termination.INFEASIBLE, Termination.LIMIT):
                 return None
             yield from found.history
             return replace(found, program=program, scheme=self.name)
         index = {atom: atom.segments.argmax(found.values[name]) for atom, name in choices.items()}
-        with Session(program, solver, options, witnesses=one_hot(index)) as session:
+        with Session(program, inner, options, witnesses=one_hot(index)) as session:
             # Also of the best integer point at a limit: the step makes it one of the program.
             outcome = session.solve(clock.extended(LEAST_SECONDS))
             if outcome.point is None:
@@ -92,12 +110,23 @@ class Exact(Scheme):
             search = Search(outcome, index, bound if bound is not None else -np.inf, found.termination)
             search.totals.add(outcome)
             search.totals.add_result(found)
-            return self._result(session, search, solver, options, clock)
+            result = self._result(session, search, solver, options, clock)
+        if inner.name == solver.name:
+            return result
+        message = f"The program with these witnesses fixed was solved by {inner.name}."
+        return replace(result, message=f"{result.message} {message}".strip())
 
     def _by_branching(
-        self, program: Program, atoms: list[Selecting], solver: Solver, options: Options, clock: Clock
+        self,
+        program: Program,
+        atoms: list[Selecting],
+        solver: Solver,
+        options: Options,
+        clock: Clock,
+        first: Result | None = None,
     ) -> Steps[Result]:
-        first = ConvexConcave().run(program, solver, options, clock)
+        """Branch over witnesses, from the point `first` of the convex-concave procedure if it was run already."""
+        first = first or ConvexConcave().run(program, solver, options, clock)
         if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
             # The procedure claims either only with a proof: a relaxation, or a restriction.
             yield from first.history

@@ -9,6 +9,8 @@ from milopt.cones import CONES, cone_named
 from milopt.errors import UnsupportedError
 from milopt.solving.solver import Feature, Solver
 
+QUADRATICS = frozenset({Feature.QUADRATIC, Feature.INTEGER_QUADRATIC})
+
 
 def features_of(form: StandardForm) -> frozenset[Feature]:
     """Return the features that a flat program has; convexity is judged elsewhere, and cones are in `cones_of`."""
@@ -17,7 +19,15 @@ def features_of(form: StandardForm) -> frozenset[Feature]:
         features.add(Feature.QUADRATIC)
     if form.integer.any():
         features.add(Feature.INTEGER)
-    return frozenset(features)
+    return with_integers(features)
+
+
+def with_integers(features: Collection[Feature]) -> frozenset[Feature]:
+    """Return the features of a program; a quadratic objective with integer variables is a feature of its own."""
+    found = frozenset(features)
+    if found >= {Feature.QUADRATIC, Feature.INTEGER}:
+        return found - {Feature.QUADRATIC} | {Feature.INTEGER_QUADRATIC}
+    return found
 
 
 def cones_of(form: StandardForm) -> frozenset[str]:
@@ -32,7 +42,7 @@ def kind_name(features: Collection[Feature], cones: Collection[str]) -> str:
     conic = [kind for kind in kinds if kind is not None]
     if conic:
         return conic[-1]
-    return ("MI" if is_integer else "") + ("QP" if Feature.QUADRATIC in features else "LP")
+    return ("MI" if is_integer else "") + ("LP" if not QUADRATICS.intersection(features) else "QP")
 
 
 def in_words(features: Collection[Feature], cones: Collection[str]) -> list[str]:
@@ -42,16 +52,21 @@ def in_words(features: Collection[Feature], cones: Collection[str]) -> list[str]
 
 def takes_all(solver: Solver, features: Collection[Feature], cones: Collection[str]) -> bool:
     """Return True if a solver takes programs with these features and cones."""
-    return solver.features.issuperset(features) and solver.cones.issuperset(cones)
+    return solver.features.issuperset(features) and _cones_taken(solver, features).issuperset(cones)
 
 
 def lack(solver: Solver, features: frozenset[Feature], cones: frozenset[str]) -> str | None:
     """Return why a solver does not take programs with these features and cones, in one sentence; None if it does."""
     if takes_all(solver, features, cones):
         return None
-    missing = " and ".join(in_words(features - solver.features, cones - solver.cones))
-    taken = ", ".join(in_words(solver.features, solver.cones))
+    missing = " and ".join(in_words(features - solver.features, cones - _cones_taken(solver, features)))
+    only_integer = [f"{words} with integer variables" for words in in_words((), solver.integer_cones - solver.cones)]
+    taken = ", ".join(sorted([*in_words(solver.features, solver.cones), *only_integer]))
     return f"it is of kind {kind_name(features, cones)} and has {missing}; {solver.name} takes {taken}"
+
+
+def _cones_taken(solver: Solver, features: Collection[Feature]) -> frozenset[str]:
+    return solver.integer_cones if Feature.INTEGER in features else solver.cones
 
 
 def refusal(solver: Solver, form: StandardForm) -> str | None:

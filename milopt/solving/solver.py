@@ -38,6 +38,7 @@ class Feature(Enum):
     QUADRATIC = "a convex quadratic objective"
     NONCONVEX = "a non-convex quadratic objective"
     INTEGER = "integer variables"
+    INTEGER_QUADRATIC = "a convex quadratic objective with integer variables"
 
     def __str__(self) -> str:
         return self.value
@@ -55,10 +56,11 @@ class Availability:
     """Why it cannot be loaded, where more is wrong than a missing package."""
 
     @classmethod
-    def of(cls, package: str) -> Availability:
-        """Of a solver that one package brings."""
+    def of(cls, package: str, extra: str = "") -> Availability:
+        """Return that of a solver that one package brings; `extra` is the extra of milopt that installs it, if any."""
         found = installed_version(package)
-        return cls(True, found) if found is not None else cls(False, None, f"pip install {package}")
+        wanted = f"'milopt[{extra}]'" if extra else package
+        return cls(True, found) if found is not None else cls(False, None, f"pip install {wanted}")
 
 
 class Solver(ABC):
@@ -67,9 +69,13 @@ class Solver(ABC):
     name: str
     features: frozenset[Feature]
     cones: frozenset[str] = frozenset()
-    """The names of the cones that it takes besides linear rows (`milopt.cones`)."""
+    """The names of the cones that it takes besides linear rows (`milopt.cones`), if no variable is integer."""
+    integer_cones: frozenset[str] = frozenset()
+    """The same if some variables are integer."""
     package: str
     """The distribution that brings it, as pip knows it."""
+    extra: ClassVar[str] = ""
+    """The extra of milopt that installs the distribution; empty if there is none."""
     licence: str = "unknown"
     remark: ClassVar[str] = ""
     """What a person should know before installing it."""
@@ -78,7 +84,7 @@ class Solver(ABC):
 
     def availability(self) -> Availability:
         """Installed or not, by looking at the package's metadata only."""
-        return Availability.of(self.package)
+        return Availability.of(self.package, self.extra)
 
     def refusal(self, form: StandardForm) -> str | None:
         """Why it cannot take this form beyond its features (a pattern it does not recognise), or None."""

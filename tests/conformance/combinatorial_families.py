@@ -6,8 +6,20 @@ from itertools import product
 
 import numpy as np
 
-from milopt import RBF, Program, bag_max, norm1
-from tests.conformance.family import INFEASIBLE, LP, MILP, SOCP, UNBOUNDED, Expected, family, rbf_gram, some_bags
+from milopt import RBF, Program, bag_max, norm, norm1, sum_squares
+from tests.conformance.family import (
+    INFEASIBLE,
+    LP,
+    MILP,
+    MIQP,
+    MISOCP,
+    SOCP,
+    UNBOUNDED,
+    Expected,
+    family,
+    rbf_gram,
+    some_bags,
+)
 
 
 @family("milp, knapsack", MILP)
@@ -60,6 +72,64 @@ def _milp_unbounded() -> Expected:
     program = Program("unbounded integers")
     x = program.variable("runaway", lower=0, integer=True)
     program.maximize(x)
+    return Expected(program)
+
+
+@family("miqp, closest lattice point", MIQP)
+def _miqp_lattice() -> Expected:
+    rng = np.random.default_rng(42)
+    basis, target = rng.normal(size=(4, 3)), 3 * rng.normal(size=4)
+    program = Program("lattice")
+    x = program.variable("x", 3, lower=-4, upper=4, integer=True)
+    program.minimize(sum_squares(basis @ x - target))
+    points = np.array(list(product(np.arange(-4.0, 5.0), repeat=3)))
+    values = ((points @ basis.T - target) ** 2).sum(axis=1)
+    return Expected(program, float(values.min()), {"x": points[values.argmin()]})
+
+
+@family("miqp, fixed charges", MIQP)
+def _miqp_charges() -> Expected:
+    """Each site is worth x (2 t - x) for its flow x <= 1, less a charge: it is built at x = min(t, 1) if that pays."""
+    target, charge = np.array([0.5, 0.9, 2.0, 0.4]), np.array([0.3, 0.5, 1.0, 0.1])
+    program = Program("sites")
+    flow = program.variable("flow", 4, lower=0)
+    built = program.variable("built", 4, lower=0, upper=1, integer=True)
+    program.minimize(sum_squares(flow - target) + charge @ built)
+    program.subject_to(flow <= built, name="only if built")
+    best = np.minimum(target, 1.0)
+    pays = (best - target) ** 2 + charge < target**2
+    values = np.where(pays, (best - target) ** 2 + charge, target**2)
+    return Expected(program, float(values.sum()), {"built": pays.astype(float)})
+
+
+@family("miqp, infeasible", MIQP, INFEASIBLE, "parity")
+def _miqp_infeasible() -> Expected:
+    program = Program("parity")
+    x = program.variable("x", 2, lower=0, upper=5, integer=True)
+    program.minimize(sum_squares(x))
+    program.subject_to(2 * x[0] - 4 * x[1] == 1, name="parity")
+    return Expected(program)
+
+
+@family("misocp, integers in a ball", MISOCP)
+def _misocp_ball() -> Expected:
+    cost = np.array([1.0, -2.0, 0.7])
+    program = Program("ball")
+    x = program.variable("x", 3, lower=-3, upper=3, integer=True)
+    program.minimize(cost @ x)
+    program.subject_to(norm(x) <= 2.9, name="ball")
+    points = np.array(list(product(np.arange(-3.0, 4.0), repeat=3)))
+    inside = (points**2).sum(axis=1) <= 2.9**2
+    return Expected(program, float((points @ cost)[inside].min()))
+
+
+@family("misocp, infeasible", MISOCP, INFEASIBLE, "ball")
+def _misocp_infeasible() -> Expected:
+    """The ball about (1/2, 1/2) reaches no corner of the square."""
+    program = Program("no corner")
+    x = program.variable("x", 2, lower=0, upper=1, integer=True)
+    program.minimize(x.sum())
+    program.subject_to(norm(x - 0.5) <= 0.6, name="ball")
     return Expected(program)
 
 

@@ -22,6 +22,8 @@ LP = frozenset({Feature.LINEAR})
 QP = LP | {Feature.QUADRATIC}
 SOCP = LP | {SECOND_ORDER.name}
 MILP = LP | {Feature.INTEGER}
+MIQP = MILP | {Feature.INTEGER_QUADRATIC}
+MISOCP = MILP | {SECOND_ORDER.name}
 
 OPTIMAL, INFEASIBLE, UNBOUNDED = Termination.OPTIMAL, Termination.INFEASIBLE, Termination.UNBOUNDED
 

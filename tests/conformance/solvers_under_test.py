@@ -22,6 +22,17 @@ HONEST = {
     ("cvxpy:ECOS", "lp, columns scaled by 1e6"): "stops as optimal_inaccurate",
     ("cvxpy:OSQP", "lp, columns scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
     ("cvxpy:OSQP", "lp, rows scaled by 1e6"): "reaches its limit of iterations",
+    **{
+        ("cvxpy:PIQP", family): "reaches its limit of iterations"
+        for family in (
+            "lp, columns scaled by 1e6",
+            "lp, infeasible",
+            "qp, objective scaled by 1e6",
+            "qp, infeasible",
+            "qp, unbounded",
+            "qp, unbounded function",
+        )
+    },
     ("cvxpy:ECOS", "qp, objective scaled by 1e6"): "reaches its limit of iterations",
     ("highs", "qp, rows scaled by 1e6"): "says optimal of a point with a dual residual of 0.2",
     ("cvxpy:HIGHS", "qp, rows scaled by 1e6"): "says optimal of a point with a gap of 0.08",

@@ -13,7 +13,7 @@ from tests.fuzz.composer import Composer
 from tests.fuzz.descriptions import Array, Description, Scaling, features
 from tests.fuzz.parts import LARGEST_EXPONENT
 
-PLAIN = ("auto", "highs", "clarabel", "ecos", "native")
+PLAIN = ("auto", "highs", "clarabel", "ecos", "native", "piqp")
 OTHERS = (
     "cvxpy:CLARABEL",
     "cvxpy:SCS",

@@ -75,6 +75,8 @@ TAKES: dict[str, frozenset[str]] = {
     "highs": frozenset({"linear", "quadratic"}),
     "clarabel": frozenset({"linear", "quadratic", "cone"}),
     "ecos": frozenset({"linear", "quadratic", "cone"}),
+    "piqp": frozenset({"linear", "quadratic"}),
+    "scip": frozenset({"linear"}),
     "auto": frozenset({"linear", "quadratic", "cone"}),
     "cvxpy:CLARABEL": frozenset({"linear", "quadratic", "cone"}),
     "cvxpy:HIGHS": frozenset({"linear", "quadratic"}),

@@ -24,6 +24,7 @@ from milopt.solvers.highs import HiGHS
 from milopt.solving.engine import Change, What
 from milopt.solving.interrupt import Ended
 from milopt.solving.options import Options
+from milopt.solving.refusal import refusal
 
 LINEAR = ["one row", "no rows", "degenerate", "badly scaled", "random linear"]
 QUADRATIC = ["no rows, quadratic", "singular quadratic", "definite quadratic"]
@@ -110,9 +111,10 @@ def test_a_mixed_integer_program_has_a_bound_and_no_multipliers(program):
 
 def test_mixed_integer_quadratics_are_refused_in_words(program):
     form = program("definite quadratic")
-    assert HiGHS().refusal(form) is None
-    refusal = HiGHS().refusal(replace(form, integer=np.ones(6, dtype=bool)))
-    assert refusal == "HiGHS refuses mixed-integer quadratic programs"
+    assert refusal(HiGHS(), form) is None
+    refused = refusal(HiGHS(), replace(form, integer=np.ones(6, dtype=bool)))
+    assert refused is not None
+    assert refused.startswith("it is of kind MIQP and has a convex quadratic objective with integer variables")
 
 
 def test_programs_without_columns(build_form):
