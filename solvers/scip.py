@@ -174,8 +174,7 @@ class _Program:
         counts = np.diff(F.indptr)
         z = np.zeros(form.m)
         for i, constraint in self.constraints.items():
-            if counts[i] > 1:
-                z[i] = self.model.getDualsolLinear(constraint)
+            z[i] = self.model.getDualsolLinear(constraint)
         left = form.q - F.T @ z
         slack = np.abs(F @ x + form.g) / (1.0 + np.abs(form.g))
         equal = np.zeros(form.m, dtype=bool)

@@ -27,7 +27,7 @@ from milopt.solving.session import Session
 from milopt.solving.solver import Solver
 
 CUTOFF_MARGIN = 1e-3
-"""Allowed loss against the objective of a known point, relative to 1 + its size: its rows may hold only nearly."""
+"""How much worse than that of a known point, relative to 1 + its size, an objective may be: rows hold only nearly."""
 RANGE_TOLERANCE = 1e-5
 """Tolerance of the certificates of wide ranges."""
 RANGE_MARGIN = 1e-3

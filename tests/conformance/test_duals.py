@@ -12,7 +12,7 @@ from milopt import RBF, Linear, Program, as_bags, bag_max, bag_mean, quad_form, 
 from milopt.outcome.result import Result
 from tests.conformance.planted import planted
 
-SOLVERS = ("highs", "clarabel", "ecos")
+SOLVERS = ("highs", "clarabel", "ecos", "piqp")
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

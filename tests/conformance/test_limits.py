@@ -141,10 +141,11 @@ def test_settings_of_one_solver_are_not_given_to_those_that_complete_an_iterate(
     assert result.message == "A step is not certified (MaxIterations); the best iterate is kept."
 
 
-def test_time_limit_of_a_search_keeps_the_best_point() -> None:
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_time_limit_of_a_search_keeps_the_best_point(solver: str) -> None:
     for limit in (0.3, 3.0, 30.0):  # longer only where the machine is too busy to find a point in time
         began = perf_counter()
-        result = milopt.solve(_knapsack(60), "highs", time_limit=limit)
+        result = milopt.solve(_knapsack(60), solver, time_limit=limit)
         assert perf_counter() - began < limit + OUTER_SECONDS
         assert result.termination is Termination.LIMIT
         assert result.exit_code == 3
@@ -157,7 +158,7 @@ def test_time_limit_of_a_search_keeps_the_best_point() -> None:
     assert result.bound >= result.objective, "a maximisation is bounded from above"
 
 
-@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native"])
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native", "piqp", "scip"])
 def test_tiny_limit_is_no_crash(solver: str) -> None:
     rng = np.random.default_rng(3)
     program = Program("large")
@@ -212,7 +213,10 @@ def test_infeasibility_ends_a_fallback() -> None:
     assert [attempt.solver for attempt in result.attempts] == ["clarabel"]
 
 
-@pytest.mark.parametrize(("solver", "word"), [("highs", "HiGHS"), ("clarabel", "Clarabel"), ("ecos", "ECOS")])
+@pytest.mark.parametrize(
+    ("solver", "word"),
+    [("highs", "HiGHS"), ("clarabel", "Clarabel"), ("ecos", "ECOS"), ("piqp", "PIQP"), ("scip", "SCIP")],
+)
 def test_raw_log_is_kept_when_asked_for(solver: str, word: str, capfd: pytest.CaptureFixture[str]) -> None:
     program = Program("log")
     w = program.variable("w", 4)
@@ -262,7 +266,7 @@ print(json.dumps({"ended": str(result.termination), "point": str(result.point), 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process of its own")
-@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "piqp"])
 @pytest.mark.parametrize("after", ["ready", "searching"])
 def test_interrupt_leaves_a_result_or_a_clean_exit(solver: str, after: str) -> None:
     process = subprocess.Popen(

@@ -18,7 +18,7 @@ from milopt.solving import registry
 from milopt.solving.options import Options
 from milopt.solving.session import Session
 
-SOLVERS = ("highs", "clarabel", "ecos")
+SOLVERS = ("highs", "clarabel", "ecos", "piqp")
 RNG = np.random.default_rng(81)
 A, B, C = RNG.normal(size=(6, 5)), RNG.normal(size=(3, 5)), 4 * RNG.normal(size=5)
 BAGS = as_bags([RNG.normal(size=(size, 2)) for size in (3, 4, 2, 5, 3, 4)])

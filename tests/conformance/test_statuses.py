@@ -20,7 +20,7 @@ from tests.conformance.solvers_under_test import solver_names
 HONEST_ENDS = (Termination.STALLED, Termination.LIMIT, Termination.ERROR)
 EXACT = ("highs", "native")
 """Simplex methods, which must find the status of every small linear program."""
-MIXED_INTEGER = ("highs", "cvxpy:HIGHS", "cvxpy:SCIPY", "pyomo:highs", "pyomo:appsi_highs")
+MIXED_INTEGER = ("highs", "scip", "cvxpy:SCIP", "cvxpy:HIGHS", "cvxpy:SCIPY", "pyomo:highs", "pyomo:appsi_highs")
 INTEGER_SOLVERS = [name for name in solver_names() if name in MIXED_INTEGER]
 
 

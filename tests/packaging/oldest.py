@@ -16,7 +16,7 @@ from pathlib import Path
 
 from source_tree import PROJECT, ROOT, copy_checkout
 
-EXTRAS = ("plot", "dask", "stats")
+EXTRAS = ("plot", "dask", "stats", "piqp", "scip")
 LAST_PYTHON = (3, 12)
 """The last Python for which numpy 1.26 and numba 0.60 have wheels; pip chooses later ones for a later Python."""
 

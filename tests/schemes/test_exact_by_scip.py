@@ -9,9 +9,12 @@ import pytest
 
 import milopt
 from milopt import RBF, Linear, Program, as_bags, bag_max, norm1, sum_squares
+from milopt.compilation.sides import witnessed_maxima
 from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound
+from milopt.schemes.ceilings import CUTOFF_MARGIN, no_worse_than, wide_ranges
+from milopt.solving.clock import Clock
 
 pytest.importorskip("pyscipopt", reason="an extra")
 
@@ -95,6 +98,24 @@ def test_mi_svm_agrees_with_enumeration(no_branching: None) -> None:
         fixed.subject_to(negative.reshape(6, 2) @ v + a <= np.repeat(np.eye(3), 2, axis=0) @ room[3:] - 1, name="neg")
         best = min(best, milopt.solve(fixed, "clarabel").require_certified().objective)
     check(milopt.solve(program, "scip", scheme="exact"), best)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_inside_maxima_are_bounded_over_the_points_no_worse_than_a_known_one(seed: int) -> None:
+    program = mi_svm(seed, RBF(0.5))
+    known = milopt.solve(program, "clarabel", scheme="ccp")
+    best = milopt.solve(program, "clarabel", scheme="exact").require_certified()
+    better = no_worse_than(program, known)
+    row = better.constraints["no worse"].expression
+    assert known.value(row) == pytest.approx(CUTOFF_MARGIN * (1 + known.objective), rel=1e-6)
+    (maximum,) = witnessed_maxima(program, "exact")
+    solver, options = milopt.get("clarabel"), milopt.Options()
+    ((low, high),) = wide_ranges(better, [maximum], solver, options, Clock(None)).values()
+    inside = best.value(maximum.argument)
+    assert np.isfinite(low).all()
+    assert np.isfinite(high).all()
+    assert (low < inside).all()
+    assert (inside < high).all()
 
 
 def test_time_limit_keeps_a_feasible_point() -> None:
