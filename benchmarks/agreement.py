@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from milopt.schemes.generate import pricing
 from timing import single_thread, table, timed
 
 from milopt import get, load_data, solve
@@ -24,7 +25,6 @@ from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.models import ShapeletBoost
 from milopt.outcome.certificate import Certificate
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.generate import pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, Priced

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from data_sets import data_set
+from milopt.schemes.generate import pricing
 from naive_boosting import Array, Boosted, Sample, boost
 from timing import single_thread, table, timed
 
@@ -29,7 +30,6 @@ from milopt import Bags, Options, Result, as_bags, get, load_data
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.generate import pricing
 
 NU, RUNS = 0.3, 5
 ROUNDS = {
@@ -95,7 +95,7 @@ class Case:
             seconds, one = timed(pricing, problem, oracle, solver, options)
             before += seconds
             live.append(one)
-        seconds, result = timed(ColumnGeneration(max_rounds=rounds).run, problem, get(solver), live, options)
+        seconds, result = timed(ColumnGeneration(max_rounds=rounds).run_with, problem, get(solver), live, options)
         for one in live:
             one.close()
         return before, seconds, result

@@ -16,13 +16,13 @@ from collections.abc import Iterator
 
 import numpy as np
 from data_sets import data_set
+from milopt.schemes.generate import pricing
 from naive_boosting import Array
 from timing import single_thread, table, timed
 
 from milopt import RBF, Bags, Options, as_bags, get
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
-from milopt.schemes.generate import pricing
 from milopt.schemes.oracle_program import ExactPricing
 from milopt.solving.clock import Clock
 

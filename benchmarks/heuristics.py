@@ -22,6 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 from boosting import Case
+from milopt.schemes.generate import pricing
 from naive_boosting import Array
 from timing import single_thread, table, timed
 
@@ -29,7 +30,6 @@ from milopt import Options, Result, get
 from milopt.declaration.leaves import Parameter
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.generate import pricing
 from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import Found, Pricing
@@ -59,7 +59,7 @@ def from_start(case: Case, start: str, rounds: int) -> tuple[Result, int]:
         starts: Starts = None if start == "bag means" else lambda prices: [nowhere]
         oracle = replace(oracle, starts=starts)
     counted = Counted(ProgramPricing(oracle, case.bags, get("highs"), Options()))
-    result = ColumnGeneration(max_rounds=rounds, starts=1).run(problem, get("highs"), [counted], Options())
+    result = ColumnGeneration(max_rounds=rounds, starts=1).run_with(problem, get("highs"), [counted], Options())
     counted.inner.close()
     return result, counted.steps
 
@@ -70,7 +70,7 @@ def over_dictionary(case: Case, dictionary: str, rounds: int) -> tuple[Result, i
     problem = case.model.program(case.bags, case.y)
     assert isinstance(problem, SemiInfinite)
     counted = Counted(pricing(problem, problem.oracles[0], "native", Options()))
-    return ColumnGeneration(max_rounds=rounds).run(problem, get("native"), [counted], Options()), counted.steps
+    return ColumnGeneration(max_rounds=rounds).run_with(problem, get("native"), [counted], Options()), counted.steps
 
 
 def rows(rounds: int) -> Iterator[list[object]]:

@@ -113,7 +113,7 @@ def results() -> Iterator[tuple[object, ...]]:
         oracle = problem.oracles[0]
         first, native = (_native(oracle, bags) for _ in range(2))
         recorded = Recorded(first)
-        ColumnGeneration(max_rounds=ROUNDS).run(problem, milopt.get("highs"), [recorded], Options())
+        ColumnGeneration(max_rounds=ROUNDS).run_with(problem, milopt.get("highs"), [recorded], Options())
         ours, columns = priced(native, recorded.asked)
         row: list[object] = [name, ours]
         for solver in ("clarabel", "ecos"):

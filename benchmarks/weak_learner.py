@@ -130,7 +130,7 @@ def measure(name: str) -> list[object]:
     assert native is not None
     native.price({p: next(iter(problem.start.values()))}, 1, clock)  # compiled, or read from the disk
     games = Recorded(native)
-    ColumnGeneration(max_rounds=ROUNDS).run(problem, get("highs"), [games], options)
+    ColumnGeneration(max_rounds=ROUNDS).run_with(problem, get("highs"), [games], options)
     programs = Recorded(ProgramPricing(oracle, learner.bags, get("highs"), options))
     for d in games.prices:
         programs.price({p: d}, 1, clock)

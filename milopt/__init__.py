@@ -69,6 +69,8 @@ _HOME = {
     "Result": "milopt.outcome.result",
     "PointStatus": "milopt.outcome.status",
     "Termination": "milopt.outcome.status",
+    "Scheme": "milopt.schemes.scheme",
+    "Step": "milopt.outcome.result",
     "Direct": "milopt.schemes.direct",
     "ConvexConcave": "milopt.schemes.convex_concave",
     "ColumnGeneration": "milopt.schemes.column_generation",

@@ -59,6 +59,7 @@ from milopt.estimator import load_model as load_model
 from milopt.evaluation.evaluate import evaluate as evaluate
 from milopt.evaluation.ranking import rank as rank
 from milopt.outcome.result import Result as Result
+from milopt.outcome.result import Step as Step
 from milopt.outcome.status import PointStatus as PointStatus
 from milopt.outcome.status import Termination as Termination
 from milopt.schemes.column_generation import ColumnGeneration as ColumnGeneration
@@ -66,6 +67,7 @@ from milopt.schemes.convex_concave import ConvexConcave as ConvexConcave
 from milopt.schemes.direct import Direct as Direct
 from milopt.schemes.exact import Exact as Exact
 from milopt.schemes.representatives import Representatives as Representatives
+from milopt.schemes.scheme import Scheme as Scheme
 from milopt.schemes.solve import solve as solve
 from milopt.solving.explain import explain as explain
 from milopt.solving.options import Options as Options

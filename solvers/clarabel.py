@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +27,9 @@ from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.interrupt import Ended, run_interruptible
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
+
+if TYPE_CHECKING:
+    from milopt.solving.profile import Profile
 
 STATUS_MAP = {
     "Solved": Termination.OPTIMAL,
@@ -52,6 +55,10 @@ class Clarabel(Solver):
     cones = frozenset({SECOND_ORDER.name, EXPONENTIAL.name})
     package = "clarabel"
     licence = "Apache-2.0"
+
+    def rank(self, profile: Profile) -> float:
+        """After native for quadratic and conic programs, after HiGHS for linear ones."""
+        return 20.0 if profile.is_linear else 30.0
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """Clarabel's own model of the form."""

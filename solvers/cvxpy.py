@@ -23,6 +23,7 @@ from milopt.solvers.cvxpy_backends import BACKENDS, Backend
 from milopt.solvers.family import VariantEngine, Variants, blame
 from milopt.solving.capture import captured
 from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine_process import late_reason
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 from milopt.solving.solver import Availability
@@ -46,6 +47,16 @@ class CVXPY(Variants[Backend]):
     package = "cvxpy"
     language = "cvxpy"
     own_licence = "Apache-2.0"
+
+    def __init__(self, variant: str) -> None:
+        super().__init__(variant)
+        if self.backend.time is None:
+            apart = "it runs in a process of its own, which is ended without a point"
+            self.time_limit_note = f"cvxpy passes no time limit to {self.variant}: {apart}"
+
+    def may_be_late(self, options: Options) -> str:
+        """Return why a solver without a time limit cannot run in a process of its own, if it cannot."""
+        return late_reason(self.name, options) if self.backend.time is None else ""
 
     @classmethod
     def backends(cls) -> Mapping[str, Backend]:

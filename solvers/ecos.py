@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,12 @@ from milopt.outcome.status import Termination
 from milopt.solvers.ecos_call import ConeProgram, Reply, call_ecos
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Engine
-from milopt.solving.engine_process import EngineProcess
+from milopt.solving.engine_process import EngineProcess, late_reason
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
+
+if TYPE_CHECKING:
+    from milopt.solving.profile import Profile
 
 Index = npt.NDArray[np.intp]
 
@@ -70,6 +73,16 @@ class ECOS(Solver):
     whole_up_to: ClassVar[int] = 200
     prefers: ClassVar[str] = "coordinates"
     """Through its quadratic bridge the dual's dense Gram costs more, and ends less accurate, than coordinates do."""
+
+    time_limit_note = "ECOS has no time limit: it runs in a process of its own, which is ended without a point"
+
+    def rank(self, profile: Profile) -> float:
+        """After the others."""
+        return 10.0
+
+    def may_be_late(self, options: Options) -> str:
+        """Return why it cannot run in a process of its own, if it cannot."""
+        return late_reason(self.name, options)
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """An engine that calls ECOS afresh for every solve."""

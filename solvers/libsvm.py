@@ -9,6 +9,7 @@ leaves dual residuals of about 1e-7 |P| a; the row's multiplier is computed afre
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from milopt.solving.engine import Answer, Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature, Solver
+
+if TYPE_CHECKING:
+    from milopt.solving.profile import Profile
 
 SAME = 1e-9
 """How far entries that must be equal may differ, relative to their size."""
@@ -44,6 +48,9 @@ class LibSVM(Solver):
     package = "scikit-learn"
     licence = "BSD-3-Clause"
     recognises_patterns = True
+
+    def rank(self, profile: Profile) -> None:
+        """Never chosen by `auto`: its single precision leaves residuals that other solvers do not leave."""
 
     def refusal(self, form: StandardForm) -> str | None:
         """What makes the form something else than the dual of a C-SVM, or None."""

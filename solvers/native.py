@@ -40,11 +40,14 @@ if TYPE_CHECKING:
     from milopt.declaration.semi_infinite import Oracle
     from milopt.solvers.linear_form import LinearForm
     from milopt.solving.pricing import Pricing
+    from milopt.solving.profile import Profile
 
 FEW, ENTRIES = 500, 2_000_000
 """Of a linear program: rows or columns, whichever are fewer, and entries of its matrix, zeros included."""
 SPARSE, SMALL = 0.05, 100_000
 """Share of entries that are not 0, below which a sparse method is faster unless there are so few in all."""
+MANY_PRICES = 1000
+"""Prices up to which its dense rows are added to a master and solved many times faster than HiGHS's sparse ones."""
 CLOSED_FORM_ENTRIES, BOX_ENTRIES = 4_000_000, 16_000_000
 """Entries of P and F from which one factorisation, during which nothing looks at the clock, may take a second."""
 
@@ -59,6 +62,12 @@ class Native(Solver):
     starts_warm = True
     compiles = True
     recognises_patterns = True
+
+    def rank(self, profile: Profile) -> float | None:
+        """First if it knows the pattern; among linear programs only for masters, to which rows are added many times."""
+        if 0 < profile.prices <= MANY_PRICES:
+            return 50.0
+        return None if profile.is_linear else 40.0
 
     def refusal(self, form: StandardForm) -> str | None:
         """What it found that it has no algorithm for, or None."""

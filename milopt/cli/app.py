@@ -16,6 +16,7 @@ from milopt.cli.inspect import inspect
 from milopt.cli.models import models
 from milopt.cli.predict import predict
 from milopt.cli.rank import rank
+from milopt.cli.schemes import schemes
 from milopt.cli.solvers import solvers
 
 
@@ -36,7 +37,7 @@ app = Application(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (compare, fit, predict, evaluate, rank, inspect, models, solvers, data):
+for command in (compare, fit, predict, evaluate, rank, inspect, models, schemes, solvers, data):
     app.command(command.__name__)(guarded(command))
 
 

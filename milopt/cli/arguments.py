@@ -52,7 +52,11 @@ def complete_data(incomplete: str) -> list[str]:
     return names + sorted(path for path in files if path.startswith(incomplete) and not Path(path).name.startswith("."))
 
 
-SCHEMES = ("direct", "ccp", "representatives", "exact")
+def complete_scheme(incomplete: str) -> list[str]:
+    """Schemes whose name begins so."""
+    from milopt.solving import registry
+
+    return [name for name in registry.scheme_names() if name.startswith(incomplete)]
 
 
 def _next(incomplete: str, known: Iterable[str]) -> list[str]:
@@ -192,12 +196,15 @@ def estimator(
     options: Options | None = None,
     seed: int = 0,
 ) -> BagClassifier:
-    """The model that a command's arguments describe; a solver that is unknown or missing is told before any work."""
+    """The model that a command's arguments describe; an unknown solver or scheme is told before any work."""
     from milopt.errors import ParameterError
     from milopt.model_registry import get_model, parse_settings
+    from milopt.solving import registry
 
     own = {"solver": solver_choice(solver), "options": options, "random_state": seed}
     check_solvers(solver)
+    if scheme is not None:
+        registry.scheme(scheme)
     cls = get_model(model)
     values = parse_settings(cls, settings or ())
     if taken := sorted(set(values) & {*own, "scheme", "positive"}):

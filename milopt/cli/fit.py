@@ -27,8 +27,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="How witnesses are found: ccp, representatives, exact; direct for convex programs.",
-            autocompletion=lambda incomplete: [s for s in given.SCHEMES if s.startswith(incomplete)],
+            help="How the program is solved (see `milopt schemes`), such as ccp, representatives or exact.",
+            autocompletion=given.complete_scheme,
         ),
     ] = None,
     time_limit: given.TimeLimit = None,

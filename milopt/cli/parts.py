@@ -21,17 +21,15 @@ def chosen_part(
     estimator: BagClassifier, model: str, data: DataSet, part: str | None, iteration: int | None
 ) -> tuple[str, Program, WitnessChoice]:
     """The part that was asked for, or the only sensible one: its full name, itself, and where its witnesses start."""
-    from milopt.declaration.semi_infinite import SemiInfinite
     from milopt.errors import ParameterError
 
     label, inner = chosen_class(model, data, part)
     declared = declared_for(estimator, data, label)
-    if isinstance(declared, SemiInfinite):
-        if iteration is not None:
-            generated(declared, iteration)
-    elif iteration is not None:
-        raise ParameterError(f"{model} is one program, without rounds of column generation: leave out --iteration.")
-    parts = programs(declared)
+    if iteration is not None:
+        if not declared.oracles:
+            raise ParameterError(f"{model} is one program, without rounds of column generation: leave out --iteration.")
+        generated(declared, iteration)
+    parts = declared.parts
     name = inner or next(iter(parts))
     if name not in parts:
         there = ", ".join(f'"{one}"' if label is None else f'"{label}:{one}"' for one in parts)
@@ -80,26 +78,18 @@ def declared_for(estimator: BagClassifier, data: DataSet, label: str | None) -> 
     return estimator.set_params(class_weight=given).program(data.bags, signs, weight)
 
 
-def programs(declared: Program | SemiInfinite) -> dict[str, Program]:
-    """The programs of a model's scheme by the name of their part, the first one first to be looked at."""
-    from milopt.declaration.semi_infinite import SemiInfinite
-
-    return declared.parts if isinstance(declared, SemiInfinite) else {"program": declared}
-
-
 def started(declared: Program | SemiInfinite, program: Program) -> WitnessChoice:
     """The witnesses of an oracle's first step at the prices that it has; None where nothing says: bag means."""
     from milopt.compilation.sides import witnessed_maxima
-    from milopt.declaration.semi_infinite import SemiInfinite
 
-    for oracle in declared.oracles if isinstance(declared, SemiInfinite) else ():
+    for oracle in declared.oracles:
         if oracle.program is program and oracle.starts is not None:
             values = next(iter(oracle.starts({price: price.current() for price in oracle.prices})))
             return {atom: atom.segments.argmax(values) for atom in witnessed_maxima(program, "a start")}
     return None
 
 
-def generated(declared: SemiInfinite, rounds: int) -> None:
+def generated(declared: Program | SemiInfinite, rounds: int) -> None:
     """Run rounds of column generation: the master has its rows then, and the oracles have the master's prices."""
     import numpy as np
 

@@ -44,6 +44,7 @@ def _entry(name: str, availability: Availability, solver: Solver | None) -> dict
         "only_patterns": patterns,
         "about": words if patterns else ", ".join(takes),
         "remark": "" if solver is None else solver.remark,
+        "time_limit": "" if solver is None else solver.time_limit_note,
         "install": availability.install,
         "reason": availability.reason,
     }
@@ -62,7 +63,8 @@ def _kinds(solver: Solver) -> list[str]:
 
 
 def _takes(row: dict[str, object]) -> str:
-    return f"{row['about']} ({row['remark']})" if row["remark"] else str(row["about"])
+    notes = "; ".join(str(row[name]) for name in ("remark", "time_limit") if row[name])
+    return f"{row['about']} ({notes})" if notes else str(row["about"])
 
 
 def _state(row: dict[str, object]) -> str:

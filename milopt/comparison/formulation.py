@@ -47,7 +47,7 @@ class Formulation:
         self.positive_label = None if place is None else classes.tolist()[place]
         program = one.program(bags, two_classes(labels))
         self._case = case_of(program)
-        self._grows = isinstance(program, SemiInfinite)
+        self._grows = bool(program.oracles)
         self.sizes = _sizes(program)
 
     def refusal(self, solver: str) -> str:
@@ -91,7 +91,7 @@ def _text(value: object) -> str:
 
 def _sizes(program: Program | SemiInfinite) -> Sizes:
     """Of a semi-infinite program, the master's before it has any of its family's rows."""
-    flat = program.master if isinstance(program, SemiInfinite) else program
+    flat = program.core
     form = lowered(flat).form
     step = step_kind(flat)
     word = f"SI{step}" if flat is not program else f"DC ({step})" if program.kind == "DC" else step

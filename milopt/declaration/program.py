@@ -30,18 +30,20 @@ from milopt.declaration.leaves import (
     Points,
     Variable,
 )
+from milopt.declaration.problem import Problem
 from milopt.declaration.recollection import recalled
 from milopt.errors import DeclarationError, UnknownNameError
 from milopt.inspection.views import Views
 
 if TYPE_CHECKING:
     from milopt.declaration.semi_infinite import Family
+    from milopt.outcome.result import Result
 
 BagScore = Callable[[Bags], Expression]
 InstanceScore = Callable[[Points], Expression]
 
 
-class Program(Views):
+class Program(Views, Problem):
     """An optimisation model over bags; see the module, and `Views` for every format in which it can be looked at."""
 
     def __init__(self, name: str = "program") -> None:
@@ -59,7 +61,6 @@ class Program(Views):
         self.instance_score: InstanceScore | None = None
         self.start: npt.NDArray[np.intp] | npt.NDArray[np.float64] | None = None
         """Where the witnesses start unless a scheme is given a start of its own (see `schemes.start`)."""
-        self.remarks: tuple[str, ...] = ()
 
     # -- declaring ---------------------------------------------------------------------------------------------
 
@@ -189,12 +190,39 @@ class Program(Views):
             raise DeclarationError(f"A remark is a sentence, not {sentence!r}.")
         self.remarks = (*self.remarks, sentence)
 
+    # -- asking ------------------------------------------------------------------------------------------------
+
+    @property
+    def core(self) -> Program:
+        """The program itself."""
+        return self
+
+    @property
+    def parts(self) -> dict[str, Program]:
+        """One part, the program itself."""
+        return {"program": self}
+
+    @property
+    def scores_bags(self) -> bool:
+        """Whether bags have a score."""
+        return self.bag_score is not None
+
     @property
     def scores_instances(self) -> bool:
         """Whether single instances have a score of their own."""
         return self.instance_score is not None
 
-    # -- asking ------------------------------------------------------------------------------------------------
+    def bag_scores(self, result: Result, bags: Bags) -> npt.NDArray[np.float64]:
+        """Return the declared score of each bag at the point of a result."""
+        if self.bag_score is None:
+            raise DeclarationError(f"Program {self.name!r} declares no score; call program.score(...).")
+        return result.value(self.bag_score(bags))
+
+    def instance_scores(self, result: Result, points: Points) -> npt.NDArray[np.float64]:
+        """Return the declared score of each instance at the point of a result."""
+        if self.instance_score is None:
+            raise DeclarationError(f"Program {self.name!r} declares no instance score.")
+        return result.value(self.instance_score(points))
 
     def minimized(self) -> Expression:
         """The objective as a minimisation; the same object while the objective stays."""

@@ -21,6 +21,7 @@ from milopt.declaration.ball import Ball
 from milopt.declaration.expression import Constraint, Expression
 from milopt.declaration.leaves import Function, Parameter, Points, Variable
 from milopt.declaration.maximum import Maximum
+from milopt.declaration.problem import Problem
 from milopt.declaration.program import Program
 from milopt.errors import DeclarationError
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from milopt.inspection.views import Path
+    from milopt.outcome.result import Result
 
 Vector = npt.NDArray[np.float64]
 Row: TypeAlias = Callable[[Vector], Constraint]
@@ -84,8 +86,10 @@ class Oracle:
                 )
 
 
-class SemiInfinite:
+class SemiInfinite(Problem):
     """A master, a family of rows, and the oracles that price them; bags are those of the training columns."""
+
+    bags: Bags
 
     def __init__(
         self,
@@ -134,6 +138,29 @@ class SemiInfinite:
     def functions(self) -> dict[str, Function]:
         """None: each column has functions of its own."""
         return {}
+
+    @property
+    def default_scheme(self) -> str:
+        """Column generation."""
+        return "column-generation"
+
+    @property
+    def core(self) -> Program:
+        """The master."""
+        return self.master
+
+    @property
+    def scores_bags(self) -> bool:
+        """Always True: the ensemble of columns scores bags."""
+        return True
+
+    def bag_scores(self, result: Result, bags: Bags) -> Vector:
+        """Return the score of each bag by the ensemble of a result."""
+        return result.known_ensemble().score(self, bags)
+
+    def instance_scores(self, result: Result, points: Points) -> Vector:
+        """Return the score of each instance by the ensemble of a result."""
+        return result.known_ensemble().instance_scores(self, points)
 
     @property
     def scores_instances(self) -> bool:

@@ -10,8 +10,6 @@ import numpy as np
 
 from milopt.declaration.arrays import Floats
 from milopt.declaration.checks import one_of
-from milopt.declaration.program import Program
-from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.display.canvas import COOL, WARM, axes_for, tidy
 from milopt.errors import MiloptError
 from milopt.outcome.result import Result
@@ -165,11 +163,11 @@ def _curve(result: Result, name: str) -> Curve:
     objective = _numbers([step.objective for step in result.history])
     alternates = result.scheme in ("ccp", "representatives")
     settled = result.termination is Termination.STATIONARY or not np.isfinite(objective).any()
-    rises = isinstance(result.program, Program) and result.program.maximizes
+    rises = result.program.core.maximizes
     best = objective.size - 1 if settled else int((np.nanargmax if rises else np.nanargmin)(objective))
     return Curve(
         name,
-        isinstance(result.program, SemiInfinite),
+        bool(result.program.oracles),
         objective,
         bound,
         _numbers([step.reached for step in result.history]),

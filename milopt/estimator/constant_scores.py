@@ -9,7 +9,6 @@ import numpy as np
 
 from milopt.declaration.arrays import Floats, Indices
 from milopt.declaration.bags import Bags
-from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import MiloptWarning
 from milopt.outcome.result import Result
 
@@ -23,9 +22,8 @@ def with_constant_scores_told(result: Result, bags: Bags, place: Indices) -> Res
     One bag of each class is scored first; all bags are scored only if those scores are equal. `place` is the class of
     each bag, as an index.
     """
-    declares_score = isinstance(result.program, SemiInfinite) or result.program.bag_score is not None
     few = np.unique(place, return_index=True)[1]
-    if not declares_score or not _are_equal(result.score(bags[few])):
+    if not result.program.scores_bags or not _are_equal(result.score(bags[few])):
         return result
     scores = result.score(bags)
     if not _are_equal(scores):

@@ -3,14 +3,15 @@
 None, booleans, numbers, strings     themselves (numbers that JSON lacks: {"number": "nan"})
 tuples, mappings                     {"tuple": [...]}, {"mapping": [[key, value], ...]}
 arrays, sparse rows, bags            {"array": name}, {"sparse": [...]}, {"bags": [...]}
-milopt's own kernels, schemes, ...   {"a": "RBF", "s": 0.5}
+milopt's own kernels, options, ...   {"a": "RBF", "s": 0.5}
+registered schemes, by their names   {"scheme": "ccp", "max_steps": 9}
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -35,26 +36,30 @@ from milopt.estimator.scaling import Scaling
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble, Members
 from milopt.outcome.inertia import Inertia
-from milopt.outcome.result import Attempt, Seconds, Step
+from milopt.outcome.result import Attempt, Seconds, Size, Step
 from milopt.outcome.status import PointStatus, Termination
-from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.convex_concave import ConvexConcave
-from milopt.schemes.direct import Direct
-from milopt.schemes.exact import Exact
-from milopt.schemes.representatives import Representatives
+from milopt.schemes.scheme import Scheme
+from milopt.solving import registry
 from milopt.solving.options import Options
 
-_OUTCOMES = (Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members, Inertia)
+_OUTCOMES = (Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members, Inertia, Size)
 """Records that milopt makes itself; those that a person makes check their own fields."""
 _RECORDS: Mapping[str, type] = {
     known.__name__: known
     for known in (
         *(RBF, Linear, Polynomial, Precomputed, DTW, GlobalAlignment, Options),
         *(BoxCounting, RandomBoxes, Grid, SetKernel, Minimax),
-        *(Direct, ConvexConcave, Representatives, Exact, ColumnGeneration),
         *_OUTCOMES,
     )
 }
+_SCHEMES = {
+    "Direct": "direct",
+    "ConvexConcave": "ccp",
+    "Representatives": "representatives",
+    "Exact": "exact",
+    "ColumnGeneration": "column-generation",
+}
+"""The names of the schemes that older files call by their classes."""
 _ENUMS: Mapping[str, type[Enum]] = {"Termination": Termination, "PointStatus": PointStatus}
 
 
@@ -95,9 +100,12 @@ class Encoder:
         if _RECORDS.get(name) is type(value):
             names = [field.name for field in fields(_RECORDS[name])]
             return {"a": name} | {key: self.encoded(getattr(value, key), f"{what}.{key}") for key in names}
+        if isinstance(value, Scheme) and _is_registered(value):
+            names = [field.name for field in fields(value)]  # type: ignore[arg-type]  # a dataclass
+            return {"scheme": value.name} | {key: self.encoded(getattr(value, key), f"{what}.{key}") for key in names}
         raise ModelFileError(
-            f"The model cannot be saved, because {what} is {value!r}: a file holds numbers, strings, arrays, and "
-            "milopt's own kernels, schemes and options, but no code."
+            f"The model cannot be saved, because {what} is {value!r}: a file holds numbers, strings, arrays, "
+            "milopt's own kernels and options, and registered schemes, but no code."
         )
 
     def _array(self, array: npt.NDArray[Any], what: str) -> Any:
@@ -148,8 +156,17 @@ def decoded(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
         return BagRows(Bags(np.zeros((1, code["of"])), [0, 1]))[:0]
     if "one of" in code:
         return _ENUMS[code["one of"]](code["value"])
-    held = {key: decoded(part, arrays) for key, part in code.items() if key != "a"}
+    held = {key: decoded(part, arrays) for key, part in code.items() if key not in ("a", "scheme")}
+    scheme = code.get("scheme") or _SCHEMES.get(code["a"])
+    if scheme is not None:
+        return registry.scheme(scheme)(**held)
     record = _RECORDS[code["a"]](**held)
     if isinstance(record, _OUTCOMES):
         check_fields(record)
     return record
+
+
+def _is_registered(scheme: Scheme) -> bool:
+    """Whether the name of a scheme leads to its class, and its fields make it again."""
+    known = scheme.name in registry.scheme_names() and registry.scheme(scheme.name) is type(scheme)
+    return known and is_dataclass(type(scheme))

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from milopt.declaration.arrays import Floats, Indices
 from milopt.declaration.bags import Bags
-from milopt.declaration.program import Program
 from milopt.errors import BagsError
 from milopt.estimator.fitted import Fitted
 from milopt.estimator.scaling import Scaling
@@ -29,7 +28,7 @@ SCALING_TOLERANCE = 1e-12
 def probe_scores(fitted: Fitted) -> tuple[Bags, Floats] | None:
     """Choose some training bags and score them; None if the model does not score bags, or no bag can be unscaled."""
     programs = [result.program for result in fitted.results]
-    if any(isinstance(program, Program) and program.bag_score is None for program in programs):
+    if not all(program.scores_bags for program in programs):
         return None
     training = fitted.training
     try:

@@ -17,13 +17,12 @@ import numpy as np
 
 from milopt.declaration.arrays import Floats
 from milopt.declaration.labels import Signs
-from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError, MiloptError
 from milopt.estimator.fitted import Fitted, Model
 from milopt.estimator.sparsity import sparsity, sparsity_line
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.generalisation import Bounds, generalisation
-from milopt.outcome.result import Result, Step
+from milopt.outcome.result import Result, Size, Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.options import Options
 from milopt.solving.solver_parts import solver_names
@@ -76,6 +75,7 @@ class Report:
         lines += [(_title(said, part), _program_line(part)) for part in said["programs"]]
         lines += [
             ("solver", f"{said['solver']}, scheme {said['scheme']}"),
+            *_attempt_lines(said["programs"]),
             ("status", f"{said['status']}, point {said['point']}{', ' if said['message'] else ''}{said['message']}"),
             ("objective", "-" if said["objective"] is None else f"{said['objective']:.8g}"),
             ("certificate", _certificate_line(said["certificate"])),
@@ -116,6 +116,7 @@ def reported(cls: type, fitted: Fitted) -> Report:
         "declare": fitted.declare_seconds,
         "compile": sum(result.seconds.build for result in results),
         "solve": sum(result.seconds.solve for result in results),
+        "scheme": sum(result.seconds.scheme for result in results),
         "jit": compiling,
         "total": fitted.declare_seconds + fitted.declare_jit_seconds + sum(one.seconds.total for one in results),
     }
@@ -197,10 +198,17 @@ def _part(result: Result) -> Json:
         "certificate": _certificate(result.certificate),
         "polished": result.polished is not None,
         "iterations": result.iterations,
-        "seconds": {name: getattr(result.seconds, name) for name in ("build", "solve", "jit", "total")},
+        "seconds": {name: getattr(result.seconds, name) for name in ("build", "solve", "scheme", "jit", "total")},
         "history": [_step(step) for step in result.history],
         "attempts": [
-            {"solver": one.solver, "status": str(one.termination), "message": one.message, "seconds": one.seconds}
+            {
+                "solver": one.solver,
+                "status": str(one.termination),
+                "point": str(one.point),
+                "certificate": _certificate(one.certificate),
+                "message": one.message,
+                "seconds": one.seconds,
+            }
             for one in result.attempts
         ],
     }
@@ -208,26 +216,21 @@ def _part(result: Result) -> Json:
 
 def _said(result: Result) -> list[str]:
     """What there is to say about a result, and about how its program came about."""
-    remarks = () if isinstance(result.program, SemiInfinite) else result.program.remarks
-    return [sentence for sentence in (result.message, *remarks) if sentence]
+    return [sentence for sentence in (result.message, *result.program.remarks) if sentence]
 
 
 def _size(result: Result) -> Json:
     """The kind and size of a program; rows and columns are None where finding them out would cost much."""
     from milopt.inspection.lowered import lowered
 
-    program = result.program
-    if isinstance(program, SemiInfinite):
+    program, size = result.program, result.size
+    if program.oracles:
         rows, columns = (sum(np.size(one) for one in held.values()) for held in (result.duals, result.values))
-        return {"name": program.name, "kind": program.kind, "rows": rows, "columns": columns, "evaluations": 0}
-    form = lowered(program).form
-    return {
-        "name": program.name,
-        "kind": program.kind,
-        "rows": None if form is None else int(form.rows.count),
-        "columns": None if form is None else int(form.n),
-        "evaluations": None if form is None else sum(space.count for space in form.spaces),
-    }
+        size = Size(rows, columns, 0)
+    elif size is None and (form := lowered(program.core).form) is not None:
+        size = Size(form.rows.count, form.n, sum(space.count for space in form.spaces))
+    counts = {name: None if size is None else int(getattr(size, name)) for name in ("rows", "columns", "evaluations")}
+    return {"name": program.name, "kind": program.kind} | counts
 
 
 def _proved(result: Result, scores: Floats, y: Signs) -> Bounds | str | None:
@@ -313,6 +316,15 @@ def _program_line(part: Json) -> str:
     if size["evaluations"]:
         counts += f", {size['evaluations']} evaluations of functions"
     return f"{size['name']}: {size['kind']}{counts}"
+
+
+def _attempt_lines(programs: Sequence[Json]) -> list[tuple[str, str]]:
+    """Return a line per program that took more than one solver."""
+    return [
+        ("tried", ", ".join(f"{one['solver']} ({one['status']}, point {one['point']})" for one in part["attempts"]))
+        for part in programs
+        if len(part["attempts"]) > 1
+    ]
 
 
 def _certificate_line(certificate: Json | None) -> str:

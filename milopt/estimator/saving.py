@@ -46,7 +46,7 @@ MAX_NAME_LENGTH = 200
 _PLAIN = (
     *("solver", "scheme", "raw_status", "message", "log", "termination", "point", "objective", "bound", "values"),
     *("duals", "witnesses", "certificate", "polished", "iterations", "rebuilds", "seconds", "history", "attempts"),
-    *("ensemble", "inertia"),
+    *("ensemble", "inertia", "size"),
 )
 """The fields of a result besides its program and functions."""
 
@@ -219,8 +219,9 @@ def _check_grids(fitted: Fitted) -> None:
 
 
 def _result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Mapping[str, Any]) -> Result:
-    # Older files tell of no inertia.
-    plain = {name: decoded(code.get(name) if name == "inertia" else code[name], arrays) for name in _PLAIN}
+    # Older files tell of no inertia and of no size.
+    newer = ("inertia", "size")
+    plain = {name: decoded(code.get(name) if name in newer else code[name], arrays) for name in _PLAIN}
     for name in _PLAIN:
         if not fits(plain[name], hints_of(Result)[name]):
             raise ValueError(f"its {name} is of another type")

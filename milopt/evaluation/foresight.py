@@ -9,7 +9,6 @@ from typing import cast
 import numpy as np
 
 from milopt.data.data_set import DataSet
-from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import MiloptError, MiloptWarning, ParameterError, UnsupportedError
 from milopt.estimator import BagClassifier
 from milopt.estimator.positive_label import is_chosen_by_order, positive_place, warn_of_order
@@ -82,7 +81,7 @@ def _declare(name: str, model: type[BagClassifier], settings: Settings, data: Da
         one = made(model, seeded, settings)
         program = one.program(data.bags[split.train], two_classes(data.labels[split.train]))
         names = solver_names(one.solver)
-        parts = isinstance(program, SemiInfinite) and len(names) > 1
+        parts = bool(program.oracles) and len(names) > 1
         if "auto" in names or one.scheme is not None or parts:
             # Another scheme makes another program, and of several solvers each may take one part.
             return

@@ -6,6 +6,7 @@ import numpy as np
 
 from milopt.compilation.compile_program import compile_form
 from milopt.compilation.curvature import Curvature, bending_terms, curvature
+from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.declaration.program import Program
 from milopt.inspection.lowered import lowered, touched_points
 
@@ -15,7 +16,11 @@ MAX_EXAMINED_POINTS = 2000
 
 def verdict(program: Program) -> Curvature:
     """Convex when every term is, or their sum; a sum too large to judge counts as not convex, eigenvalue NaN."""
-    form = lowered(program).form
+    return form_verdict(lowered(program).form)
+
+
+def form_verdict(form: EvaluationForm | None) -> Curvature:
+    """The verdict on a lowered program; convex if there is no form to judge."""
     terms = bending_terms(form) if form is not None else ()
     if form is None or not terms:
         return Curvature(True, 0.0)

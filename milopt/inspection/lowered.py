@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milopt.compilation.evaluation_form import EvaluationForm, Index
-from milopt.compilation.lowering import Lowering
+from milopt.compilation.lowered_program import LoweredProgram, lower
 from milopt.compilation.minorant import Minorant, StandIns, one_hot_selection, tangent
 from milopt.compilation.sides import on_other_side
 from milopt.declaration.atoms.atom import Atom, Selecting
@@ -22,12 +22,17 @@ LARGEST_KERNEL = 4_000_000
 
 @dataclass(frozen=True)
 class Lowered:
-    """A form, or the reason why there is none."""
+    """A lowered program, or the reason why there is none."""
 
-    form: EvaluationForm | None
+    whole: LoweredProgram | None
     reason: str = ""
     is_possible: bool = True
     """Not possible at all when the program is at fault; else only a value is missing, or it would cost much."""
+
+    @property
+    def form(self) -> EvaluationForm | None:
+        """The evaluation form, if there is one."""
+        return None if self.whole is None else self.whole.form
 
 
 def lowered(program: Program, witnesses: StandIns | None = None) -> Lowered:
@@ -36,7 +41,7 @@ def lowered(program: Program, witnesses: StandIns | None = None) -> Lowered:
     if reason:
         return Lowered(None, reason)
     try:
-        return Lowered(Lowering(program, witnesses).form())
+        return Lowered(lower(program, witnesses))
     except ParameterError as error:
         return Lowered(None, str(error))
     except MiloptError as error:

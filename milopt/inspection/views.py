@@ -35,6 +35,13 @@ class Views:
 
         return kind(self._program)
 
+    @property
+    def default_scheme(self) -> str:
+        """The convex-concave procedure for a DC program, one direct solve for any other."""
+        from milopt.compilation.sides import on_other_side
+
+        return "ccp" if on_other_side(self._program) else "direct"
+
     def features(self) -> frozenset[Feature]:
         """What a solver must take besides cones: of each convex step, for a DC program."""
         from milopt.inspection.kind import features

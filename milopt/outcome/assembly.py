@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from milopt.compilation.arguments import has_affine_argument
-from milopt.compilation.evaluation_form import Index
+from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
@@ -16,7 +16,7 @@ from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.multiplier_slopes import declared_duals
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
-from milopt.outcome.result import FittedFunction, Result, Seconds, Step
+from milopt.outcome.result import FittedFunction, Result, Seconds, Size, Step
 from milopt.outcome.status import PointStatus, Termination
 
 
@@ -63,7 +63,15 @@ def assemble(
         log=outcome.log,
         witnesses=witnesses or {},
         inertia=outcome.inertia,
+        size=_size(lowering, outcome.form),
     )
+
+
+def _size(lowering: Lowering, form: EvaluationForm) -> Size | None:
+    """Return the size of a form; None if witnesses stand on both sides, which makes another program."""
+    if lowering.other_side.both_sides:
+        return None
+    return Size(form.rows.count, form.n, sum(space.count for space in form.spaces))
 
 
 def _objective(lowering: Lowering, outcome: Outcome) -> float:

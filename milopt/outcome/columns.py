@@ -18,7 +18,6 @@ from milopt.declaration.bags import Bags
 from milopt.declaration.blocks import kernel_times
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.leaves import Points
-from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.declaration.sliding import sliding
 from milopt.errors import DeclarationError
 from milopt.outcome.result import Result
@@ -61,16 +60,15 @@ class Columns:
 
 def is_readable(result: Result) -> bool:
     """Whether a result has columns, and its program tells what they are made of."""
-    problem = result.program
-    if not isinstance(problem, SemiInfinite) or result.ensemble is None:
+    if result.ensemble is None:
         return False
-    return all(oracle.maximum is not None for oracle in problem.oracles)
+    return all(oracle.maximum is not None for oracle in result.program.oracles)
 
 
 def columns_of(result: Result) -> tuple[Columns, ...]:
     """The columns of a result's ensemble, oracle by oracle."""
     problem, ensemble = result.program, result.ensemble
-    if not isinstance(problem, SemiInfinite) or ensemble is None:
+    if ensemble is None:
         raise DeclarationError(f"{problem.name!r} has no ensemble of columns, and so neither maximisers nor patterns.")
     found, first = [], 0
     for oracle, members in zip(problem.oracles, ensemble.members, strict=True):
@@ -95,6 +93,7 @@ def columns_of(result: Result) -> tuple[Columns, ...]:
     return tuple(found)
 
 
-def _instances(bags: Bags, samples: int | None) -> int:
+def _instances(bags: Bags | None, samples: int | None) -> int:
+    assert bags is not None
     sizes = bags.sizes if samples is None else bags.sizes - samples + 1
     return int(sizes.sum())

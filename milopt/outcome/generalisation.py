@@ -20,7 +20,6 @@ from milopt.declaration.ball import Ball
 from milopt.declaration.dictionary import distinct
 from milopt.declaration.kernels import Linear
 from milopt.declaration.labels import Signs
-from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError
 from milopt.outcome.margin_bounds import DELTA, complexity, complexity_by_moments, fixed_bound, uniform_bound
 from milopt.outcome.result import Result
@@ -122,7 +121,7 @@ class Bounds:
 def generalisation(result: Result, scores: Floats, y: Signs, delta: float = DELTA) -> Bounds | None:
     """The bounds of an ensemble with these scores on the training bags; None for a program that declares no class."""
     problem, ensemble = result.program, result.ensemble
-    if not isinstance(problem, SemiInfinite) or ensemble is None or problem.nu is None:
+    if ensemble is None or problem.nu is None:
         return None
     balls = [oracle.ball for oracle in problem.oracles if oracle.ball is not None]
     if len(balls) < len(problem.oracles):

@@ -62,6 +62,21 @@ class Seconds:
     jit: float = 0.0
     """Just-in-time compilation of native algorithms, which is needed once per machine; not in `build` and `solve`."""
 
+    @property
+    def scheme(self) -> float:
+        """Everything else: choosing a solver, and the work of a scheme between its solves."""
+        return max(0.0, self.total - self.build - self.solve - self.jit)
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a lowered program."""
+
+    rows: int
+    columns: int
+    evaluations: int
+    """Points at which functions of a kernel's space are evaluated."""
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -134,9 +149,11 @@ class Result:
     """Multipliers of the bounds of each variable, by its name or by the variable."""
     inertia: Inertia | None = None
     """Of the reduced Hessian, where a closed form was factorised: a minimum, or how many ways lead down."""
+    size: Size | None = None
+    """The size of the program that was solved, if it is the declared one."""
 
     def __post_init__(self) -> None:
-        program = self.program.master if isinstance(self.program, SemiInfinite) else self.program
+        program = self.program.core
         kinds: dict[str, tuple[str, Mapping[str, object]]] = {
             "values": ("variable", program.variables),
             "functions": ("function", program.functions),
@@ -164,21 +181,14 @@ class Result:
 
     def score(self, bags: Bags) -> Vector:
         """The program's score of new bags."""
-        if isinstance(self.program, SemiInfinite):
-            return self._known_ensemble().score(self.program, bags)
-        if self.program.bag_score is None:
-            raise DeclarationError(f"Program {self.program.name!r} declares no score; call program.score(...).")
-        return self.value(self.program.bag_score(bags))
+        return self.program.bag_scores(self, bags)
 
     def instance_scores(self, points: Points) -> Vector:
         """The program's score of single instances."""
-        if isinstance(self.program, SemiInfinite):
-            return self._known_ensemble().instance_scores(self.program, points)
-        if self.program.instance_score is None:
-            raise DeclarationError(f"Program {self.program.name!r} declares no instance score.")
-        return self.value(self.program.instance_score(points))
+        return self.program.instance_scores(self, points)
 
-    def _known_ensemble(self) -> Ensemble:
+    def known_ensemble(self) -> Ensemble:
+        """Return the ensemble, or raise an error if the result has none."""
         if self.ensemble is None:
             raise DeclarationError(f"{self.program.name!r} ended without an ensemble to score with.")
         return self.ensemble
@@ -205,8 +215,7 @@ class Result:
         if self.certificate is None and not self.values and not self.functions:
             ended = f"{self.program.name!r} ended as {self.termination} by {self.solver}"
             raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
-        program = self.program.master if isinstance(self.program, SemiInfinite) else self.program
-        program.check_owned(expression, "the expression to evaluate")
+        self.program.core.check_owned(expression, "the expression to evaluate")
         return expression.evaluated(self._leaf).reshape(expression.shape)
 
     def _leaf(self, leaf: Leaf) -> Vector:

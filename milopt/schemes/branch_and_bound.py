@@ -20,6 +20,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
 from milopt.solving.session import Session
@@ -32,7 +33,6 @@ class Search:
     best: Outcome | None
     index: Selections
     bound: float
-    history: tuple[Step, ...] = ()
     ended: Termination = Termination.OPTIMAL
     why: str = "The search ended"
     """Why it ended, as a sentence's beginning."""
@@ -71,12 +71,11 @@ class BranchAndBound:
         self.best_value = np.inf
         self.best_index: Selections = {}
 
-    def search(self, clock: Clock, start: Selections | None) -> Search:
+    def search(self, clock: Clock, start: Selections | None) -> Steps[Search]:
         """Until the bound meets the best point, or a limit."""
         root = {atom: np.full(len(atom.segments), -1, dtype=np.intp) for atom in self.atoms}
         order = count()
         heap = [_Node(-np.inf, 0, next(order), root)]
-        history: list[Step] = []
         nodes, bound, ended, why = 0, -np.inf, Termination.OPTIMAL, "The search ended"
         try:
             if start is not None and not clock.is_over():
@@ -95,7 +94,7 @@ class BranchAndBound:
                 for child in self._expand(node, clock):
                     left = sum(int((index < 0).sum()) for index in child[1].values())
                     heapq.heappush(heap, _Node(child[0], left, next(order), child[1]))
-                history.append(Step(self._sign * self.best_value, self._sign * bound, None, clock.elapsed()))
+                yield Step(self._sign * self.best_value, self._sign * bound, None, clock.elapsed())
         except KeyboardInterrupt:
             clock.interrupted = True
             ended, why = Termination.LIMIT, clock.why()
@@ -106,7 +105,7 @@ class BranchAndBound:
         if not heap and ended is not Termination.LIMIT:
             bound = self.best_value
         bound = min(bound, self._lost, self.best_value)
-        return Search(self.best, self.best_index, bound, tuple(history), ended, why, self.totals)
+        return Search(self.best, self.best_index, bound, ended, why, self.totals)
 
     def _closed(self, bound: float) -> bool:
         return bool(bound >= self.best_value - 0.1 * self.tolerance * (1.0 + abs(self.best_value)))

@@ -19,6 +19,7 @@ from milopt.declaration.leaves import Variable
 from milopt.declaration.program import Program, leaves
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.status import PointStatus
+from milopt.schemes.attempts import Attempts
 from milopt.schemes.direct import Direct
 from milopt.schemes.separable import separable_optimum
 from milopt.solving.clock import Clock
@@ -38,8 +39,6 @@ class Completed:
 
 def complete(program: Program, values: PointValues, options: Options, clock: Clock) -> Completed | None:
     """Return None if the rest cannot be solved, or if a row without any open variable does not hold."""
-    from milopt.schemes.solve import Attempts
-
     inside = {leaf for atom in program.maxima() for leaf in leaves(atom.argument) if isinstance(leaf, Variable)}
     inside |= {f.coefficients for f in program.functions.values() if f.dictionary is not None}
     rest = Program(f"{program.name} (rest)")
@@ -60,8 +59,8 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
     if alone is not None:
         return Completed(*alone)
     # Another solver may take it, so the settings that are meant for one solver do not apply.
-    tried = Attempts(rest, Direct(), replace(options, form="auto", extra={}))
-    tried.automatic(clock.extended(LEAST_SECONDS))
+    tried = Attempts(rest, Direct(), replace(options, form="auto", extra={}), clock.extended(LEAST_SECONDS))
+    tried.automatic()
     result = tried.best()
     if result.point is not PointStatus.CERTIFIED:
         return None

@@ -25,7 +25,7 @@ from milopt.outcome.status import Termination
 from milopt.schemes.descent import Descended, descend
 from milopt.schemes.direct import Direct
 from milopt.schemes.feasibility import NOT_FOUND, Feasibility, find_feasible
-from milopt.schemes.scheme import Scheme, at_least_one
+from milopt.schemes.scheme import Scheme, Steps, at_least_one
 from milopt.schemes.start import Start, starting_witness
 from milopt.schemes.steps import Totals, kept_status, named
 from milopt.schemes.tangents import check_slopes, flat_minorants, starting_tangents
@@ -43,6 +43,7 @@ class ConvexConcave(Scheme):
     """CCP from a `start`: the program's by default, or a selection, function values, points (see `schemes.start`)."""
 
     name = "ccp"
+    linearises_quadratics = True
     start: Start = None
     max_steps: int = 100
     relative_decrease: float = 1e-9
@@ -51,12 +52,12 @@ class ConvexConcave(Scheme):
     def __post_init__(self) -> None:
         at_least_one("max_steps", self.max_steps)
 
-    def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
+    def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         """Iterate to a fixed point."""
+        program = problem
         atoms = on_other_side(program)
         if not atoms:
-            return Direct().run(program, solver, options, clock)
-        clock = clock or Clock(options.time_limit)
+            return (yield from Direct().steps(program, solver, options, clock))
         maxima = [atom for atom in atoms if isinstance(atom, Selecting)]
         others = [atom for atom in atoms if not isinstance(atom, Selecting)]
         check_slopes(others)
@@ -69,7 +70,7 @@ class ConvexConcave(Scheme):
                 session.set_witnesses(next(starts, {}))
             if any(isinstance(witness, Expression) for witness in witnesses.values()):
                 _enter_bags(session, maxima, clock, totals, choice)
-            found = self._descended(session, atoms, starts, clock, totals, choice)
+            found = yield from self._descended(session, atoms, starts, clock, totals, choice)
             return assemble(
                 session.lowering,
                 session.spaces,
@@ -92,35 +93,35 @@ class ConvexConcave(Scheme):
         clock: Clock,
         totals: Totals,
         choice: WitnessChoice,
-    ) -> Descended:
+    ) -> Steps[Descended]:
         """Descend from the start; if its step is infeasible, from minorants with which a step is feasible.
 
         The verdict is `infeasible` only if a relaxation of the program proves it, otherwise `stalled`.
         """
-        found = self._steps(session, atoms, clock, totals, choice)
+        found = yield from self._descend(session, atoms, clock, totals, choice)
         if _has_point(found):
             return found
         for tangents in starts:
             if clock.is_over():
                 break
             session.set_witnesses(tangents)
-            again = self._steps(session, atoms, clock, totals, choice)
+            again = yield from self._descend(session, atoms, clock, totals, choice)
             if _has_point(again):
                 return again
         maxima = [atom for atom in atoms if isinstance(atom, Selecting)]
         search = Feasibility() if len(maxima) < len(atoms) else find_feasible(session, maxima, clock, totals)
         if search.witnesses is not None:
             session.set_witnesses(one_hot(search.witnesses))
-            return self._steps(session, atoms, clock, totals, choice)
+            return (yield from self._descend(session, atoms, clock, totals, choice))
         if search.infeasible:
             return replace(found, ended=Termination.INFEASIBLE, message=search.infeasible)
         if clock.is_over():
             return replace(found, ended=Termination.LIMIT, message=f"{clock.why()} before a feasible point was found.")
         return replace(found, ended=Termination.STALLED, message=NOT_FOUND)
 
-    def _steps(
+    def _descend(
         self, session: Session, atoms: list[Atom], clock: Clock, totals: Totals, choice: WitnessChoice
-    ) -> Descended:
+    ) -> Steps[Descended]:
         return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
 
 

@@ -23,6 +23,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import TIE_TOLERANCE, Totals, differences
 from milopt.schemes.witness_choice import Choice, WitnessChoice
 from milopt.solving.clock import Clock
@@ -55,7 +56,7 @@ def descend(
     relative_decrease: float,
     totals: Totals | None = None,
     choice: WitnessChoice | None = None,
-) -> Descended:
+) -> Steps[Descended]:
     """Step from the session's witnesses to a fixed point, to a decrease below tolerance, or to a limit.
 
     Without a `choice`, the first of the instances that tie is the witness.
@@ -110,6 +111,7 @@ def descend(
             objective = values.objective()
             previous = history[-1].objective if history else np.inf * sign
             history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
+            yield history[-1]
             fall = sign * (previous - objective)
             leaves = chosen.vanished and changed > 0 and not returned
             returned |= chosen.vanished

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.sides import on_other_side
 from milopt.declaration.program import Program
 from milopt.errors import ConvexityError
 from milopt.outcome.assembly import assemble
 from milopt.outcome.result import Result, Step
-from milopt.schemes.scheme import Scheme
+from milopt.schemes.scheme import Scheme, Steps
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session
@@ -22,25 +23,44 @@ class Direct(Scheme):
     """One solve of a program that is convex as declared."""
 
     name = "direct"
+    ends_by_itself = False
 
-    def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
-        """Solve once."""
-        _refuse_witnesses(program)
-        clock = clock or Clock(options.time_limit)
-        with Session(program, solver, options) as session:
-            return self._solved(session, clock)
+    def steps(
+        self,
+        problem: Program,
+        solver: Solver,
+        options: Options,
+        clock: Clock,
+        lowered: LoweredProgram | None = None,
+    ) -> Steps[Result]:
+        """Solve once; `lowered` is the program, if it was lowered before."""
+        if lowered is None:
+            _refuse_witnesses(problem)
+        with Session(problem, solver, options, lowered=lowered) as session:
+            result = self._solved(session, clock)
+        yield from result.history
+        return result
 
-    def run_each(self, programs: Sequence[Program], solver: Solver, options: Options) -> Iterator[Result]:
-        """Solve programs one after another in one session, each within the time limit."""
+    def run_each(
+        self,
+        programs: Sequence[Program],
+        solver: Solver,
+        options: Options,
+        lowered: Sequence[LoweredProgram | None],
+    ) -> Iterator[tuple[Result, Clock]]:
+        """Solve programs one after another in one session, each within the time limit of its own clock.
+
+        `lowered` has the programs that were lowered before, and None for the others.
+        """
         for program in programs:
             _refuse_witnesses(program)
         clock = Clock(options.time_limit)
-        with Session(programs[0], solver, options) as session:
-            yield self._solved(session, clock)
-            for program in programs[1:]:
+        with Session(programs[0], solver, options, lowered=lowered[0]) as session:
+            yield self._solved(session, clock), clock
+            for program, known in zip(programs[1:], lowered[1:], strict=True):
                 clock = Clock(options.time_limit)
-                session.adopt(program)
-                yield self._solved(session, clock)
+                session.adopt(program, known)
+                yield self._solved(session, clock), clock
 
     def _solved(self, session: Session, clock: Clock) -> Result:
         outcome = session.solve(clock)

@@ -23,7 +23,7 @@ from milopt.schemes.ceilings import Ranges, ceilings, convex_part, ranges_of
 from milopt.schemes.completion import LEAST_SECONDS
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
-from milopt.schemes.scheme import Scheme, at_least_one
+from milopt.schemes.scheme import Scheme, Steps, at_least_one
 from milopt.schemes.steps import named, selections
 from milopt.schemes.witness_milp import witness_milp
 from milopt.solving.clock import Clock
@@ -42,12 +42,12 @@ class Exact(Scheme):
     def __post_init__(self) -> None:
         at_least_one("max_nodes", self.max_nodes)
 
-    def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
+    def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         """MILP if linear, bounded, and the solver takes integers; branch and bound over witnesses otherwise."""
+        program = problem
         atoms = witnessed_maxima(program, "exact")
         if not atoms:
-            return Direct().run(program, solver, options, clock)
-        clock = clock or Clock(options.time_limit)
+            return (yield from Direct().steps(program, solver, options, clock))
         linear = form_kind(Lowering(program).form()) == "LP" and not any(
             f.dictionary is None for f in program.functions.values()
         )
@@ -55,13 +55,14 @@ class Exact(Scheme):
             relaxed = Direct().run(convex_part(program), solver, options, clock)
             if relaxed.termination is Termination.INFEASIBLE:
                 message = f"The rows without a witness are infeasible. {relaxed.message}".strip()
+                yield from relaxed.history
                 return replace(relaxed, program=program, scheme=self.name, message=message)
             ranges = ranges_of(program, atoms, solver, options, clock)
             if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
-                found = self._by_milp(program, atoms, ranges, solver, options, clock)
+                found = yield from self._by_milp(program, atoms, ranges, solver, options, clock)
                 if found is not None:
                     return found
-        return self._by_branching(program, atoms, solver, options, clock)
+        return (yield from self._by_branching(program, atoms, solver, options, clock))
 
     def _by_milp(
         self,
@@ -71,13 +72,15 @@ class Exact(Scheme):
         solver: Solver,
         options: Options,
         clock: Clock,
-    ) -> Result | None:
+    ) -> Steps[Result | None]:
         """Solve the MILP; None if it ends without a point and without a proof of infeasibility."""
         milp, choices = witness_milp(program, atoms, ranges)
         found = Direct().run(milp, solver, options, clock)
         if not found.values:
-            settled = found.termination in (Termination.INFEASIBLE, Termination.LIMIT)
-            return replace(found, program=program, scheme=self.name) if settled else None
+            if found.termination not in (Termination.INFEASIBLE, Termination.LIMIT):
+                return None
+            yield from found.history
+            return replace(found, program=program, scheme=self.name)
         index = {atom: atom.segments.argmax(found.values[name]) for atom, name in choices.items()}
         with Session(program, solver, options, witnesses=one_hot(index)) as session:
             # Also of the best integer point at a limit: the step makes it one of the program.
@@ -85,18 +88,19 @@ class Exact(Scheme):
             if outcome.point is None:
                 return None
             bound = found.bound if found.bound is None or not program.maximizes else -found.bound
-            step = Step(found.objective, found.bound, found.certificate, clock.elapsed())
-            search = Search(outcome, index, bound if bound is not None else -np.inf, (step,), found.termination)
+            yield Step(found.objective, found.bound, found.certificate, clock.elapsed())
+            search = Search(outcome, index, bound if bound is not None else -np.inf, found.termination)
             search.totals.add(outcome)
             search.totals.add_result(found)
             return self._result(session, search, solver, options, clock)
 
     def _by_branching(
         self, program: Program, atoms: list[Selecting], solver: Solver, options: Options, clock: Clock
-    ) -> Result:
+    ) -> Steps[Result]:
         first = ConvexConcave().run(program, solver, options, clock)
         if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
             # The procedure claims either only with a proof: a relaxation, or a restriction.
+            yield from first.history
             return replace(first, scheme=self.name)
         try:
             tops = {} if clock.is_over() else ceilings(program, atoms, solver, options, clock)
@@ -104,7 +108,7 @@ class Exact(Scheme):
                 session.lowering.other_side.ceilings.update(tops)
                 tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
                 start = dict(zip(atoms, first.witnesses.values(), strict=True)) if first.witnesses else None
-                search = tree.search(clock, start)
+                search = yield from tree.search(clock, start)
                 search.totals.add_result(first)
                 if search.best is not None or not first.values:
                     return self._result(session, search, solver, options, clock)
@@ -113,6 +117,7 @@ class Exact(Scheme):
         message = f"{clock.why()} before a global bound; the point of the convex-concave procedure is kept"
         message += f"{unless_feasible(first.point, first.certificate)}."
         point = PointStatus.NONE if first.point is PointStatus.NONE else PointStatus.FEASIBLE
+        yield from first.history
         return replace(first, scheme=self.name, termination=Termination.LIMIT, point=point, bound=None, message=message)
 
     def _result(self, session: Session, search: Search, solver: Solver, options: Options, clock: Clock) -> Result:
@@ -131,7 +136,6 @@ class Exact(Scheme):
                 solver=solver.name,
                 scheme=self.name,
                 seconds=clock.elapsed(),
-                history=search.history,
             )
         session.set_witnesses(one_hot(search.index))
         values = PointValues(session.lowering, outcome)
@@ -157,7 +161,6 @@ class Exact(Scheme):
             message=message,
             bound=search.bound if np.isfinite(search.bound) else None,
             seconds=clock.elapsed(),
-            history=search.history,
             witnesses=named(chosen),
         )
 

@@ -34,8 +34,10 @@ from milopt.errors import UnsupportedError
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.automatic import automatic
 from milopt.schemes.ceilings import convex_part, witness_rows
 from milopt.schemes.descent import descend
+from milopt.schemes.scheme import finished
 from milopt.schemes.steps import Totals, selections
 from milopt.solving.clock import Clock
 from milopt.solving.explain import Case
@@ -88,7 +90,7 @@ def find_feasible(session: Session, atoms: list[Selecting], clock: Clock, totals
             if clock.is_over():
                 break
             inner.set_witnesses(one_hot(start))
-            found = descend(inner, atoms, clock, ELASTIC_STEPS, 1e-9)
+            found, _ = finished(descend(inner, atoms, clock, ELASTIC_STEPS, 1e-9))
             totals.add(found.totals.into(found.last))
             if not found.chosen:
                 continue
@@ -104,8 +106,6 @@ def find_feasible(session: Session, atoms: list[Selecting], clock: Clock, totals
 
 def able_solver(program: Program, solver: Solver) -> Solver:
     """Return the solver if it takes the program, otherwise the one that `auto` means."""
-    from milopt.schemes.solve import automatic
-
     return solver if Case(program).takes(solver) else automatic(program)
 
 

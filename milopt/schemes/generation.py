@@ -10,7 +10,7 @@ import numpy as np
 
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.expression import Constraint
-from milopt.declaration.leaves import Variable
+from milopt.declaration.leaves import Parameter, Variable
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.jit_time import working_seconds
 from milopt.outcome.ensemble import Ensemble
@@ -20,6 +20,7 @@ from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.master_rows import NOTHING, Row, idle_rows, is_same, largest, scores, weigh
 from milopt.schemes.members import side_by_side
+from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
 from milopt.solving.interrupt import noted_interrupt
@@ -75,12 +76,14 @@ class Generation:
             return known
         return Outcome.without_point(self.session.form, Termination.STALLED, "", "")
 
-    def run(self) -> End:
-        """Rounds until one is the last."""
+    def run(self) -> Steps[End]:
+        """Rounds until one is the last; each master that was solved is a step."""
         try:
             with noted_interrupt(self._interrupt):
                 for _ in range(self.manners.max_rounds):
+                    known = len(self.history)
                     end = self._round()
+                    yield from self.history[known:]
                     if end is not None:
                         return end
         except KeyboardInterrupt:
@@ -146,9 +149,7 @@ class Generation:
         reached = -np.inf
         self.failure, self.residual = "", 0.0
         for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
-            began = working_seconds()
-            answer = pricing.price({p: prices[v] for p, v in oracle.prices.items()}, starts, self.clock)
-            self.totals.solve += working_seconds() - began
+            answer = self._priced(pricing, {p: prices[v] for p, v in oracle.prices.items()}, starts)
             bounds.append(answer.bound)
             self.failure, self.residual = self.failure or answer.failure, max(self.residual, _residual(answer))
             for priced in answer.columns:
@@ -168,6 +169,14 @@ class Generation:
         if reached < self.reached:
             self.reached, self.best = reached, dict(prices)
         return found
+
+    def _priced(self, pricing: Pricing, prices: dict[Parameter, Vector], starts: int) -> Found:
+        """Ask an oracle; its own algorithm counts as solving, a session inside counts its time itself."""
+        work, began = self.clock.work, working_seconds()
+        known = work.build + work.solve
+        answer = pricing.price(prices, starts, self.clock)
+        work.solve += max(0.0, working_seconds() - began - (work.build + work.solve - known))
+        return answer
 
     def _bound(self, enough: float) -> None:
         """Take note of what is enough for every column at some prices, and for the master's own rows there."""

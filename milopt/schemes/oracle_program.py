@@ -21,6 +21,7 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.descent import descend
 from milopt.schemes.exact import Exact
+from milopt.schemes.scheme import finished
 from milopt.schemes.start import starting_witness
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -53,7 +54,7 @@ class ProgramPricing(Pricing):
         for values in self._starts(prices, starts):
             session = self._at(prices, values)
             if self._atoms:
-                ended = descend(session, self._atoms, clock, MAX_STEPS, RELATIVE_DECREASE)
+                ended, _ = finished(descend(session, self._atoms, clock, MAX_STEPS, RELATIVE_DECREASE))
                 outcome, steps = ended.last, len(ended.history)
             else:
                 outcome, steps = session.solve(clock), 1

@@ -25,7 +25,7 @@ from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.completion import Completed, complete
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
-from milopt.schemes.scheme import Scheme, at_least_one
+from milopt.schemes.scheme import Scheme, Steps, at_least_one
 from milopt.schemes.start import Start, starting_witness
 from milopt.schemes.steps import Totals, differences, kept_status, named
 from milopt.schemes.witness_choice import WitnessChoice
@@ -50,13 +50,13 @@ class Representatives(Scheme):
     def __post_init__(self) -> None:
         at_least_one("max_steps", self.max_steps)
 
-    def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
+    def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         """Alternate to a fixed point, a cycle or a limit."""
+        program = problem
         atoms = program.maxima()
         if not atoms:
-            return Direct().run(program, solver, options, clock)
+            return (yield from Direct().steps(program, solver, options, clock))
         check_plain_maxima(program, atoms, self.name)
-        clock = clock or Clock(options.time_limit)
         sign = -1.0 if program.maximizes else 1.0
         history: list[Step] = []
         seen: dict[bytes, int] = {}
@@ -97,6 +97,7 @@ class Representatives(Scheme):
                     new = choice.at(session, outcome).witnesses
                     changed = differences(new, old)
                     history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
+                    yield history[-1]
                     if best is None or sign * objective < best[0]:
                         best, used = (sign * objective, outcome, completed), old or {}
                     if changed == 0 and completed is not None:
@@ -144,14 +145,14 @@ class Representatives(Scheme):
                 witnesses=named(used),
             )
         if failed and not clock.is_over():
-            return self._by_descent(program, solver, options, clock)
+            return (yield from self._by_descent(program, solver, options, clock))
         if completed is None:
             return result
         return replace(result, objective=completed.objective, values={**result.values, **completed.values})
 
-    def _by_descent(self, program: Program, solver: Solver, options: Options, clock: Clock) -> Result:
+    def _by_descent(self, program: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         """Run the convex-concave procedure where no iterate of the alternation is feasible for the declared program."""
-        found = ConvexConcave(self.start).run(program, solver, options, clock)
+        found = yield from ConvexConcave(self.start).steps(program, solver, options, clock)
         message = found.message
         if found.point is not PointStatus.NONE:
             message = (

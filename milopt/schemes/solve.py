@@ -1,29 +1,29 @@
-"""Solve a program: by a solver's name, by several in order, or by `auto`; with the scheme that fits or one asked for.
+"""Solve a problem: by a solver's name, by several in order, or by `auto`; with the scheme that fits or one asked for.
 
-`auto` tries the solvers of a fixed list that are installed and take the program, in this order: for linear programs
-HiGHS, Clarabel, ECOS; for others native (where it knows the pattern), Clarabel, HiGHS, ECOS. The next one is tried only
-if the program, or a step of its scheme, ends as stalled or with an error, and only within the time limit, which holds
+`auto` tries the solvers that are installed and take the program in the order of their ranks (see `automatic`). Of
+milopt's own that is, for linear programs, HiGHS, Clarabel, ECOS, and for others native (if it knows the pattern),
+Clarabel, HiGHS, ECOS. The next one is tried if an answer is not certified, and only within the time limit, which holds
 for all of them together. A scheme is then run again from its start. The master of a semi-infinite program has one
-solver: native up to 1000 prices, otherwise the first of the list.
+solver, which is the first by rank.
 A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, raises an
-unexpected exception, or leaves a point without its certificate; every attempt is in `result.attempts`. The time limit
-is for all attempts together.
+unexpected exception, or leaves a point without its certificate. The time limit is for all attempts together.
+Every attempt is in `result.attempts`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from time import perf_counter
+from typing import Any
 
-from milopt.compilation.sides import on_other_side
+from milopt.declaration.problem import Problem
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
-from milopt.errors import ConvexityError, MiloptError, MissingSolverError, ParameterError, SolverError, UnsupportedError
+from milopt.errors import ParameterError
 from milopt.jit_time import jit_seconds
-from milopt.outcome.result import Attempt, Result
-from milopt.outcome.status import PointStatus, Termination
-from milopt.schemes.column_generation import ColumnGeneration
+from milopt.outcome.result import Result
+from milopt.schemes.attempts import Attempts, attempt_of, warn_if_late
+from milopt.schemes.automatic import named_solver, takers
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
 from milopt.solving import registry
@@ -32,253 +32,161 @@ from milopt.solving.deadline import deadline
 from milopt.solving.explain import Case
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
-
-LINEAR_FIRST = ("highs", "clarabel", "ecos")
-QUADRATIC_FIRST = ("native", "clarabel", "highs", "ecos")
-SETTLED = (Termination.INFEASIBLE, Termination.UNBOUNDED)
-"""Ends without a point that milopt has proved: another solver would find nothing else."""
-FAILED = (Termination.STALLED, Termination.ERROR)
-"""Ends after which `auto` tries its next solver."""
+from milopt.solving.solver_parts import SolverParts
 
 
 def solve(
     program: Program | SemiInfinite,
     solver: str | Solver | Sequence[str | Solver] = "auto",
-    scheme: str | Scheme | ColumnGeneration | None = None,
+    scheme: str | Scheme | None = None,
     options: Options | None = None,
     **knobs: object,
 ) -> Result:
-    """Solve a program; `knobs` are fields of `Options` (time_limit, tolerance, verbose, ...)."""
-    if not isinstance(program, (Program, SemiInfinite)):
-        raise ParameterError(f"solve takes a Program, not {type(program).__name__}.")
-    if options is not None and not isinstance(options, Options):
-        raise ParameterError(
-            f"options must be an Options object, not {type(options).__name__}; or give its fields by name."
-        )
-    chosen = options or Options()
-    if knobs:
-        unknown = set(knobs) - set(Options.__dataclass_fields__)
-        if unknown:
-            raise ParameterError(
-                f"Unknown option {sorted(unknown)[0]!r}; options are {', '.join(Options.__dataclass_fields__)}."
-            )
-        chosen = replace(chosen, **knobs)  # type: ignore[arg-type]  # Options checks the values itself
-    if isinstance(program, SemiInfinite):
-        from milopt.schemes.generate import generate
+    """Solve a program, and certify the answer.
 
-        compiled = jit_seconds()
-        return _with_jit(generate(program, solver, scheme, chosen), compiled)
+    Parameters
+    ----------
+    program : Program or SemiInfinite
+        The problem.
+    solver : str, Solver or sequence of them, default="auto"
+        A solver by its name (`milopt.available()` lists them), several to try in order, or "auto". For a semi-infinite
+        program also "master=NAME,oracle=NAME".
+    scheme : str or Scheme, default=None
+        A scheme by its name, or one with parameters, such as `ConvexConcave(max_steps=10)`. None takes the scheme of
+        the problem: "direct", "ccp" for a DC program, "column-generation" for a semi-infinite one.
+    options : Options, default=None
+        Time limit, tolerance and so on.
+    **knobs
+        Fields of `Options` by name, such as `time_limit=10`.
+
+    Returns
+    -------
+    Result
+        The best result of all attempts.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("smallest")
+    >>> x = program.variable("x", 2, lower=1)
+    >>> program.minimize(x.sum())
+    >>> milopt.solve(program).objective
+    2.0
+    """
+    if not isinstance(program, Problem):
+        raise ParameterError(f"solve takes a Program, not {type(program).__name__}.")
+    chosen = _options(options, knobs)
     plan = named_scheme(scheme, program)
+    if program.oracles:
+        return _solved_in_parts(program, solver, plan, chosen)
     tries = [solver] if isinstance(solver, (str, Solver)) else list(solver) if isinstance(solver, (tuple, list)) else []
     if not tries or not all(isinstance(one, (str, Solver)) for one in tries):
         raise ParameterError(f"solver must name at least one solver, or several in order, not {solver!r}.")
     clock = Clock(chosen.time_limit)
-    tried = Attempts(_posed(program, scheme, plan, clock), plan, chosen)
+    posed = _posed(program.core, scheme, plan, clock)
+    tried = Attempts(posed, plan, chosen, clock)
     for one in tries:
         if tried.has_result and clock.is_over():
             break
-        if tried.automatic(clock) if one == "auto" else tried.by(one, clock):
+        if tried.automatic() if one == "auto" else tried.by(one):
             break
-    return replace(tried.best(), program=program)
+    found = tried.best()
+    return found if posed is program else replace(found, program=program, size=None)
+
+
+def _options(options: object, knobs: dict[str, Any]) -> Options:
+    """Return the options with the fields that were given by name."""
+    if options is not None and not isinstance(options, Options):
+        raise ParameterError(
+            f"options must be an Options object, not {type(options).__name__}; or give its fields by name."
+        )
+    unknown = sorted(set(knobs) - set(Options.__dataclass_fields__))
+    if unknown:
+        known = ", ".join(Options.__dataclass_fields__)
+        raise ParameterError(f"Unknown option {unknown[0]!r}; options are {known}.")
+    return replace(options or Options(), **knobs)
 
 
 def _posed(program: Program, asked: object, plan: Scheme, clock: Clock) -> Program:
     """Return the program with its concave quadratics as atoms, if the convex-concave procedure was asked for."""
-    from milopt.schemes.concave_quadratics import with_concave_quadratics_split
-    from milopt.schemes.convex_concave import ConvexConcave
-
-    if asked is None or not isinstance(plan, ConvexConcave):
+    if asked is None or not plan.linearises_quadratics:
         return program
+    from milopt.schemes.concave_quadratics import with_concave_quadratics_split
+
     with deadline(clock.left()):
         return with_concave_quadratics_split(program)
+
+
+def _solved_in_parts(problem: Problem, solver: object, plan: Scheme, options: Options) -> Result:
+    """Solve a problem with oracles: one solver for the master, one for the oracles (see `solver_parts`)."""
+    from milopt.schemes.column_generation import ColumnGeneration
+
+    parts, clock, compiled = SolverParts.of(solver), Clock(options.time_limit), jit_seconds()
+    prices = {variable for oracle in problem.oracles for variable in oracle.prices.values()}
+    master = named_solver(parts.master, problem.core, sum(price.size for price in prices))
+    if isinstance(plan, ColumnGeneration) and plan.oracle is None:
+        plan = replace(plan, oracle=parts.oracle)
+    warn_if_late(master, options)
+    found = plan.run(problem, master, options, clock)
+    seconds = replace(found.seconds, jit=jit_seconds() - compiled)
+    return replace(found, seconds=seconds, attempts=(attempt_of(found, seconds.total),))
 
 
 def solve_each(
     programs: Sequence[Program | SemiInfinite],
     solver: str | Solver | Sequence[str | Solver] = "auto",
-    scheme: str | Scheme | ColumnGeneration | None = None,
+    scheme: str | Scheme | None = None,
     options: Options | None = None,
 ) -> Iterator[Result]:
     """Solve several programs alike, such as those of several classes, each result as soon as it is there.
 
     Where one direct solve by one solver does it they share a session: kernel values, and the factors of a closed form.
     """
-    plain = [program for program in programs if isinstance(program, Program)]
-    if len(plain) > 1 and len(plain) == len(programs) and isinstance(solver, (str, Solver)):
+    if len(programs) > 1 and not any(one.oracles for one in programs) and isinstance(solver, (str, Solver)):
+        plain = [one.core for one in programs]
         plans = [named_scheme(scheme, program) for program in plain]
         asked = options or Options()
         clock = Clock(asked.time_limit)
+        cases = [Case(program, asked.form) for program in plain]
         with deadline(clock.left()):
-            chosen = [named_solver(solver, program, asked.form) for program in plain]
+            chosen = [
+                next(takers(case, asked)) if solver == "auto" else named_solver(solver, program)
+                for program, case in zip(plain, cases, strict=True)
+            ]
         asked = replace(asked, time_limit=clock.left())
         if all(type(plan) is Direct for plan in plans) and len({one.name for one in chosen}) == 1:
-            clock, compiled = Clock(asked.time_limit), jit_seconds()
-            for one, result in zip(plain, Direct().run_each(plain, chosen[0], asked), strict=True):
-                tried = Attempts(one, Direct(), asked)
-                failed = result.termination in FAILED
-                if (
-                    not tried.takes(_with_jit(result, compiled), clock.elapsed())
-                    and solver == "auto"
-                    and failed
-                    and not clock.is_over()
-                ):
-                    tried.automatic(clock, after=chosen[0])
-                yield tried.best()
-                clock, compiled = Clock(asked.time_limit), jit_seconds()
+            warn_if_late(chosen[0], asked)
+            yield from _solved_in_one_session(plain, chosen[0], asked, cases, may_fall_back=solver == "auto")
             return
     for program in programs:
         yield solve(program, solver, scheme, options)
 
 
-def _with_jit(found: Result, before: float) -> Result:
-    """Add the seconds of compilation since `before`, a reading of `jit_seconds`, to a result."""
-    return replace(found, seconds=replace(found.seconds, jit=jit_seconds() - before))
+def _solved_in_one_session(
+    programs: Sequence[Program], solver: Solver, options: Options, cases: Sequence[Case], may_fall_back: bool
+) -> Iterator[Result]:
+    compiled = jit_seconds()
+    results = Direct().run_each(programs, solver, options, [case.lowered for case in cases])
+    for program, (result, clock) in zip(programs, results, strict=True):
+        tried = Attempts(program, Direct(), options, clock, compiled)
+        if not tried.takes(result, clock.elapsed()) and may_fall_back and tried.may_go_on():
+            tried.automatic(after=solver)
+        yield tried.best()
+        compiled = jit_seconds()
 
 
-class Attempts:
-    """The attempts to solve one program by one scheme, and the best of their results."""
+def named_scheme(scheme: str | Scheme | None, problem: Problem) -> Scheme:
+    """Return a scheme by its name, or that of the problem for None.
 
-    def __init__(self, program: Program, plan: Scheme, options: Options) -> None:
-        self._program, self._plan, self._options = program, plan, options
-        self._made: list[Attempt] = []
-        self._best: Result | None = None
-        self._failure: MiloptError | None = None
-
-    def by(self, solver: str | Solver, clock: Clock | None = None) -> bool:
-        """Run the scheme with one solver; return whether no other solver is needed."""
-        began, compiled = perf_counter(), jit_seconds()
-        try:
-            chosen = registry.require(solver) if isinstance(solver, str) else solver
-            found = _with_jit(self._plan.run(self._program, chosen, self._options, clock), compiled)
-        except (UnsupportedError, ConvexityError, MissingSolverError, SolverError) as error:
-            self._fail(solver if isinstance(solver, str) else solver.name, error, perf_counter() - began)
-            return False
-        return self.takes(found, perf_counter() - began)
-
-    def automatic(self, clock: Clock | None = None, after: Solver | None = None) -> bool:
-        """Try the solvers of `auto` in order, those up to `after` left out; return whether no other is needed."""
-        clock = clock or Clock(self._options.time_limit)
-        try:
-            for solver in self._takers(clock, after):
-                before = self._failure
-                if self.by(solver, clock):
-                    return True
-                if self._failure is not before and isinstance(self._failure, ConvexityError):
-                    # Solvers that take non-convex programs come first.
-                    return False
-                failed = self._made[-1].termination in FAILED
-                if not failed or clock.is_over():
-                    return False
-        except UnsupportedError as error:
-            self._fail("auto", error, 0.0)
-        return False
-
-    def _takers(self, clock: Clock, after: Solver | None) -> Iterator[Solver]:
-        """Yield the solvers of `auto`, within the time: to find out who takes a program may need kernel values."""
-        solvers = takers(self._program, self._options.form, after)
-        while True:
-            with deadline(clock.left()):
-                solver = next(solvers, None)
-            if solver is None:
-                return
-            yield solver
-
-    @property
-    def has_result(self) -> bool:
-        """Whether some attempt has ended with a result."""
-        return self._best is not None
-
-    def takes(self, found: Result, seconds: float) -> bool:
-        """Record a result; return whether it needs no other solver."""
-        self._made.append(
-            Attempt(
-                found.solver,
-                found.termination,
-                found.point,
-                found.certificate,
-                found.raw_status,
-                seconds,
-                found.message,
-            )
-        )
-        self._best = _better(self._best, found)
-        return found.point is PointStatus.CERTIFIED or found.termination in SETTLED
-
-    def best(self) -> Result:
-        """Return the best result with all attempts; raise the last failure if there is none."""
-        if self._best is None:
-            assert self._failure is not None
-            raise self._failure
-        return replace(self._best, attempts=tuple(self._made))
-
-    def _fail(self, name: str, error: MiloptError, seconds: float) -> None:
-        self._failure = error
-        self._made.append(Attempt(name, Termination.ERROR, PointStatus.NONE, None, "", seconds, str(error)))
-
-
-def named_scheme(scheme: str | Scheme | ColumnGeneration | None, program: Program) -> Scheme:
-    """A scheme by name; None takes CCP for a DC program and one direct solve otherwise."""
-    from milopt.schemes.convex_concave import ConvexConcave
-    from milopt.schemes.exact import Exact
-    from milopt.schemes.representatives import Representatives
-
-    if isinstance(scheme, Scheme):
-        return scheme
-    if scheme is not None and not isinstance(scheme, str):
+    Raises
+    ------
+    ParameterError
+        If it is not a scheme, or one that does not take the problem.
+    """
+    if scheme is not None and not isinstance(scheme, (str, Scheme)):
         raise ParameterError(f"scheme must be a scheme's name or a Scheme, not {scheme!r}.")
-    if scheme is None:
-        return ConvexConcave() if on_other_side(program) else Direct()
-    known: dict[str, Scheme] = {s.name: s for s in (Direct(), ConvexConcave(), Representatives(), Exact())}
-    if scheme not in known:
-        from milopt.solving.names import unknown
-
-        raise unknown("scheme", scheme, list(known))
-    return known[scheme]
-
-
-def takers(program: Program, form: str = "auto", after: Solver | None = None) -> Iterator[Solver]:
-    """Yield the solvers of `auto` that are installed and take the program, in order; those up to `after` left out."""
-    case = Case(program, form)
-    order = LINEAR_FIRST if case.kind in ("LP", "MILP") else QUADRATIC_FIRST
-    rest = order if after is None else order[1 + order.index(after.name) :]
-    some = False
-    for name in rest:
-        candidate = registry.get(name)
-        if candidate.availability().installed and case.takes(candidate):
-            some = True
-            yield candidate
-    if not some and after is None:
-        reasons = "; ".join(f"{name}: {case.asked(registry.get(name)).reason}" for name in order)
-        raise UnsupportedError(f"No installed solver takes {program.name!r} ({reasons}).")
-
-
-def automatic(program: Program, form: str = "auto") -> Solver:
-    """The solver that `auto` tries first."""
-    return next(takers(program, form))
-
-
-def named_solver(solver: str | Solver, program: Program, form: str = "auto") -> Solver:
-    """A solver by its name, `auto` by what the program is."""
-    if isinstance(solver, Solver):
-        return solver
-    return automatic(program, form) if solver == "auto" else registry.require(solver)
-
-
-def _better(old: Result | None, new: Result) -> Result:
-    """Proved before certified before feasible before none before failed; the smaller certificate between equals."""
-    if old is None:
-        return new
-    if _rank(new) != _rank(old):
-        return new if _rank(new) > _rank(old) else old
-    if new.certificate is None or old.certificate is None:
-        return old
-    return new if new.certificate.worst < old.certificate.worst else old
-
-
-def _rank(result: Result) -> int:
-    """How much is known of a program by a result."""
-    if result.termination in SETTLED:
-        return 4
-    if result.point is PointStatus.NONE:
-        return 0 if result.termination is Termination.ERROR else 1
-    return 3 if result.point is PointStatus.CERTIFIED else 2
+    plan = scheme if isinstance(scheme, Scheme) else registry.scheme(scheme or problem.default_scheme)()
+    reason = plan.refusal(problem)
+    if reason is not None:
+        raise ParameterError(reason)
+    return plan

@@ -60,17 +60,15 @@ def named(chosen: Selections) -> dict[str, Index]:
 
 
 class Totals:
-    """Iterations and seconds over all steps."""
+    """Iterations, logs and notes over all steps; their seconds are in `clock.work`."""
 
     def __init__(self) -> None:
-        self.iterations, self.build, self.solve, self.log = 0, 0.0, 0.0, ""
+        self.iterations, self.log = 0, ""
         self.notes: list[str] = []
 
     def add(self, outcome: Outcome) -> None:
         """Count a step."""
         self.iterations += outcome.iterations
-        self.build += outcome.build_seconds
-        self.solve += outcome.solve_seconds
         self.log += outcome.log
         if outcome.status is PointStatus.CERTIFIED and outcome.message and outcome.message not in self.notes:
             self.notes.append(outcome.message)
@@ -78,8 +76,6 @@ class Totals:
     def add_result(self, result: Result) -> None:
         """Count all that another scheme did."""
         self.iterations += result.iterations
-        self.build += result.seconds.build
-        self.solve += result.seconds.solve
         self.log = result.log + self.log
 
     def noted(self, message: str) -> str:
@@ -88,11 +84,4 @@ class Totals:
 
     def into(self, outcome: Outcome) -> Outcome:
         """The outcome with the totals of the whole scheme; its bound is the last step's alone, so it goes."""
-        return replace(
-            outcome,
-            iterations=self.iterations,
-            build_seconds=self.build,
-            solve_seconds=self.solve,
-            log=self.log,
-            bound=None,
-        )
+        return replace(outcome, iterations=self.iterations, log=self.log, bound=None)

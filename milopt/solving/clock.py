@@ -1,8 +1,19 @@
-"""A clock that a whole scheme shares: how many seconds are left of its time limit."""
+"""A clock that a whole scheme shares: the seconds that are left of its time limit, and the work of its sessions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import perf_counter
+
+
+@dataclass
+class Work:
+    """Seconds of all sessions that were solved with a clock."""
+
+    build: float = 0.0
+    """Lowering, kernel evaluation, and building the solver's own model."""
+    solve: float = 0.0
+    """Inside the solver."""
 
 
 class Clock:
@@ -10,6 +21,7 @@ class Clock:
 
     def __init__(self, limit: float | None) -> None:
         self.limit = limit
+        self.work = Work()
         self.interrupted = False
         """Ctrl-C: the time is up, whatever the limit."""
         self._start = perf_counter()
@@ -25,7 +37,9 @@ class Clock:
     def extended(self, least: float) -> Clock:
         """A clock with what is left here, but with so many seconds at least: for what a point needs to be one."""
         left = self.left()
-        return Clock(None if left is None else max(left, least))
+        other = Clock(None if left is None else max(left, least))
+        other.work = self.work
+        return other
 
     def is_over(self) -> bool:
         """Whether the limit has passed, or Ctrl-C was pressed."""

@@ -60,6 +60,13 @@ def is_heavy(form: StandardForm, limit: int = HEAVY_ENTRIES) -> bool:
     return bool(entries >= limit)
 
 
+def late_reason(solver: str, options: Options) -> str:
+    """Return why a solver without a time limit cannot be ended from outside, in words; empty if it can be."""
+    if EngineProcess(solver, options).can_run():
+        return ""
+    return "it has no time limit, and cannot run in a process of its own, because `extra` holds Python objects"
+
+
 class EngineProcess:
     """Solves forms in a process of its own, by the solver of this name."""
 

@@ -10,19 +10,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from milopt.compilation.compile_program import FormName, compile_form
+from milopt.compilation.curvature import bending_terms
 from milopt.compilation.dual import dual_refusal
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.sides import on_other_side
+from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.standard_form import StandardForm
+from milopt.declaration.problem import Problem
 from milopt.declaration.program import Program
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
-from milopt.inspection.curvature_verdict import MAX_EXAMINED_POINTS, sentence, verdict
-from milopt.inspection.kind import block_cones, block_features, step_kind
+from milopt.inspection.curvature_verdict import MAX_EXAMINED_POINTS, form_verdict, sentence, verdict
 from milopt.inspection.lowered import Lowered, sample, touched_points
 from milopt.inspection.table import Table
 from milopt.solving import registry
 from milopt.solving.lazy import LazyRows
+from milopt.solving.profile import Profile
 from milopt.solving.refusal import lack, refusal, takes_all
 from milopt.solving.solver import Availability, Feature, Solver
 
@@ -70,9 +72,9 @@ def explain(program: Program | SemiInfinite) -> Explanations:
 
 def case_of(program: Program | SemiInfinite) -> Case | PartsCase:
     """What to ask solvers about a program."""
-    if not isinstance(program, (Program, SemiInfinite)):
+    if not isinstance(program, Problem):
         raise ParameterError(f"explain takes a Program, not {type(program).__name__}.")
-    return PartsCase(program) if isinstance(program, SemiInfinite) else Case(program)
+    return PartsCase(program) if program.oracles else Case(program.core)
 
 
 class PartsCase:
@@ -80,9 +82,9 @@ class PartsCase:
 
     kind = "semi-infinite"
 
-    def __init__(self, problem: SemiInfinite) -> None:
+    def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._master = Case(problem.master)
+        self._master = Case(problem.core)
         self._oracles = [Case(oracle.program) for oracle in problem.oracles]
 
     def asked(self, solver: Solver) -> Explanation:
@@ -91,6 +93,7 @@ class PartsCase:
         if not master.takes:
             return Explanation(solver.name, False, f"the master: {master.reason}")
         words = ""
+        assert self._problem.bags is not None
         for oracle, case in zip(self._problem.oracles, self._oracles, strict=True):
             if solver.prices(oracle, self._problem.bags):
                 words = "an algorithm of its own"
@@ -105,11 +108,12 @@ class PartsCase:
 class Case:
     """A program and the flat forms of its pattern, each made once."""
 
-    def __init__(self, program: Program, wish: str = "auto") -> None:
-        """`wish` is the form that options ask for."""
-        self.kind = step_kind(program)
+    def __init__(self, program: Program, wish: str = "auto", prices: int = 0) -> None:
+        """`wish` is the form that options ask for, `prices` the number of prices of a master."""
+        self.profile = Profile.of(program, prices)
+        self.kind, self.is_dc = self.profile.kind, self.profile.is_dc
+        self.name = program.name
         self._wish = wish
-        self.is_dc = bool(on_other_side(program))
         self._program = program
         self._flat: dict[FormName, StandardForm | None] = {}
 
@@ -117,6 +121,11 @@ class Case:
     def _low(self) -> Lowered:
         """The program's form, on demand: its kernels are evaluated for it."""
         return sample(self._program)
+
+    @property
+    def lowered(self) -> LoweredProgram | None:
+        """The program as it was lowered for a look at it; None if it was not, or only at some witnesses."""
+        return None if self.is_dc or "_low" not in vars(self) else self._low.whole
 
     @property
     def unknown(self) -> str:
@@ -130,13 +139,18 @@ class Case:
     @cached_property
     def bends(self) -> str:
         """Why the objective is not convex, in words; empty where it is. Eigenvalues, so only on demand."""
-        return sentence(verdict(self._program))
+        if self._form is None or not bending_terms(self._form):
+            return ""
+        # The first instances of bags touch fewer points than the program.
+        return sentence(verdict(self._program) if self.is_dc else form_verdict(self._form))
 
     def takes(self, solver: Solver) -> bool:
         """One solver's answer without words: where its blocks alone show it, nothing is lowered."""
-        features, cones = block_features(self._program) | {Feature.NONCONVEX}, block_cones(self._program)
-        enough = takes_all(solver, features, cones)
-        return (enough and solver.takes_unseen(self._program)) or self._refusal(solver) is None
+        features, cones = self.profile.features, self.profile.cones
+        if not takes_all(solver, features, cones):
+            return False
+        is_general = takes_all(solver, features | {Feature.NONCONVEX}, cones)
+        return (is_general and solver.takes_unseen(self._program)) or self._refusal(solver) is None
 
     def asked(self, solver: Solver) -> Explanation:
         """One solver's answer."""
@@ -146,7 +160,7 @@ class Case:
     def _refusal(self, solver: Solver) -> str | None:
         if not self._low.is_possible:
             return self.unknown
-        lacking = lack(solver, block_features(self._program), block_cones(self._program))
+        lacking = lack(solver, self.profile.features, self.profile.cones)
         if lacking is not None:
             return lacking
         if Feature.NONCONVEX not in solver.features and self.bends:

@@ -13,9 +13,9 @@ import numpy as np
 from milopt.compilation.compiled import Compiled
 from milopt.compilation.coordinates import Coordinates
 from milopt.compilation.dual import Dual, dual_refusal
-from milopt.compilation.evaluation_form import Block, EvaluationForm, Index
+from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace, Whitening
-from milopt.compilation.lowering import Lowering
+from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import Cone
 from milopt.declaration.sparse import same_entries
@@ -31,15 +31,13 @@ EVERYTHING = Change(What.EVERYTHING)
 class LiveForm:
     """The evaluation form of a program and the flat form that an engine has of it."""
 
-    def __init__(self, lowering: Lowering, options: Options, solver: Solver, before: LiveForm | None = None) -> None:
+    def __init__(
+        self, lowered: LoweredProgram, options: Options, solver: Solver, before: LiveForm | None = None
+    ) -> None:
         """`before`: of a program that may evaluate its functions at the same points; kernel values are then kept."""
-        self.lowering = lowering
+        self.lowering = lowered.lowering
         self.options = options
-        self._objective = lowering.objective()
-        self._blocks: dict[str, Block] = {
-            name: lowering.block(name, constraint) for name, constraint in lowering.program.constraints.items()
-        }
-        self.form = self._assembled()
+        self._objective, self._blocks, self.form = lowered.objective, dict(lowered.blocks), lowered.form
         self._whole_up_to = solver.whole_up_to
         self._takes_saddles = Feature.NONCONVEX in solver.features
         self.rows = self._lazy_rows()

@@ -1,6 +1,6 @@
-"""Solvers and models by name, found through the entry points `milopt.solvers` and `milopt.models`.
+"""Solvers, models and schemes by name, found through the entry points `milopt.solvers`, `.models` and `.schemes`.
 
-Any installed package may add to either group, and milopt knows its own solvers and models in no other way:
+Any installed package may add to each group, and milopt knows its own solvers, models and schemes in no other way:
 
     [project.entry-points."milopt.solvers"]
     mine = "my_package.solver:Mine"
@@ -20,10 +20,13 @@ from milopt.solving.names import quoted, unknown
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from milopt.schemes.scheme import Scheme
+    from milopt.solving.profile import Profile
     from milopt.solving.solver import Availability, Solver
 
 SOLVERS = "milopt.solvers"
 MODELS = "milopt.models"
+SCHEMES = "milopt.schemes"
 
 
 class Family(Protocol):
@@ -76,6 +79,51 @@ def plain_solvers() -> list[Solver]:
             if solver.availability().installed:
                 found.append(solver)
     return found
+
+
+def ranked(profile: Profile) -> list[Solver]:
+    """Every registered solver that `auto` may choose for a program, best first; installed or not, taking it or not."""
+    found: list[tuple[float, str, Solver]] = []
+    for name, loaded in _solver_classes().items():
+        if isinstance(loaded, Exception) or _is_family(loaded):
+            continue
+        try:
+            solver = loaded()
+            rank = solver.rank(profile)
+            place = None if rank is None else -float(rank)
+        except Exception as error:
+            # One broken package must not hide the others.
+            from warnings import warn
+
+            from milopt.errors import MiloptWarning
+
+            warn(f'The solver "{name}" cannot rank itself: {_sentence(error)}.', MiloptWarning, stacklevel=2)
+            continue
+        if place is not None and place == place:
+            found.append((place, name, solver))
+    return [solver for _, _, solver in sorted(found, key=lambda one: one[:2])]
+
+
+def scheme_names() -> list[str]:
+    """Every registered scheme."""
+    return list(_entries(SCHEMES))
+
+
+def scheme(name: str) -> type[Scheme]:
+    """The scheme of this name."""
+    from milopt.schemes.scheme import Scheme
+
+    entries = _entries(SCHEMES)
+    if name not in entries:
+        raise unknown("scheme", name, list(entries))
+    loaded = _attempt(entries[name])
+    if isinstance(loaded, type) and not issubclass(loaded, Scheme):
+        loaded = TypeError(f"{entries[name].value} is not a subclass of milopt.Scheme")
+    if isinstance(loaded, Exception):
+        raise DeclarationError(f'The scheme "{name}" cannot be loaded: {_sentence(loaded)}.') from loaded
+    if getattr(loaded, "name", None) != name:
+        raise DeclarationError(f'The scheme "{name}" calls itself {getattr(loaded, "name", None)!r}: use one name.')
+    return loaded
 
 
 def variants(family: str) -> list[str]:

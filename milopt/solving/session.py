@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from milopt.compilation.compiled import Compiled
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.lowering import Lowering
+from milopt.compilation.lowered_program import LoweredProgram, lower
 from milopt.compilation.minorant import StandIns
 from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.leaves import Parameter
@@ -60,15 +60,20 @@ class Session:
         *,
         witnesses: StandIns | None = None,
         both_sides: bool = False,
+        lowered: LoweredProgram | None = None,
     ) -> None:
-        """Compile `program` for `solver`, which is given by its name or as an object."""
+        """Compile `program` for `solver`, which is given by its name or as an object.
+
+        `lowered` is the program as it was lowered before without witnesses, if it has not changed since.
+        """
         began = working_seconds()
         check_session(program, solver, options, witnesses)
         self.program = program
         self.solver = solver = registry.require(solver) if isinstance(solver, str) else solver
         self.options = options or Options()
-        self.lowering = Lowering(program, witnesses, both_sides)
-        self.live = LiveForm(self.lowering, self.options, solver)
+        known = lowered or lower(program, witnesses, both_sides)
+        self.lowering = known.lowering
+        self.live = LiveForm(known, self.options, solver)
         self._engine = LiveEngine(solver, self.options)
         self._convexity = ConvexityCheck(solver)
         self._build_seconds = working_seconds() - began
@@ -154,7 +159,7 @@ class Session:
             self.lowering.linear.add_variable(variable)
             self._tell(self.live.append_columns(rows))
 
-    def adopt(self, program: Program) -> None:
+    def adopt(self, program: Program, lowered: LoweredProgram | None = None) -> None:
         """Go on with another program without witnesses, and keep of this one what serves it too.
 
         Kernel values stay where functions are evaluated at the same points, and an engine that was told so keeps its
@@ -162,8 +167,9 @@ class Session:
         """
         check_program(program)
         before, had = self.live, self.live.compiled.form if self._engine.is_built else None
-        self.program, self.lowering = program, Lowering(program)
-        self.live = LiveForm(self.lowering, self.options, self.solver, before)
+        known = lowered or lower(program)
+        self.program, self.lowering = program, known.lowering
+        self.live = LiveForm(known, self.options, self.solver, before)
         if had is not None:
             same = self.live.uses_dual == before.uses_dual and self.live.compiled.form.differs_in_q_only(had)
             self._tell(Change(What.LINEAR) if same else EVERYTHING)
@@ -191,14 +197,18 @@ class Session:
     def _all_or_nothing(self) -> Iterator[None]:
         """Leave the program, its parameters, the witnesses, the forms and the engine as they were if a change fails."""
         declared, witnesses = DeclaredState(self.program), dict(self.lowering.other_side.stand_ins)
+        began = working_seconds()
         try:
             yield
         except MiloptError:
             declared.restore()
-            self.lowering = Lowering(self.program, witnesses, self.lowering.other_side.both_sides)
-            self.live = LiveForm(self.lowering, self.options, self.solver)
+            known = lower(self.program, witnesses, self.lowering.other_side.both_sides)
+            self.lowering = known.lowering
+            self.live = LiveForm(known, self.options, self.solver)
             self._tell(EVERYTHING)
             raise
+        finally:
+            self._build_seconds += working_seconds() - began
 
     def _refresh(self, touched: Iterable[Leaf]) -> None:
         """Lower again whatever these leaves occur in: the objective, declared blocks and auxiliary blocks."""
@@ -271,4 +281,6 @@ class Session:
         outcome = SolveRun(self.live, self._engine, self._convexity, clock).outcome()
         building = working_seconds() - began - outcome.solve_seconds
         build_seconds, self._build_seconds = self._build_seconds + building, 0.0
+        clock.work.build += build_seconds
+        clock.work.solve += outcome.solve_seconds
         return replace(outcome, build_seconds=build_seconds)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from milopt.declaration.program import Program
     from milopt.declaration.semi_infinite import Oracle
     from milopt.solving.pricing import Pricing
+    from milopt.solving.profile import Profile
 
 
 class Feature(Enum):
@@ -99,6 +100,27 @@ class Solver(ABC):
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
         """That algorithm at work, start to end; None where it has none."""
         return None
+
+    time_limit_note: str = ""
+    """What happens at a time limit, in words, if the solver does not look at the clock itself; otherwise empty."""
+
+    def rank(self, profile: Profile) -> float | None:
+        """Return how well it suits a program, for `auto`, which tries the solver with the largest rank first.
+
+        milopt's own solvers rank from 10 to 50: a rank above 50 comes before all of them, one below 10 after them.
+        Of equal ranks, the first name in alphabetical order comes first. None is never chosen by `auto`. The default
+        is 0, the last resort: after all solvers that rank themselves. `auto` asks every registered solver at each
+        solve, so the answer must be quick; solvers that do not take the program are left out afterwards. A family of
+        solvers is never asked.
+        """
+        return 0.0
+
+    def may_be_late(self, options: Options) -> str:
+        """Return why a solve with these options may exceed its time limit, in words; empty if it may not.
+
+        `solve` warns about it, and `auto` prefers solvers that keep the limit.
+        """
+        return self.time_limit_note
 
     def takes_unseen(self, program: Program) -> bool:
         """Whether its blocks alone show that it takes a program, before any kernel is evaluated."""

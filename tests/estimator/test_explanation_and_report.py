@@ -83,7 +83,8 @@ def test_a_report_has_the_numbers_of_the_fit(model, target, data) -> None:
     assert said["data"]["instances"] == int(as_bags(data.bags).offsets[-1])
     assert said["data"]["classes"] == {str(label): int((y == label).sum()) for label in np.unique(y)}
     seconds = said["seconds"]
-    assert list(seconds) == ["declare", "compile", "solve", "jit", "total"]
+    assert list(seconds) == ["declare", "compile", "solve", "scheme", "jit", "total"]
+    assert sum(seconds.values()) == pytest.approx(2 * seconds["total"])
     assert seconds["declare"] > 0
     assert seconds["total"] >= seconds["declare"] + max(result.seconds.total for result in results)
     assert said["iterations"] == sum(result.iterations for result in results)

@@ -73,10 +73,11 @@ def test_solvers_that_do_not_take_the_program_are_not_tried(fails: Fails) -> Non
     assert tried(solve(program)) == ["clarabel", "ecos"]
 
 
-def test_a_limit_is_no_reason_to_begin_again(fails: Fails) -> None:
+def test_a_limit_of_the_solvers_own_is_a_reason_to_try_the_next(fails: Fails) -> None:
     fails(ClarabelEngine, Termination.LIMIT)
     result = solve(quadratic(), time_limit=60)
-    assert (result.termination, tried(result)) == (Termination.LIMIT, ["clarabel"])
+    assert (result.termination, tried(result)) == (Termination.OPTIMAL, ["clarabel", "highs"])
+    assert result.attempts[0].termination is Termination.LIMIT
 
 
 def test_the_time_limit_holds_for_all_solvers_together(fails: Fails) -> None:

@@ -97,7 +97,7 @@ class Slow(ProgramPricing):
 def test_the_oracles_time_is_time_spent_solving() -> None:
     problem, options = linear_problem(), Options()
     slow = Slow(problem.oracles[0], BAGS, get("clarabel"), options)
-    result = ColumnGeneration(max_rounds=3).run(problem, get("highs"), [slow], options)
+    result = ColumnGeneration(max_rounds=3).run_with(problem, get("highs"), [slow], options)
     assert 0.06 <= result.seconds.solve <= result.seconds.total
 
 
@@ -126,7 +126,7 @@ class Silent(ProgramPricing):
 def test_an_oracle_that_finds_nothing_ends_the_run_as_its_reason_says(answers, failure, limit, ended, said) -> None:
     problem, options = linear_problem(), Options(time_limit=limit)
     silent = Silent(problem, answers, failure)
-    result = ColumnGeneration().run(problem, get("highs"), [silent], options)
+    result = ColumnGeneration().run_with(problem, get("highs"), [silent], options)
     assert result.termination is ended
     assert result.message.startswith(said)
     assert len(result.history) == answers
@@ -140,7 +140,7 @@ def test_an_oracle_whose_steps_are_not_certified_is_told_and_its_feasible_column
     (price,) = problem.oracles[0].prices
     found = oracle.price({price: np.full(len(BAGS), 0.1)}, 1, Clock(None))
     assert re.fullmatch(r"The oracle's step is not certified: primal \S+, dual \S+, gap \S+", found.failure)
-    result = ColumnGeneration(tolerance=1e-3).run(problem, get("highs"), [oracle], Options())
+    result = ColumnGeneration(tolerance=1e-3).run_with(problem, get("highs"), [oracle], Options())
     assert result.termination is Termination.STALLED
     assert result.message.startswith("The oracle's step is not certified: ")
     assert result.ensemble is not None
@@ -166,7 +166,7 @@ def test_ctrl_c_in_one_oracle_leaves_the_others_unasked(at: int) -> None:
     one = linear_problem()
     problem = SemiInfinite(one.master, one.family, [one.oracles[0]] * 2, BAGS, one.start)
     first, second = Interrupted(problem, at), Interrupted(problem, 0)
-    result = ColumnGeneration(tolerance=1e-6).run(problem, get("highs"), [first, second], Options())
+    result = ColumnGeneration(tolerance=1e-6).run_with(problem, get("highs"), [first, second], Options())
     assert (first.asked, second.asked) == (at, at - 1)
     assert result.termination is Termination.LIMIT
     assert result.message == "Interrupted; the best ensemble is kept."
@@ -252,7 +252,7 @@ def test_what_an_interior_point_solver_leaves_of_zero_is_no_weight(solver: str) 
     worse = replace(best, column=best.column - 0.5 * Y, value=best.value - 0.5)
     pricings = [Given(problem, one) for one in (best, worse)]
     twice = SemiInfinite(problem.master, problem.family, [problem.oracles[0]] * 2, BAGS, problem.start)
-    result = ColumnGeneration(max_rounds=1).run(twice, get(solver), pricings, Options())
+    result = ColumnGeneration(max_rounds=1).run_with(twice, get(solver), pricings, Options())
     assert 0 < result.duals["edge[1]"] < 1e-7
     assert result.ensemble is not None
     assert [one.count for one in result.ensemble.members] == [1, 0]
@@ -292,7 +292,7 @@ def test_a_value_that_stays_while_rows_take_direction_after_direction_has_not_st
     (price,) = problem.oracles[0].prices
     [like] = oracle.price({price: problem.start[problem.variables["d"]]}, 1, Clock(None)).columns
     pricing = BestOf(problem, like, np.diag(Y))
-    result = ColumnGeneration(patience=1, idle=1).run(problem, get(solver), [pricing], Options())
+    result = ColumnGeneration(patience=1, idle=1).run_with(problem, get(solver), [pricing], Options())
     assert [step.objective for step in result.history] == pytest.approx([0.0] * 9 + [0.1], abs=1e-9)
     assert result.termination is Termination.STATIONARY
 

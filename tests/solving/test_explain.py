@@ -10,7 +10,7 @@ from milopt import RBF, Bags, Program, as_bags, bag_max, bag_mean, norm, norm1, 
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.inspection import curvature_verdict
 from milopt.outcome.status import Termination
-from milopt.schemes.solve import automatic
+from milopt.schemes.automatic import automatic
 from milopt.solving import explain as module
 from milopt.solving import registry
 from milopt.solving.explain import Explanation, explain

@@ -1,0 +1,102 @@
+"""Solve programs by the installed scheme and the installed solver, and print what was found.
+
+`python use_stranger_algorithms.py` prints JSON. `tests/packaging/test_stranger_algorithms.py` runs this file and reads
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+
+import milopt_stranger_algorithms
+import numpy as np
+
+import milopt
+
+BAGS, SIZE = 20, 4
+
+
+def bags_and_labels() -> tuple[milopt.Bags, np.ndarray]:
+    """Return bags of noise; those of the positive class have one instance near (2, 2)."""
+    rng = np.random.default_rng(2)
+    y = np.where(np.arange(BAGS) % 2 == 0, 1, -1)
+    instances = rng.normal(size=(BAGS, SIZE, 2))
+    instances[y > 0, 0] += 2.0
+    return milopt.as_bags(list(instances)), y
+
+
+def quadratic(columns: int) -> milopt.Program:
+    """Return a convex QP with an equality, inequalities and bounds."""
+    rng = np.random.default_rng(1)
+    program = milopt.Program("quadratic")
+    x = program.variable("x", columns, lower=-1, upper=2)
+    program.minimize(milopt.sum_squares(x - rng.normal(size=columns)) + rng.normal(size=columns) @ x)
+    program.subject_to(x.sum() == 1, name="sum")
+    program.subject_to(rng.normal(size=(3, columns)) @ x <= 0.5, name="rows")
+    return program
+
+
+def told(result: milopt.Result) -> dict[str, object]:
+    return {
+        "solver": result.solver,
+        "scheme": result.scheme,
+        "termination": str(result.termination),
+        "point": str(result.point),
+        "objective": result.objective,
+        "steps": len(result.history),
+        "attempts": [attempt.solver for attempt in result.attempts],
+        "seconds": [step.seconds for step in result.history],
+        "total": result.seconds.total,
+        "solve": result.seconds.solve,
+    }
+
+
+def main() -> None:
+    bags, y = bags_and_labels()
+    model = milopt.models.MISVM
+    program = model(kernel=milopt.RBF(5.0), C=10.0).program(bags, y)
+    fitted = model(kernel=milopt.RBF(5.0), C=10.0, scheme="random_restarts").fit(bags, y)
+    fitted.save("fitted.milopt")
+    own = milopt.solve(program, scheme="random_restarts", solver="clarabel")
+    kept = model(kernel=milopt.RBF(5.0), C=10.0, scheme=type(registered())(restarts=2))
+    kept.fit(bags, y).save("kept.milopt")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        limited = milopt.solve(quadratic(5), "proxqp", time_limit=60)
+        automatic = milopt.solve(quadratic(5), time_limit=60)
+    found = {
+        "from": milopt_stranger_algorithms.__file__,
+        "restarts": told(own),
+        "ccp": told(milopt.solve(program, scheme="ccp", solver="clarabel")),
+        "fitted": told(fitted.result_),
+        "loaded": milopt.load_model("fitted.milopt").report().as_dict()["scheme"],
+        "kept": repr(milopt.load_model("kept.milopt").scheme),
+        "small": told(milopt.solve(quadratic(5))),
+        "clarabel": told(milopt.solve(quadratic(5), "clarabel")),
+        "large": told(milopt.solve(quadratic(600))),
+        "linear": told(milopt.solve(linear())),
+        "limited": told(limited),
+        "automatic within a limit": told(automatic),
+        "warnings": [str(one.message) for one in caught],
+    }
+    json.dump(found, sys.stdout)
+
+
+def registered() -> milopt.Scheme:
+    from milopt.solving import registry
+
+    return registry.scheme("random_restarts")()
+
+
+def linear() -> milopt.Program:
+    program = milopt.Program("linear")
+    x = program.variable("x", 3, lower=0)
+    program.minimize(x.sum())
+    program.subject_to(x[0] + 2 * x[1] >= 1)
+    return program
+
+
+if __name__ == "__main__":
+    main()

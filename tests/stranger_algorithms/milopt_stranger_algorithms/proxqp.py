@@ -1,0 +1,74 @@
+"""ProxQP (Bambade, Schramm, El Kazdadi, Caron, Taylor, Carpentier; BSD-2-Clause): an augmented Lagrangian for QPs.
+
+It takes  min 1/2 x'Hx + g'x  s.t.  A x = b,  l <= C x <= u,  so the rows in the zero cone are  A = F, b = -g  and the
+others  C = F, l = -g, u = inf. Its multipliers have the opposite sign of milopt's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from milopt import Options, Termination
+from milopt.compilation.bridges import bounds_to_rows
+from milopt.compilation.standard_form import StandardForm
+from milopt.cones import NONNEGATIVE, ZERO
+from milopt.solving.columnless import answer_without_columns
+from milopt.solving.engine import Answer, Engine
+from milopt.solving.solver import Feature, Solver
+
+if TYPE_CHECKING:
+    from milopt.solving.profile import Profile
+
+STATUS_MAP = {
+    "PROXQP_SOLVED": Termination.OPTIMAL,
+    "PROXQP_PRIMAL_INFEASIBLE": Termination.INFEASIBLE,
+    "PROXQP_DUAL_INFEASIBLE": Termination.UNBOUNDED,
+    "PROXQP_MAX_ITER_REACHED": Termination.LIMIT,
+}
+SMALL = 500
+"""Columns and rows up to which its dense factorisation is fast."""
+
+
+class ProxQP(Solver):
+    """The `proxqp` solver."""
+
+    name = "proxqp"
+    features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
+    package = "proxsuite"
+    licence = "BSD-2-Clause"
+    time_limit_note = "ProxQP has no setting for a time limit"
+
+    def rank(self, profile: Profile) -> float | None:
+        """First for small quadratic programs, and never for others."""
+        is_small = profile.columns + profile.rows <= SMALL
+        return 60.0 if profile.kind == "QP" and is_small else None
+
+    def engine(self, form: StandardForm, options: Options) -> Engine:
+        return ProxQPEngine(form, options)
+
+
+class ProxQPEngine(Engine):
+    """Solves every form from the start."""
+
+    def solve(self, time_limit: float | None) -> Answer:
+        from proxsuite import proxqp
+
+        form = bounds_to_rows.apply(self.form)
+        if form.n == 0:
+            return answer_without_columns(self.form, self.options.tolerance)
+        equal, inner, F = form.rows_in(ZERO), form.rows_in(NONNEGATIVE), form.F.toarray()
+        qp = proxqp.dense.QP(form.n, equal.size, inner.size)
+        qp.settings.eps_abs = 1e-3 * self.options.tolerance
+        everything = np.full(inner.size, np.inf)
+        qp.init(form.P.dense, form.q, F[equal], -form.g[equal], F[inner], -form.g[inner], everything)
+        qp.solve()
+        status = qp.results.info.status.name
+        termination = STATUS_MAP.get(status, Termination.ERROR)
+        if termination not in (Termination.OPTIMAL, Termination.LIMIT):
+            return Answer(termination, status)
+        z = np.zeros(form.m)
+        z[equal], z[inner] = -np.array(qp.results.y), np.maximum(0.0, -np.array(qp.results.z))
+        answer = Answer(termination, status, np.array(qp.results.x), z, iterations=int(qp.results.info.iter))
+        return bounds_to_rows.invert(self.form, answer)
