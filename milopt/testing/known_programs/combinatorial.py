@@ -7,10 +7,20 @@ from itertools import product
 import numpy as np
 
 from milopt import RBF, Program, bag_max, norm1
-from tests.conformance.family import INFEASIBLE, LP, MILP, SOCP, UNBOUNDED, Expected, family, rbf_gram, some_bags
+from milopt.testing.known_programs.known_program import (
+    INFEASIBLE,
+    LP,
+    MILP,
+    SOCP,
+    UNBOUNDED,
+    Expected,
+    known_program,
+    rbf_gram,
+    some_bags,
+)
 
 
-@family("milp, knapsack", MILP)
+@known_program("milp, knapsack", MILP)
 def _knapsack() -> Expected:
     rng = np.random.default_rng(41)
     value, weight = rng.integers(5, 30, 9).astype(float), rng.integers(3, 20, 9).astype(float)
@@ -23,7 +33,7 @@ def _knapsack() -> Expected:
     return Expected(program, float((packs @ value)[packs @ weight <= room].max()))
 
 
-@family("milp, scaled by 1e6", MILP)
+@known_program("milp, scaled by 1e6", MILP)
 def _milp_scaled() -> Expected:
     program = Program("fixed charge")
     flow = program.variable("flow", 3, lower=0)
@@ -35,7 +45,7 @@ def _milp_scaled() -> Expected:
     return Expected(program, 8.5e6)
 
 
-@family("milp, empty blocks", MILP)
+@known_program("milp, empty blocks", MILP)
 def _milp_empty_blocks() -> Expected:
     program = Program("empty blocks")
     x = program.variable("x", 2, lower=0, integer=True)
@@ -46,7 +56,7 @@ def _milp_empty_blocks() -> Expected:
     return Expected(program, 2.0, {"x": np.ones(2)})
 
 
-@family("milp, infeasible", MILP, INFEASIBLE, "parity")
+@known_program("milp, infeasible", MILP, INFEASIBLE, "parity")
 def _milp_infeasible() -> Expected:
     program = Program("parity")
     x = program.variable("x", 2, lower=0, upper=5, integer=True)
@@ -55,7 +65,7 @@ def _milp_infeasible() -> Expected:
     return Expected(program)
 
 
-@family("milp, unbounded", MILP, UNBOUNDED, "runaway")
+@known_program("milp, unbounded", MILP, UNBOUNDED, "runaway")
 def _milp_unbounded() -> Expected:
     program = Program("unbounded integers")
     x = program.variable("runaway", lower=0, integer=True)
@@ -63,7 +73,7 @@ def _milp_unbounded() -> Expected:
     return Expected(program)
 
 
-@family("dc, 1-norm ball", LP, scheme="exact")
+@known_program("dc, 1-norm ball", LP, scheme="exact")
 def _dc_one_norm() -> Expected:
     """A convex function over the 1-norm ball is largest at a vertex +-e_j."""
     bags = some_bags()
@@ -75,7 +85,7 @@ def _dc_one_norm() -> Expected:
     return Expected(program, float(best))
 
 
-@family("dc, Hilbert ball", SOCP, scheme="exact")
+@known_program("dc, Hilbert ball", SOCP, scheme="exact")
 def _dc_hilbert() -> Expected:
     """Over the unit ball the best selection of witnesses has the longest sum of features."""
     bags = some_bags()
@@ -90,7 +100,7 @@ def _dc_hilbert() -> Expected:
     return Expected(program, float(np.sqrt(max(gram[np.ix_(p, p)].sum() for p in chosen))))
 
 
-@family("dc, infeasible", LP, INFEASIBLE, scheme="exact")
+@known_program("dc, infeasible", LP, INFEASIBLE, scheme="exact")
 def _dc_infeasible() -> Expected:
     bags = some_bags()
     program = Program("maxima out of reach")
