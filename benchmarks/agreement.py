@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from milopt.schemes.generate import pricing
 from timing import single_thread, table, timed
 
 from milopt import get, load_data, solve
@@ -25,6 +24,7 @@ from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.models import ShapeletBoost
 from milopt.outcome.certificate import Certificate
 from milopt.schemes.column_generation import ColumnGeneration
+from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, Priced
@@ -52,7 +52,7 @@ def generated(name: str, ball: str) -> SemiInfinite:
 def native_column(problem: SemiInfinite) -> Priced:
     """The best that native pricing finds at the prices that the first oracle has, of descents that were not cut off."""
     oracle = problem.oracles[0]
-    live = pricing(problem, oracle, "native", Options())
+    live = oracle_pricing(problem, oracle, "native", Options())
     prices = {parameter: np.asarray(parameter.value) for parameter in oracle.prices}
     return next(one for one in live.price(prices, STARTS, Clock(None)).columns if one.steps < MAX_STEPS)
 

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from data_sets import data_set
-from milopt.schemes.generate import pricing
 from naive_boosting import Array, Boosted, Sample, boost
 from timing import single_thread, table, timed
 
@@ -30,6 +29,7 @@ from milopt import Bags, Options, Result, as_bags, get, load_data
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.column_generation import ColumnGeneration
+from milopt.schemes.oracle_pricing import oracle_pricing
 
 NU, RUNS = 0.3, 5
 ROUNDS = {
@@ -92,7 +92,7 @@ class Case:
         options, live = Options(), []
         before, problem = timed(self.declared)
         for oracle in problem.oracles:
-            seconds, one = timed(pricing, problem, oracle, solver, options)
+            seconds, one = timed(oracle_pricing, problem, oracle, solver, options)
             before += seconds
             live.append(one)
         seconds, result = timed(ColumnGeneration(max_rounds=rounds).run_with, problem, get(solver), live, options)

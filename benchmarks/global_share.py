@@ -16,13 +16,13 @@ from collections.abc import Iterator
 
 import numpy as np
 from data_sets import data_set
-from milopt.schemes.generate import pricing
 from naive_boosting import Array
 from timing import single_thread, table, timed
 
 from milopt import RBF, Bags, Options, as_bags, get
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
+from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.schemes.oracle_program import ExactPricing
 from milopt.solving.clock import Clock
 
@@ -69,7 +69,7 @@ def edges(problem: SemiInfinite, d: Array, limit: float) -> tuple[float, float, 
     [oracle] = problem.oracles
     [p] = oracle.prices
     options = Options(time_limit=limit)
-    native = pricing(problem, oracle, "native", options)
+    native = oracle_pricing(problem, oracle, "native", options)
     one, ten = (native.price({p: d}, starts, Clock(None)).columns[0].value for starts in (1, 10))
     exact = ExactPricing(oracle, problem.bags, get("highs"), options)
     seconds, found = timed(exact.price, {p: d}, 1, Clock(limit))

@@ -22,7 +22,6 @@ from dataclasses import replace
 
 import numpy as np
 from boosting import Case
-from milopt.schemes.generate import pricing
 from naive_boosting import Array
 from timing import single_thread, table, timed
 
@@ -30,6 +29,7 @@ from milopt import Options, Result, get
 from milopt.declaration.leaves import Parameter
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.schemes.column_generation import ColumnGeneration
+from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import Found, Pricing
@@ -69,7 +69,7 @@ def over_dictionary(case: Case, dictionary: str, rounds: int) -> tuple[Result, i
     case.model.set_params(dictionary=dictionary)
     problem = case.model.program(case.bags, case.y)
     assert isinstance(problem, SemiInfinite)
-    counted = Counted(pricing(problem, problem.oracles[0], "native", Options()))
+    counted = Counted(oracle_pricing(problem, problem.oracles[0], "native", Options()))
     return ColumnGeneration(max_rounds=rounds).run_with(problem, get("native"), [counted], Options()), counted.steps
 
 

@@ -11,13 +11,12 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from milopt.compilation.bridges import centred_exponentials, empty_rows
 from milopt.compilation.standard_form import StandardForm
-from milopt.inspection.cvxpy_model import CvxpyModel, to_cvxpy
 from milopt.outcome.status import Termination
 from milopt.solvers.cvxpy_backends import BACKENDS, Backend
 from milopt.solvers.family import VariantEngine, Variants, blame
@@ -27,6 +26,9 @@ from milopt.solving.engine_process import late_reason
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 from milopt.solving.solver import Availability
+
+if TYPE_CHECKING:
+    from milopt.inspection.cvxpy_model import CvxpyModel
 
 STATUS_MAP = {
     "optimal": Termination.OPTIMAL,
@@ -109,6 +111,8 @@ class CvxpyEngine(VariantEngine):
 
     def _solve_once(self, form: StandardForm, settings: Mapping[str, object], time_limit: float | None) -> Answer:
         import cvxpy as cp
+
+        from milopt.inspection.cvxpy_model import to_cvxpy
 
         kept = empty_rows.apply(form)
         model = _with_a_constraint(to_cvxpy(kept))

@@ -24,10 +24,6 @@ from milopt.declaration.atoms.norm import Norm
 from milopt.declaration.atoms.norm1 import Norm1
 from milopt.declaration.expression import Expression
 from milopt.errors import ParameterError, UnsupportedError
-from milopt.solvers.box_qp import solve_box_qp
-from milopt.solvers.box_qp_split import Split, prove_convex, split
-from milopt.solvers.closed_form import ClosedForm
-from milopt.solvers.kernel_closed_form import KernelClosedForm, kernel_pattern
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Answer, Change, Engine, What
 from milopt.solving.engine_process import EngineProcess, is_heavy
@@ -38,6 +34,9 @@ if TYPE_CHECKING:
     from milopt.declaration.bags import Bags
     from milopt.declaration.program import Program
     from milopt.declaration.semi_infinite import Oracle
+    from milopt.solvers.box_qp_split import Split
+    from milopt.solvers.closed_form import ClosedForm
+    from milopt.solvers.kernel_closed_form import KernelClosedForm
     from milopt.solvers.linear_form import LinearForm
     from milopt.solving.pricing import Pricing
     from milopt.solving.profile import Profile
@@ -227,6 +226,10 @@ class NativeEngine(Engine):
         if _has_box(form):
             return self._solve_box(time_limit)
         if self._closed is None:
+            # Here and below, algorithms are imported when they are needed: `auto` loads this file for its rank.
+            from milopt.solvers.closed_form import ClosedForm
+            from milopt.solvers.kernel_closed_form import KernelClosedForm, kernel_pattern
+
             pattern = kernel_pattern(form.P, form.F)
             self._closed = ClosedForm(form.P, form.F) if pattern is None else KernelClosedForm(pattern)
         found_point = self._closed.solve(form.q, form.g)
@@ -257,6 +260,9 @@ class NativeEngine(Engine):
         )
 
     def _solve_box(self, time_limit: float | None) -> Answer:
+        from milopt.solvers.box_qp import solve_box_qp
+        from milopt.solvers.box_qp_split import prove_convex, split
+
         form = self.form
         if self._parts is None:
             parts = split(form.P)

@@ -31,6 +31,13 @@ EXCEPTIONS = {
     ("cvxpy:OSQP", "session, one change after the other, linear"): "reaches its limit of iterations",
     ("cvxpy:OSQP", "Ctrl-C"): "compiled code that does not hear signals",
     ("cvxpy:HIGHS", "Ctrl-C"): "compiled code that does not hear signals",
+    ("cvxpy:PROXQP", "lp"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "lp, empty blocks"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "lp, rows scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "lp, columns scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "qp, rows scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
+    ("cvxpy:PROXQP", "lp, unbounded"): "reaches its limit of iterations",
+    ("cvxpy:PROXQP", "qp, unbounded function"): "reaches its limit of iterations",
 }
 
 

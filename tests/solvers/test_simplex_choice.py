@@ -9,7 +9,7 @@ from milopt import Options, Program, get
 from milopt.declaration.semi_infinite import Oracle
 from milopt.declaration.similarity import signed_similarity
 from milopt.models.shapelet_boost import ShapeletBoost
-from milopt.schemes.generate import pricing
+from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.solvers.simplex_choice import simplex_choice
 from milopt.solving.clock import Clock
 from tests.models.shapelet_boost.cases import K, random_bags
@@ -30,7 +30,8 @@ def test_the_search_finds_the_best_signed_pattern(seed: int) -> None:
         edges = 2.5 * (sign * y * d) @ signed_similarity(K, problem.bags, oracle.maximum.u.dictionary)
         prices = {next(iter(oracle.prices)): d}
         found = {
-            name: pricing(problem, oracle, name, Options()).price(prices, 1, Clock(None)) for name in ("auto", "highs")
+            name: oracle_pricing(problem, oracle, name, Options()).price(prices, 1, Clock(None))
+            for name in ("auto", "highs")
         }
         best = found["auto"].columns[0]
         assert best.value == found["auto"].bound == pytest.approx(edges.max(), abs=1e-12)
@@ -41,7 +42,7 @@ def test_the_search_finds_the_best_signed_pattern(seed: int) -> None:
 
 def test_auto_prices_single_patterns_without_a_program_of_its_own() -> None:
     problem, _ = _oracles(0)
-    assert pricing(problem, problem.oracles[0], "auto", Options()).solver == "native"
+    assert oracle_pricing(problem, problem.oracles[0], "auto", Options()).solver == "native"
     assert get("native").prices(problem.oracles[0], problem.bags)
 
 

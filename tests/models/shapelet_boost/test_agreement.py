@@ -21,7 +21,7 @@ from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.generate import pricing
+from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS
@@ -56,7 +56,7 @@ def native_step(name: str, ball: str, side: int) -> tuple[float, dict[BagMax, St
     problem = generated(name, ball)
     oracle = problem.oracles[side]
     program = oracle.program
-    live = pricing(problem, oracle, "native", Options())
+    live = oracle_pricing(problem, oracle, "native", Options())
     columns = live.price({p: np.asarray(p.value) for p in oracle.prices}, 10, Clock(None)).columns
     priced = next(one for one in columns if one.steps < MAX_STEPS)
     assert live.fallbacks == 0

@@ -12,7 +12,7 @@ from milopt import ConvexConcave, solve
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.generate import pricing
+from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.solvers import hilbert_ball, l1_ball
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -91,7 +91,7 @@ def test_the_oracle_prices_the_global_edge(ball: str, name: str, golden_bags) ->
     bags, y = golden_bags
     problem = ShapeletBoost(ball=ball, **PLAIN).program(bags, y)
     (oracle,) = problem.oracles
-    live = pricing(problem, oracle, name, Options())
+    live = oracle_pricing(problem, oracle, name, Options())
     [priced] = live.price(dict.fromkeys(oracle.prices, UNIFORM), 1, Clock(None)).columns
     live.close()
     assert priced.value == pytest.approx(EDGES[ball], abs=1e-5)
@@ -132,7 +132,7 @@ def test_auto_gives_an_exact_oracle_a_solver_that_takes_it(ball: str, solver: st
     bags, y = golden_bags
     problem = ShapeletBoost(ball=ball, oracle="exact", **PLAIN).program(bags, y)
     (oracle,) = problem.oracles
-    exact = pricing(problem, oracle, "auto", Options())
+    exact = oracle_pricing(problem, oracle, "auto", Options())
     assert exact.solver == solver
     (price,) = oracle.prices
     found = exact.price({price: UNIFORM}, 1, Clock(None))

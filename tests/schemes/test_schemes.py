@@ -1,0 +1,164 @@
+"""Schemes by name: who takes what, the steps that they yield, and where their time goes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import milopt
+from milopt import ColumnGeneration, ConvexConcave, Direct, Exact, Options, Program, Representatives, Result, Scheme
+from milopt.declaration.problem import Problem
+from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.errors import DeclarationError, ParameterError, UnknownNameError
+from milopt.outcome.status import Termination
+from milopt.schemes.scheme import Steps
+from milopt.solvers.clarabel import ClarabelEngine
+from milopt.solving import registry
+from milopt.solving.clock import Clock
+from milopt.solving.engine import Answer
+from milopt.solving.solver import Solver
+
+OWN = {
+    "direct": Direct,
+    "ccp": ConvexConcave,
+    "representatives": Representatives,
+    "exact": Exact,
+    "column-generation": ColumnGeneration,
+}
+
+
+def witnesses() -> Program:
+    rng = np.random.default_rng(0)
+    bags = milopt.as_bags([rng.normal(size=(3, 2)) for _ in range(12)])
+    program = milopt.models.MISVM(kernel=milopt.RBF(0.5), C=10).program(bags, np.array([1.0, -1.0] * 6))
+    assert isinstance(program, Program)
+    return program
+
+
+def boosted() -> SemiInfinite:
+    rng = np.random.default_rng(0)
+    bags = [rng.normal(size=(5, 2)) + 2 * (k % 2) for k in range(8)]
+    program = milopt.models.ShapeletBoost(ball="one-hot").program(bags, np.array([-1, 1] * 4))
+    assert isinstance(program, SemiInfinite)
+    return program
+
+
+def test_milopts_own_schemes_are_registered() -> None:
+    assert {name: registry.scheme(name) for name in OWN} == OWN
+    assert set(OWN) <= set(registry.scheme_names())
+    assert all(issubclass(one, Scheme) for one in OWN.values())
+
+
+def test_a_problem_says_its_scheme_and_its_parts() -> None:
+    convex, dc, several = Program("convex"), witnesses(), boosted()
+    problems: list[Problem] = [convex, dc, several]
+    assert [one.default_scheme for one in problems] == ["direct", "ccp", "column-generation"]
+    assert [list(one.parts) for one in problems] == [["program"], ["program"], list(several.parts)]
+    assert [one.core for one in problems] == [convex, dc, several.master]
+    assert [len(one.oracles) > 0 for one in problems] == [False, False, True]
+
+
+def test_an_unknown_scheme_names_the_near_ones() -> None:
+    with pytest.raises(UnknownNameError, match='No scheme is called "cpp"; did you mean "ccp"'):
+        milopt.solve(witnesses(), scheme="cpp")
+
+
+def test_a_scheme_refuses_a_problem_of_the_other_kind_in_words() -> None:
+    with pytest.raises(ParameterError, match=r"has no oracles: its scheme is ccp, not column-generation\.$"):
+        milopt.solve(witnesses(), scheme="column-generation")
+    with pytest.raises(ParameterError, match=r"is semi-infinite: its scheme is column-generation, not ccp\.$"):
+        milopt.solve(boosted(), scheme=ConvexConcave())
+
+
+def test_a_scheme_under_another_name_than_its_own_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ConvexConcave, "name", "other")
+    with pytest.raises(DeclarationError, match="The scheme \"ccp\" calls itself 'other'"):
+        registry.scheme("ccp")
+
+
+def test_an_entry_that_is_no_scheme_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import EntryPoint
+
+    wrong = {"wrong": EntryPoint("wrong", "milopt.solvers.highs:HiGHS", registry.SCHEMES)}
+    monkeypatch.setattr(registry, "_entries", lambda group: wrong)
+    with pytest.raises(DeclarationError, match=r"milopt\.solvers\.highs:HiGHS is not a subclass of milopt\.Scheme"):
+        registry.scheme("wrong")
+
+
+@pytest.mark.parametrize("scheme", ["ccp", "representatives", "exact"])
+def test_steps_are_yielded_as_they_are_made(scheme: str) -> None:
+    program, clock = witnesses(), Clock(None)
+    steps = registry.scheme(scheme)().steps(program, milopt.get("clarabel"), Options(), clock)
+    first = next(steps)
+    assert first.seconds <= clock.elapsed()
+    time.sleep(0.05)
+    assert next(steps).seconds >= first.seconds + 0.05
+    steps.close()
+
+
+@pytest.mark.parametrize("scheme", ["direct", "ccp", "representatives", "exact", "column-generation"])
+def test_a_result_has_all_steps_and_where_the_time_went(scheme: str) -> None:
+    problem = boosted() if scheme == "column-generation" else Program("convex") if scheme == "direct" else witnesses()
+    result = milopt.solve(problem, "clarabel", scheme=scheme)
+    times = [step.seconds for step in result.history]
+    assert times
+    assert times == sorted(times)
+    seconds = result.seconds
+    assert min(seconds.build, seconds.solve) > 0
+    assert seconds.scheme >= 0
+    assert seconds.build + seconds.solve + seconds.scheme + seconds.jit == pytest.approx(seconds.total)
+
+
+@dataclass(frozen=True)
+class Slow(Scheme):
+    """Two solves, and a pause between them."""
+
+    name = "slow"
+    pause: float = 0.2
+
+    def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
+        yield from Direct().steps(problem, solver, options, clock)
+        time.sleep(self.pause)
+        result = yield from Direct().steps(problem, solver, options, clock)
+        return replace(result, scheme=self.name)
+
+
+def test_the_time_of_a_scheme_between_its_solves_is_its_own() -> None:
+    program = Program("linear")
+    x = program.variable("x", 2, lower=1)
+    program.minimize(x.sum())
+    result = milopt.solve(program, "highs", scheme=Slow())
+    assert (result.scheme, len(result.history)) == ("slow", 2)
+    assert 0.2 <= result.seconds.scheme <= result.seconds.total
+    assert result.history[1].seconds - result.history[0].seconds >= 0.2
+
+
+def test_the_seconds_of_all_attempts_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow_failure(self: ClarabelEngine, limit: float | None) -> Answer:
+        time.sleep(0.2)
+        return Answer(Termination.STALLED, "made to fail")
+
+    program = Program("linear")
+    x = program.variable("x", 2, lower=1)
+    program.minimize(x.sum())
+    monkeypatch.setattr(ClarabelEngine, "solve", slow_failure)
+    result = milopt.solve(program, ("clarabel", "highs"))
+    assert result.solver == "highs"
+    assert 0.2 <= result.seconds.solve <= result.seconds.total
+
+
+def test_a_solvers_own_limit_in_a_step_is_a_reason_to_try_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClarabelEngine, "solve", lambda self, limit: Answer(Termination.LIMIT, "MaxIterations"))
+    result = milopt.solve(witnesses(), ("clarabel",))
+    assert result.termination is Termination.STALLED
+    result = milopt.solve(witnesses())
+    assert [one.solver for one in result.attempts] == ["clarabel", "highs"]
+    assert result.point == "certified"
+
+
+def test_a_limit_of_the_scheme_is_not_tried_again() -> None:
+    result = milopt.solve(witnesses(), scheme=ConvexConcave(max_steps=1))
+    assert (result.termination, len(result.attempts)) == (Termination.LIMIT, 1)
