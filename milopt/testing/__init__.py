@@ -3,6 +3,7 @@
 from milopt.testing.atom_error import AtomError
 from milopt.testing.atoms import check_atom
 from milopt.testing.conformance import ConformanceError, ConformanceReport
+from milopt.testing.schemes import check_scheme, scheme_case_names
 from milopt.testing.solvers import check_solver, solver_case_names
 
 __all__ = [
@@ -10,6 +11,8 @@ __all__ = [
     "ConformanceError",
     "ConformanceReport",
     "check_atom",
+    "check_scheme",
     "check_solver",
+    "scheme_case_names",
     "solver_case_names",
 ]

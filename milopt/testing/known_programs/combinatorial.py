@@ -6,14 +6,16 @@ from itertools import product
 
 import numpy as np
 
-from milopt import RBF, Program, bag_max, norm1
+from milopt import RBF, Program, as_bags, bag_max, norm1, sum_squares
 from milopt.testing.known_programs.known_program import (
     INFEASIBLE,
     LP,
     MILP,
+    QP,
     SOCP,
     UNBOUNDED,
     Expected,
+    Vector,
     known_program,
     rbf_gram,
     some_bags,
@@ -98,6 +100,47 @@ def _dc_hilbert() -> Expected:
         list(p) for p in product(*(range(a, b) for a, b in zip(bags.offsets[:-1], bags.offsets[1:], strict=True)))
     ]
     return Expected(program, float(np.sqrt(max(gram[np.ix_(p, p)].sum() for p in chosen))))
+
+
+@known_program("dc, two ends", LP, scheme="exact")
+def _dc_two_ends() -> Expected:
+    """The largest max(w, 0.9 w, -1.5 w) between -1 and 1 is 1.5, at w = -1; w = 1, to which the mean leads, is not."""
+    bag = as_bags([np.array([[1.0], [0.9], [-1.5]])])
+    program = Program("two ends")
+    w = program.variable("w", 1, lower=-1, upper=1)
+    program.maximize(bag_max(bag.instances @ w, bag).sum())
+    return Expected(program, 1.5, {"w": np.array([-1.0])})
+
+
+@known_program("dc, margins on a line", QP, scheme="exact")
+def _dc_margins() -> Expected:
+    """min w^2 / 2 + sum_i max(0, 1 - y_i max_{x in B_i} w x): the maximum is w max(B_i), or w min(B_i) if w < 0.
+
+    On either side of 0 the objective is convex and quadratic between the breaks of the hinges.
+    """
+    bags = as_bags(
+        [np.array([[0.4], [-2.0]]), np.array([[0.7], [-0.1]]), np.array([[0.5], [-0.6]]), np.array([[-1.5]])]
+    )
+    y = np.array([1.0, 1.0, -1.0, 1.0])
+    program = Program("margins on a line")
+    w = program.variable("w", 1)
+    slack = program.variable("slack", 4, lower=0)
+    program.minimize(0.5 * sum_squares(w) + slack.sum())
+    program.subject_to(y * bag_max(bags.instances @ w, bags) >= 1 - slack, name="margin")
+    values = np.asarray(bags.instances)[:, 0]
+    best = min(
+        _least_on_a_side(y * extreme, side) for extreme, side in ((bags.max(values), 1), (-bags.max(-values), -1))
+    )
+    return Expected(program, best)
+
+
+def _least_on_a_side(slopes: Vector, side: int) -> float:
+    """Return the least of w^2 / 2 + sum_i max(0, 1 - slopes_i w) for w of one sign: at a break, or where it is flat."""
+    breaks = np.unique(np.concatenate([[0.0], 1 / slopes[slopes != 0]]))
+    middles = np.concatenate([[breaks[0] - 1], 0.5 * (breaks[1:] + breaks[:-1]), [breaks[-1] + 1]])
+    flat = [float(slopes[slopes * w < 1].sum()) for w in middles]
+    tried = [w for w in (*breaks, *flat) if side * w >= 0]
+    return min(float(0.5 * w**2 + np.maximum(0.0, 1 - slopes * w).sum()) for w in tried)
 
 
 @known_program("dc, infeasible", LP, INFEASIBLE, scheme="exact")
