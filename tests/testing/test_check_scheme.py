@@ -1,4 +1,4 @@
-"""check_scheme accepts every scheme of milopt, and says in words what is wrong with schemes that are wrong on purpose."""
+"""check_scheme accepts every scheme of milopt, and says in words what is wrong with schemes that are broken."""
 
 from __future__ import annotations
 
