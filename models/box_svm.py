@@ -38,11 +38,16 @@ class BoxCountingSVM(BagClassifier):
     """
 
     C: float = 10.0
+    """Weight of the slacks beside ||f||^2; larger values allow fewer violated margins."""
     tau: float | str = "1/D"
     kernel: Kernel = BoxCounting()
+    """Kernel of bags whose values are counts; a kernel of instances means its mean set kernel."""
     gram: str = "empirical"
+    """How the root of the counts becomes a kernel: `empirical`, `clipped` or `plain`."""
     normalize: str = "cosine"
+    """`cosine` or `constant`."""
     bias: str = "free"
+    """`free`, or `regularised` by 1/2 b^2 in the objective."""
     unlabelled: Bags | None = None
     """What `fit_transductive` sets while it fits, and nobody else may: bags that join the reference bags."""
 

@@ -21,7 +21,9 @@ class LSSVM(BagClassifier):
     """Ridge regression of the labels on the mean, or the sum, of a function over the instances."""
 
     C: float = 10.0
+    """Weight of the squared errors beside ||f||^2."""
     kernel: Kernel = RBF("median")
+    """Kernel between instances."""
     aggregation: str = "mean"
     """`mean` or `sum`."""
 

@@ -20,7 +20,9 @@ class MISVM(BagClassifier):
     """Maximum-margin separation of bags by their most positive instance."""
 
     C: float = 10.0
+    """Weight of the slacks beside ||f||^2; larger values allow fewer violated margins."""
     kernel: Kernel = RBF("median")
+    """Kernel between instances."""
 
     is_exemplary = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {

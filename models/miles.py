@@ -29,8 +29,11 @@ class MILES(BagClassifier):
     """
 
     lam: float = 0.1
+    """Weight of the 1-norm of u - v; larger values select fewer instances."""
     mu: float = 0.5
+    """Share of the weight of slacks that belongs to the positive class, between 0 and 1."""
     kernel: Kernel = RBF("median")
+    """Similarity between instances."""
 
     is_exemplary = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {

@@ -40,6 +40,7 @@ class ODM(BagClassifier):
     mu: float | tuple[float, float] = 0.7
     """What too large a margin costs beside one too small, in (0, 1]; or a pair."""
     kernel: Kernel = RBF("median")
+    """Kernel between instances."""
     bias: str = "none"
     """`none` as in the papers, `regularised` (the kernel K + 1), or `free`."""
 

@@ -45,6 +45,7 @@ class SAFE(BagClassifier):
     core: str = "ksc"
     """`ksc` or `kpca`."""
     kernel: Kernel = RBF("median")
+    """Kernel between instances."""
     aggregation: str = "sum"
     """`sum`, `mean` or `max`."""
     loss: str = "square"

@@ -26,8 +26,11 @@ class SetKernelSVM(BagClassifier):
     """Maximum-margin separation of bags by the sum, or the mean, of a function over their instances."""
 
     C: float = 10.0
+    """Weight of the slacks beside ||f||^2; larger values allow fewer violated margins."""
     kernel: Kernel = RBF("median")
+    """Kernel between instances."""
     normalize: str = "mean"
+    """Divisor c_i of the sum over a bag: `mean`, `sum` or `feature`."""
 
     is_exemplary = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {

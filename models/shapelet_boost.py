@@ -49,13 +49,17 @@ class ShapeletBoost(EnsembleClassifier):
     ball: str = "l1"
     """`l1`, `hilbert` or `one-hot`."""
     radius: float = 1.0
+    """Radius of the ball of patterns."""
     kernel: Kernel = RBF("median")
+    """Kernel between instances, or between windows if `window` is given."""
     dictionary: str = "kmeans"
     """`kmeans` centroids, a k-means++ `sample` of the instances, a `uniform` one, or `all` of them."""
     atoms: int = 100
     """How many patterns the dictionary has at most, unless it has `all`."""
     bias: bool = True
+    """Whether scores have a free bias, which balances the prices of the two classes."""
     two_sided: bool = True
+    """Whether -h may be chosen beside every h."""
     window: float | tuple[float, ...] | None = None
     """For bags that are series, their samples in order: window lengths, in samples or as fractions of the shortest."""
     oracle: str = "ccp"

@@ -29,7 +29,9 @@ class SoftKSC(BagClassifier):
     """Clusters of instances first, a least-squares SVM on how much of each a bag has second."""
 
     clusters: int = 3
+    """Number of clusters of instances."""
     C: float = 10.0
+    """Weight of the squared errors beside ||h||^2."""
     kernel: Kernel = RBF("median")
     """Between instances."""
     bag_kernel: Kernel = RBF("median")

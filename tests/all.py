@@ -32,7 +32,7 @@ if EXAMPLES:
     CHECKS["types of the examples"] = ["mypy", *EXAMPLES]
 TESTS = ["pytest", "-n", "2", "--cov", "--cov-report=term", "--cov-fail-under=85"]
 NUMERICAL = [
-    "tests/conformance/test_families.py",
+    "tests/conformance/test_solvers.py",
     "tests/conformance/test_duals.py",
     "tests/compilation",
     "tests/solvers/test_ecos.py",

@@ -43,6 +43,7 @@ class ConvexConcave(Scheme):
     """CCP from a `start`: the program's by default, or a selection, function values, points (see `schemes.start`)."""
 
     name = "ccp"
+    descends = True
     linearises_quadratics = True
     start: Start = None
     max_steps: int = 100

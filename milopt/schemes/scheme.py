@@ -62,6 +62,8 @@ class Scheme(ABC):
     """The name under which it is registered."""
     ends_by_itself: ClassVar[bool] = True
     """Whether it may end at a limit of its own (steps, rounds, nodes), after which no other solver is tried."""
+    descends: ClassVar[bool] = False
+    """Whether the objective gets better from step to step, or stays as it is."""
     linearises_quadratics: ClassVar[bool] = False
     """Whether it takes concave quadratics of the objective as atoms on their other side, if asked for by name."""
 

@@ -1,7 +1,7 @@
 """Every solver of the registry that is installed here, variants of families included, and what is known against some.
 
-A new solver appears here by itself. An exclusion names a solver and a family, and says why: it allows an honest
-non-optimal status where a certified optimum is asked of everybody else, and never a wrong answer.
+A new solver appears here by itself. An exception names a solver and a case of `check_solver`, and says why: it allows
+an honest status where a certified optimum is asked of all others, and never a wrong answer.
 """
 
 from __future__ import annotations
@@ -10,12 +10,9 @@ from functools import cache
 
 from milopt.solving import registry
 
-SLOW = {
+EXCEPTIONS = {
     ("cvxpy:SCS", "lp, 5000 rows"): "still running after 25 s",
     ("cvxpy:OSQP", "lp, 5000 rows"): "still running after 24 s",
-}
-
-HONEST = {
     ("clarabel", "lp, columns scaled by 1e6"): "stops as AlmostSolved",
     ("cvxpy:CLARABEL", "lp, columns scaled by 1e6"): "stops as optimal_inaccurate",
     ("ecos", "lp, columns scaled by 1e6"): "stops as close to optimal",
@@ -37,6 +34,14 @@ HONEST = {
     ("highs", "qp, rows scaled by 1e6"): "says optimal of a point with a dual residual of 0.2",
     ("cvxpy:HIGHS", "qp, rows scaled by 1e6"): "says optimal of a point with a gap of 0.08",
     ("pyomo:highs", "qp, rows scaled by 1e6"): "says optimal of a point with a dual residual of 0.2",
+    ("cvxpy:HIGHS", "claim, unbounded quadratic"): "says optimal of an unbounded program",
+    ("pyomo:highs", "claim, unbounded quadratic"): "says optimal of an unbounded program",
+    ("cvxpy:OSQP", "answer, linear"): "reaches its limit of iterations",
+    ("cvxpy:OSQP", "answer, maximised"): "reaches its limit of iterations",
+    ("cvxpy:OSQP", "engine, two at the same time"): "reaches its limit of iterations",
+    ("cvxpy:OSQP", "session, one change after the other, linear"): "reaches its limit of iterations",
+    ("cvxpy:OSQP", "Ctrl-C"): "compiled code that does not hear signals",
+    ("cvxpy:HIGHS", "Ctrl-C"): "compiled code that does not hear signals",
     ("cvxpy:PROXQP", "lp"): "says infeasible of a feasible program; must not be passed on",
     ("cvxpy:PROXQP", "lp, empty blocks"): "says infeasible of a feasible program; must not be passed on",
     ("cvxpy:PROXQP", "lp, rows scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
@@ -58,6 +63,11 @@ def solver_names() -> list[str]:
     return names
 
 
-def too_slow(solver: str, family: str) -> bool:
-    """Whether a pair is left out for its time."""
-    return (solver, family) in SLOW
+def exceptions_of(solver: str) -> dict[str, str]:
+    """Return the exceptions of a solver by the name of the case."""
+    return {case: reason for (name, case), reason in EXCEPTIONS.items() if name == solver}
+
+
+def takes_seconds(solver: str, case: str) -> bool:
+    """Return True if a case waits: for a program that takes long, or for the time limit of an exception."""
+    return case in ("time limit", "Ctrl-C") or EXCEPTIONS.get((solver, case), "").startswith("still running")

@@ -20,7 +20,7 @@ from milopt.compilation.compiled import Point
 from milopt.outcome.certificate import Certificate, certify, evaluate
 from milopt.solving import registry
 from milopt.solving.session import Session
-from tests.conformance.planted import Planted, Vector, planted
+from milopt.testing.known_programs.planted import Planted, Vector, planted
 
 
 def _inf(*parts: Vector) -> float:

@@ -10,7 +10,7 @@ import pytest
 import milopt
 from milopt import RBF, Linear, Program, as_bags, bag_max, bag_mean, quad_form, sum_squares
 from milopt.outcome.result import Result
-from tests.conformance.planted import planted
+from milopt.testing.known_programs.planted import planted
 
 SOLVERS = ("highs", "clarabel", "ecos", "piqp")
 

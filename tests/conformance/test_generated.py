@@ -18,7 +18,7 @@ from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.options import Options
 from milopt.solving.solver import Feature
-from tests.conformance.planted import Vector
+from milopt.testing.known_programs.planted import Vector
 
 SEEDS = st.integers(0, 2**32 - 1)
 STOPPED = (Termination.STALLED, Termination.LIMIT)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import milopt
 from milopt import Bags, Linear, Program, as_bags, bag_max, norm1
 from milopt.outcome.status import PointStatus, Termination
-from tests.conformance.planted import Vector
+from milopt.testing.known_programs.planted import Vector
 
 
 def _selections(bags: Bags) -> list[list[int]]:

@@ -12,32 +12,33 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import shuffle
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from milopt import RBF
 from milopt.models import MILES
 from milopt.solving import registry
+from milopt.testing import check_model, model_case_names
 
 # Each with the property that cannot hold, and the test that holds in its place.
 INHERENT = {
     "miles": {
-        "check_sample_weight_equivalence_on_sparse_data": (
+        "scikit-learn, check_sample_weight_equivalence_on_sparse_data": (
             "Its linear program has two optima there: with one positive point x+, whose nearest negative one is x-, "
             "the atoms K(x+, .) and -K(x-, .) are worth exactly the same, and the order of rows decides. See "
             "test_weighted_and_repeated_bags_have_one_optimum_and_share_its_solutions."
         )
     }
 }
+CASES = [
+    (name, case)
+    for name in registry.model_names()
+    for case in model_case_names(registry.model(name))
+    if case.startswith("scikit-learn")
+]
 
 
-def inherent(model: object) -> dict[str, str]:
-    return next((checks for name, checks in INHERENT.items() if type(model) is registry.model(name)), {})
-
-
-@pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
-@parametrize_with_checks([registry.model(name)() for name in registry.model_names()], expected_failed_checks=inherent)
-def test_scikit_learns_checks(estimator, check) -> None:
-    check(estimator)
+@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda value: value)
+def test_scikit_learns_checks(name: str, case: str) -> None:
+    check_model(registry.model(name), except_for=INHERENT.get(name), only=[case])
 
 
 @pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")

@@ -5,10 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from milopt import RBF, Program, norm, sum_squares
-from tests.conformance.family import INFEASIBLE, SOCP, UNBOUNDED, Expected, family, rbf_gram, some_points, some_targets
+from milopt.testing.known_programs.known_program import (
+    INFEASIBLE,
+    SOCP,
+    UNBOUNDED,
+    Expected,
+    known_program,
+    rbf_gram,
+    some_points,
+    some_targets,
+)
 
 
-@family("socp, ball", SOCP)
+@known_program("socp, ball", SOCP)
 def _socp_ball() -> Expected:
     c, centre, radius = np.array([3.0, -4.0, 12.0]), np.array([1.0, 2.0, -1.0]), 2.0
     program = Program("ball")
@@ -18,7 +27,7 @@ def _socp_ball() -> Expected:
     return Expected(program, float(c @ centre) - 13 * radius, {"x": centre - radius * c / 13}, {"ball": np.array(13.0)})
 
 
-@family("socp, squared ball", SOCP)
+@known_program("socp, squared ball", SOCP)
 def _socp_squared_ball() -> Expected:
     c = np.array([3.0, -4.0, 12.0])
     program = Program("squared ball")
@@ -28,7 +37,7 @@ def _socp_squared_ball() -> Expected:
     return Expected(program, -26.0, {"x": -2 * c / 13}, {"ball": np.array(13.0 / 4)})
 
 
-@family("socp, distance", SOCP)
+@known_program("socp, distance", SOCP)
 def _socp_distance() -> Expected:
     """The distance of a point to a half-space."""
     point, normal = np.array([1.0, -2.0, 0.5, 3.0]), np.array([2.0, 1.0, -2.0, 4.0])
@@ -40,7 +49,7 @@ def _socp_distance() -> Expected:
     return Expected(program, float(far), {"x": point + far * normal / 5}, {"half-space": np.array(1 / 5)})
 
 
-@family("socp, Hilbert ball", SOCP)
+@known_program("socp, Hilbert ball", SOCP)
 def _socp_hilbert() -> Expected:
     X, v = some_points(), some_targets()
     program = Program("Hilbert ball")
@@ -51,7 +60,7 @@ def _socp_hilbert() -> Expected:
     return Expected(program, 1.5 * length, {}, {"ball": np.array(length)})
 
 
-@family("socp, one row", SOCP)
+@known_program("socp, one row", SOCP)
 def _socp_one_row() -> Expected:
     program = Program("one row")
     x = program.variable("x", 2)
@@ -61,7 +70,7 @@ def _socp_one_row() -> Expected:
     return Expected(program, -5.0, {"x": np.array([-5.0, 0.0])}, {"cone": np.array(1.0)})
 
 
-@family("socp, apex", SOCP)
+@known_program("socp, apex", SOCP)
 def _socp_apex() -> Expected:
     """The optimum is the apex of the cone, where many multipliers do."""
     program = Program("apex")
@@ -71,7 +80,7 @@ def _socp_apex() -> Expected:
     return Expected(program, 0.0)
 
 
-@family("socp, scaled by 1e6", SOCP)
+@known_program("socp, scaled by 1e6", SOCP)
 def _socp_scaled() -> Expected:
     c, scales = np.array([3.0, -4.0, 12.0]), np.array([1.0, 1e3, 1e6])
     program = Program("scaled ball")
@@ -81,7 +90,7 @@ def _socp_scaled() -> Expected:
     return Expected(program, -26.0, {}, {"ball": np.array(13.0)})
 
 
-@family("socp, 5000 rows", SOCP)
+@known_program("socp, 5000 rows", SOCP)
 def _socp_tall() -> Expected:
     rng = np.random.default_rng(31)
     c, A = np.array([3.0, -4.0, 12.0]), rng.normal(size=(5000, 3))
@@ -93,7 +102,7 @@ def _socp_tall() -> Expected:
     return Expected(program, -26.0, {"x": -2 * c / 13}, {"ball": np.array(13.0), "idle": np.zeros(5000)})
 
 
-@family("socp, infeasible", SOCP, INFEASIBLE, "far")
+@known_program("socp, infeasible", SOCP, INFEASIBLE, "far")
 def _socp_infeasible() -> Expected:
     program = Program("infeasible ball")
     x = program.variable("x", 2)
@@ -103,7 +112,7 @@ def _socp_infeasible() -> Expected:
     return Expected(program)
 
 
-@family("socp, unbounded", SOCP, UNBOUNDED, "runaway")
+@known_program("socp, unbounded", SOCP, UNBOUNDED, "runaway")
 def _socp_unbounded() -> Expected:
     program = Program("unbounded cone")
     x, t = program.variable("x", 2), program.variable("runaway")

@@ -39,15 +39,17 @@ class Planted:
 
     @property
     def objective(self) -> float:
+        """Return the objective at x*."""
         curved = 0.0 if self.P is None else 0.5 * float(self.x @ self.P @ self.x)
         return curved + float(self.q @ self.x)
 
     @property
     def duals(self) -> dict[str, Vector]:
+        """Return the multipliers by constraint."""
         return {"above": self.above, "below": self.below, "equal": self.equal}
 
     def declare(self, name: str, *, maximize: bool = False) -> Program:
-        """The program; as a maximisation, of the negative."""
+        """Return the program; as a maximisation, that of the negative objective."""
         program = Program(name)
         x = program.variable("x", self.q.size, lower=self.lower, upper=self.upper)
         objective: Expression = self.q @ x
@@ -74,7 +76,7 @@ def planted(
     row_scale: tuple[float, float] = (1.0, 1.0),
     column_scale: tuple[float, float] = (1.0, 1.0),
 ) -> Planted:
-    """A program with `active` = (>= rows, <= rows, equations) tight at x*, and `idle` rows of each inequality slack.
+    """Plant a program: `active` (>= rows, <= rows, equations) are tight at x*, `idle` rows of each inequality are not.
 
     For a linear program as many bounds are tight as leave a vertex, which makes x* and all multipliers unique.
     """

@@ -5,39 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from milopt import RBF, Linear, Program, quad_form, sum_squares
-from tests.conformance import linear_families
-from tests.conformance.family import (
+from milopt.testing.known_programs import linear
+from milopt.testing.known_programs.known_program import (
     INFEASIBLE,
     QP,
     UNBOUNDED,
     Expected,
-    family,
+    known_program,
     rbf_gram,
     some_points,
     some_targets,
 )
-from tests.conformance.planted import planted
+from milopt.testing.known_programs.planted import planted
 
 
-@family("qp", QP)
+@known_program("qp", QP)
 def _qp() -> Expected:
     plan = planted(11, rank=8, at_bounds=2)
     return Expected(plan.declare("qp"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("qp, maximised", QP)
+@known_program("qp, maximised", QP)
 def _qp_maximised() -> Expected:
     plan = planted(12, rank=8, at_bounds=2)
     return Expected(plan.declare("qp", maximize=True), -plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("qp, singular P", QP)
+@known_program("qp, singular P", QP)
 def _qp_singular() -> Expected:
     plan = planted(13, rank=2)
     return Expected(plan.declare("singular P"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("qp, one row", QP)
+@known_program("qp, one row", QP)
 def _qp_one_row() -> Expected:
     program = Program("one row")
     x = program.variable("x", 4)
@@ -46,7 +46,7 @@ def _qp_one_row() -> Expected:
     return Expected(program, 0.5, {"x": np.full(4, 0.5)}, {"total": np.array(0.5)})
 
 
-@family("qp, empty blocks", QP)
+@known_program("qp, empty blocks", QP)
 def _qp_empty_blocks() -> Expected:
     plan = planted(14, rank=8, at_bounds=2)
     program = plan.declare("empty blocks")
@@ -55,7 +55,7 @@ def _qp_empty_blocks() -> Expected:
     return Expected(program, plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("qp, degenerate", QP)
+@known_program("qp, degenerate", QP)
 def _qp_degenerate() -> Expected:
     """Every active row twice: the multipliers are a segment, the optimum a point."""
     plan = planted(15, rank=8, at_bounds=2)
@@ -65,13 +65,13 @@ def _qp_degenerate() -> Expected:
     return Expected(program, plan.objective, {"x": plan.x})
 
 
-@family("qp, rows scaled by 1e6", QP)
+@known_program("qp, rows scaled by 1e6", QP)
 def _qp_rows_scaled() -> Expected:
     plan = planted(16, rank=8, at_bounds=2, row_scale=(1.0, 1e6))
     return Expected(plan.declare("rows scaled"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("qp, objective scaled by 1e6", QP)
+@known_program("qp, objective scaled by 1e6", QP)
 def _qp_objective_scaled() -> Expected:
     plan = planted(17, rank=8, at_bounds=2)
     program = plan.declare("objective scaled")
@@ -79,13 +79,13 @@ def _qp_objective_scaled() -> Expected:
     return Expected(program, 1e6 * plan.objective, {"x": plan.x}, {k: 1e6 * z for k, z in plan.duals.items()})
 
 
-@family("qp, 5000 rows", QP)
+@known_program("qp, 5000 rows", QP)
 def _qp_tall() -> Expected:
     plan = planted(18, columns=12, rank=12, active=(4, 3, 1), at_bounds=2, idle=2496)
     return Expected(plan.declare("5000 rows"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("box qp", QP)
+@known_program("box qp", QP)
 def _box_qp() -> Expected:
     plan = planted(19, columns=30, rank=30, active=(0, 0, 0), idle=0, at_bounds=15)
     program = Program("box")
@@ -94,7 +94,7 @@ def _box_qp() -> Expected:
     return Expected(program, plan.objective, {"x": plan.x})
 
 
-@family("box qp, singular P", QP)
+@known_program("box qp, singular P", QP)
 def _box_qp_singular() -> Expected:
     plan = planted(20, columns=20, rank=3, active=(0, 0, 0), idle=0, at_bounds=20)
     program = Program("box")
@@ -103,7 +103,7 @@ def _box_qp_singular() -> Expected:
     return Expected(program, plan.objective, {"x": plan.x})
 
 
-@family("qp, equations only", QP)
+@known_program("qp, equations only", QP)
 def _qp_equations() -> Expected:
     """min 1/2 ||x - c||^2 s.t. E x = e is a projection."""
     rng = np.random.default_rng(21)
@@ -122,7 +122,7 @@ def _qp_equations() -> Expected:
     )
 
 
-@family("qp, kernel ridge", QP)
+@known_program("qp, kernel ridge", QP)
 def _kernel_ridge() -> Expected:
     X, y = some_points(), some_targets()
     program = Program("kernel ridge")
@@ -132,7 +132,7 @@ def _kernel_ridge() -> Expected:
     return Expected(program, 0.5 * 0.3 * float(y @ a))
 
 
-@family("qp, separable svm", QP)
+@known_program("qp, separable svm", QP)
 def _svm() -> Expected:
     """Two nearest points at distance 2d from each other; the others lie behind them: ||w|| = 1/d."""
     X = np.array([[0.5, 0.0], [-0.5, 0.0], [2.0, 1.0], [-3.0, 1.0], [1.0, -4.0], [-1.5, 2.0]])
@@ -150,22 +150,22 @@ def _svm() -> Expected:
     )
 
 
-@family("qp, infeasible", QP, INFEASIBLE, "ceiling")
+@known_program("qp, infeasible", QP, INFEASIBLE, "ceiling")
 def _qp_infeasible() -> Expected:
-    expected = linear_families.infeasible()
+    expected = linear.infeasible()
     expected.program.minimize(sum_squares(expected.program.variables["x"]))
     return expected
 
 
-@family("qp, unbounded", QP, UNBOUNDED, "runaway")
+@known_program("qp, unbounded", QP, UNBOUNDED, "runaway")
 def _qp_unbounded() -> Expected:
-    expected = linear_families.unbounded()
+    expected = linear.unbounded()
     x = expected.program.variables["runaway"]
     expected.program.minimize(sum_squares(x[0] - x[1]) - x.sum())
     return expected
 
 
-@family("qp, unbounded function", QP, UNBOUNDED, "b")
+@known_program("qp, unbounded function", QP, UNBOUNDED, "b")
 def _qp_unbounded_function() -> Expected:
     program = Program("unbounded bias")
     f, b = program.function("f", RBF(1.0)), program.variable("b")

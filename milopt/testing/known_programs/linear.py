@@ -6,23 +6,23 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from milopt import Program, bag_max
-from tests.conformance.family import INFEASIBLE, LP, UNBOUNDED, Expected, family, some_bags
-from tests.conformance.planted import planted
+from milopt.testing.known_programs.known_program import INFEASIBLE, LP, UNBOUNDED, Expected, known_program, some_bags
+from milopt.testing.known_programs.planted import planted
 
 
-@family("lp", LP)
+@known_program("lp", LP)
 def _lp() -> Expected:
     plan = planted(1)
     return Expected(plan.declare("lp"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("lp, maximised", LP)
+@known_program("lp, maximised", LP)
 def _lp_maximised() -> Expected:
     plan = planted(2)
     return Expected(plan.declare("lp", maximize=True), -plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("lp, one row", LP)
+@known_program("lp, one row", LP)
 def _lp_one_row() -> Expected:
     program = Program("one row")
     x = program.variable("x", 3, lower=0)
@@ -31,7 +31,7 @@ def _lp_one_row() -> Expected:
     return Expected(program, 2.0, {"x": np.array([0.0, 2.0, 0.0])}, {"total": np.array(1.0)})
 
 
-@family("lp, no rows", LP)
+@known_program("lp, no rows", LP)
 def _lp_no_rows() -> Expected:
     program = Program("no rows")
     x = program.variable("x", 3, lower=-1, upper=[4, 5, 6])
@@ -39,7 +39,7 @@ def _lp_no_rows() -> Expected:
     return Expected(program, -12.0, {"x": np.array([-1.0, 5.0, -1.0])})
 
 
-@family("lp, empty blocks", LP)
+@known_program("lp, empty blocks", LP)
 def _lp_empty_blocks() -> Expected:
     plan = planted(3)
     program = plan.declare("empty blocks")
@@ -51,7 +51,7 @@ def _lp_empty_blocks() -> Expected:
     )
 
 
-@family("lp, degenerate", LP)
+@known_program("lp, degenerate", LP)
 def _lp_degenerate() -> Expected:
     cost = np.random.default_rng(7).integers(1, 30, size=(5, 5)).astype(float)
     program = Program("assignment")
@@ -62,25 +62,70 @@ def _lp_degenerate() -> Expected:
     return Expected(program, float(cost[linear_sum_assignment(cost)].sum()))
 
 
-@family("lp, rows scaled by 1e6", LP)
+@known_program("lp, rows scaled by 1e6", LP)
 def _lp_rows_scaled() -> Expected:
     plan = planted(4, row_scale=(1.0, 1e6))
     return Expected(plan.declare("rows scaled"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("lp, columns scaled by 1e6", LP)
+@known_program("lp, columns scaled by 1e6", LP)
 def _lp_columns_scaled() -> Expected:
     plan = planted(5, column_scale=(1.0, 1e6))
     return Expected(plan.declare("columns scaled"), plan.objective, {"x": plan.x})
 
 
-@family("lp, 5000 rows", LP)
+@known_program("lp, 5000 rows", LP)
 def _lp_tall() -> Expected:
     plan = planted(6, columns=12, active=(4, 3, 1), idle=2496)
     return Expected(plan.declare("5000 rows"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@family("lp, maxima of bags", LP)
+@known_program("lp, equations only", LP)
+def _lp_equations() -> Expected:
+    """A square system with free columns has one point."""
+    rng = np.random.default_rng(8)
+    E, point = rng.normal(size=(4, 4)), np.array([1.0, -2.0, 0.5, 3.0])
+    multipliers = np.array([1.0, -1.0, 2.0, 0.5])
+    program = Program("equations only")
+    x = program.variable("x", 4)
+    program.minimize((E.T @ multipliers) @ x)
+    program.subject_to(E @ x == E @ point, name="system")
+    return Expected(program, float(multipliers @ E @ point), {"x": point}, {"system": multipliers})
+
+
+@known_program("lp, free variables", LP)
+def _lp_free() -> Expected:
+    """Free columns take both signs at the vertex of as many rows as there are columns."""
+    rng = np.random.default_rng(9)
+    A, point, multipliers = rng.normal(size=(3, 3)), np.array([-4.0, 0.0, 5.0]), np.array([1.0, 2.0, 0.5])
+    program = Program("free variables")
+    x = program.variable("x", 3)
+    program.minimize((A.T @ multipliers) @ x)
+    program.subject_to(A @ x >= A @ point, name="rows")
+    return Expected(program, float(multipliers @ A @ point), {"x": point}, {"rows": multipliers})
+
+
+@known_program("lp, rows without coefficients", LP)
+def _lp_empty_rows() -> Expected:
+    """The rows 0 >= -1 and 0 = 0 hold anywhere, and their columns have no part in them."""
+    program = Program("rows without coefficients")
+    x = program.variable("x", 2, lower=0)
+    program.minimize(x.sum())
+    program.subject_to(np.array([[0.0, 0.0], [1.0, 2.0]]) @ x >= np.array([-1.0, 2.0]), name="rows")
+    program.subject_to(np.array([[0.0, 0.0], [1.0, -1.0]]) @ x == np.array([0.0, -1.0]), name="equations")
+    return Expected(program, 1.0, {"x": np.array([0.0, 1.0])})
+
+
+@known_program("lp, fixed variables", LP)
+def _lp_fixed() -> Expected:
+    program = Program("fixed variables")
+    x = program.variable("x", 3, lower=[1, 0, -2], upper=[1, 5, -2])
+    program.minimize(np.array([1.0, 1.0, 1.0]) @ x)
+    program.subject_to(x.sum() >= 2, name="total")
+    return Expected(program, 2.0, {"x": np.array([1.0, 3.0, -2.0])}, {"total": np.array(1.0)})
+
+
+@known_program("lp, maxima of bags", LP)
 def _lp_maxima() -> Expected:
     """min sum_i max_{x in B_i} (x - c) is a sum of maxima of numbers once w is fixed by its bounds."""
     bags = some_bags()
@@ -99,8 +144,9 @@ def _lp_maxima() -> Expected:
     )
 
 
-@family("lp, infeasible", LP, INFEASIBLE, "ceiling")
+@known_program("lp, infeasible", LP, INFEASIBLE, "ceiling")
 def infeasible() -> Expected:
+    """Return a program whose rows contradict each other."""
     program = Program("infeasible")
     x = program.variable("x", 2, lower=0)
     program.minimize(x.sum())
@@ -109,8 +155,9 @@ def infeasible() -> Expected:
     return Expected(program)
 
 
-@family("lp, unbounded", LP, UNBOUNDED, "runaway")
+@known_program("lp, unbounded", LP, UNBOUNDED, "runaway")
 def unbounded() -> Expected:
+    """Return a program whose objective falls without limit."""
     program = Program("unbounded")
     x = program.variable("runaway", 2, lower=0)
     kept = program.variable("kept", lower=0, upper=1)

@@ -6,23 +6,25 @@ from itertools import product
 
 import numpy as np
 
-from milopt import RBF, Program, bag_max, norm, norm1, sum_squares
-from tests.conformance.family import (
+from milopt import RBF, Program, as_bags, bag_max, norm, norm1, sum_squares
+from milopt.testing.known_programs.known_program import (
     INFEASIBLE,
     LP,
     MILP,
     MIQP,
     MISOCP,
+    QP,
     SOCP,
     UNBOUNDED,
     Expected,
-    family,
+    Vector,
+    known_program,
     rbf_gram,
     some_bags,
 )
 
 
-@family("milp, knapsack", MILP)
+@known_program("milp, knapsack", MILP)
 def _knapsack() -> Expected:
     rng = np.random.default_rng(41)
     value, weight = rng.integers(5, 30, 9).astype(float), rng.integers(3, 20, 9).astype(float)
@@ -35,7 +37,7 @@ def _knapsack() -> Expected:
     return Expected(program, float((packs @ value)[packs @ weight <= room].max()))
 
 
-@family("milp, scaled by 1e6", MILP)
+@known_program("milp, scaled by 1e6", MILP)
 def _milp_scaled() -> Expected:
     program = Program("fixed charge")
     flow = program.variable("flow", 3, lower=0)
@@ -47,7 +49,7 @@ def _milp_scaled() -> Expected:
     return Expected(program, 8.5e6)
 
 
-@family("milp, empty blocks", MILP)
+@known_program("milp, empty blocks", MILP)
 def _milp_empty_blocks() -> Expected:
     program = Program("empty blocks")
     x = program.variable("x", 2, lower=0, integer=True)
@@ -58,7 +60,7 @@ def _milp_empty_blocks() -> Expected:
     return Expected(program, 2.0, {"x": np.ones(2)})
 
 
-@family("milp, infeasible", MILP, INFEASIBLE, "parity")
+@known_program("milp, infeasible", MILP, INFEASIBLE, "parity")
 def _milp_infeasible() -> Expected:
     program = Program("parity")
     x = program.variable("x", 2, lower=0, upper=5, integer=True)
@@ -67,7 +69,7 @@ def _milp_infeasible() -> Expected:
     return Expected(program)
 
 
-@family("milp, unbounded", MILP, UNBOUNDED, "runaway")
+@known_program("milp, unbounded", MILP, UNBOUNDED, "runaway")
 def _milp_unbounded() -> Expected:
     program = Program("unbounded integers")
     x = program.variable("runaway", lower=0, integer=True)
@@ -75,7 +77,7 @@ def _milp_unbounded() -> Expected:
     return Expected(program)
 
 
-@family("miqp, closest lattice point", MIQP)
+@known_program("miqp, closest lattice point", MIQP)
 def _miqp_lattice() -> Expected:
     rng = np.random.default_rng(42)
     basis, target = rng.normal(size=(4, 3)), 3 * rng.normal(size=4)
@@ -87,7 +89,7 @@ def _miqp_lattice() -> Expected:
     return Expected(program, float(values.min()), {"x": points[values.argmin()]})
 
 
-@family("miqp, fixed charges", MIQP)
+@known_program("miqp, fixed charges", MIQP)
 def _miqp_charges() -> Expected:
     """Each site is worth x (2 t - x) for its flow x <= 1, less a charge: it is built at x = min(t, 1) if that pays."""
     target, charge = np.array([0.5, 0.9, 2.0, 0.4]), np.array([0.3, 0.5, 1.0, 0.1])
@@ -102,7 +104,7 @@ def _miqp_charges() -> Expected:
     return Expected(program, float(values.sum()), {"built": pays.astype(float)})
 
 
-@family("miqp, infeasible", MIQP, INFEASIBLE, "parity")
+@known_program("miqp, infeasible", MIQP, INFEASIBLE, "parity")
 def _miqp_infeasible() -> Expected:
     program = Program("parity")
     x = program.variable("x", 2, lower=0, upper=5, integer=True)
@@ -111,7 +113,7 @@ def _miqp_infeasible() -> Expected:
     return Expected(program)
 
 
-@family("misocp, integers in a ball", MISOCP)
+@known_program("misocp, integers in a ball", MISOCP)
 def _misocp_ball() -> Expected:
     cost = np.array([1.0, -2.0, 0.7])
     program = Program("ball")
@@ -123,7 +125,7 @@ def _misocp_ball() -> Expected:
     return Expected(program, float((points @ cost)[inside].min()))
 
 
-@family("misocp, infeasible", MISOCP, INFEASIBLE, "ball")
+@known_program("misocp, infeasible", MISOCP, INFEASIBLE, "ball")
 def _misocp_infeasible() -> Expected:
     """The ball about (1/2, 1/2) reaches no corner of the square."""
     program = Program("no corner")
@@ -133,7 +135,7 @@ def _misocp_infeasible() -> Expected:
     return Expected(program)
 
 
-@family("dc, 1-norm ball", LP, scheme="exact")
+@known_program("dc, 1-norm ball", LP, scheme="exact")
 def _dc_one_norm() -> Expected:
     """A convex function over the 1-norm ball is largest at a vertex +-e_j."""
     bags = some_bags()
@@ -145,7 +147,7 @@ def _dc_one_norm() -> Expected:
     return Expected(program, float(best))
 
 
-@family("dc, Hilbert ball", SOCP, scheme="exact")
+@known_program("dc, Hilbert ball", SOCP, scheme="exact")
 def _dc_hilbert() -> Expected:
     """Over the unit ball the best selection of witnesses has the longest sum of features."""
     bags = some_bags()
@@ -160,7 +162,48 @@ def _dc_hilbert() -> Expected:
     return Expected(program, float(np.sqrt(max(gram[np.ix_(p, p)].sum() for p in chosen))))
 
 
-@family("dc, infeasible", LP, INFEASIBLE, scheme="exact")
+@known_program("dc, two ends", LP, scheme="exact")
+def _dc_two_ends() -> Expected:
+    """The largest max(w, 0.9 w, -1.5 w) between -1 and 1 is 1.5, at w = -1; w = 1, to which the mean leads, is not."""
+    bag = as_bags([np.array([[1.0], [0.9], [-1.5]])])
+    program = Program("two ends")
+    w = program.variable("w", 1, lower=-1, upper=1)
+    program.maximize(bag_max(bag.instances @ w, bag).sum())
+    return Expected(program, 1.5, {"w": np.array([-1.0])})
+
+
+@known_program("dc, margins on a line", QP, scheme="exact")
+def _dc_margins() -> Expected:
+    """min w^2 / 2 + sum_i max(0, 1 - y_i max_{x in B_i} w x): the maximum is w max(B_i), or w min(B_i) if w < 0.
+
+    On either side of 0 the objective is convex and quadratic between the breaks of the hinges.
+    """
+    bags = as_bags(
+        [np.array([[0.4], [-2.0]]), np.array([[0.7], [-0.1]]), np.array([[0.5], [-0.6]]), np.array([[-1.5]])]
+    )
+    y = np.array([1.0, 1.0, -1.0, 1.0])
+    program = Program("margins on a line")
+    w = program.variable("w", 1)
+    slack = program.variable("slack", 4, lower=0)
+    program.minimize(0.5 * sum_squares(w) + slack.sum())
+    program.subject_to(y * bag_max(bags.instances @ w, bags) >= 1 - slack, name="margin")
+    values = np.asarray(bags.instances)[:, 0]
+    best = min(
+        _least_on_a_side(y * extreme, side) for extreme, side in ((bags.max(values), 1), (-bags.max(-values), -1))
+    )
+    return Expected(program, best)
+
+
+def _least_on_a_side(slopes: Vector, side: int) -> float:
+    """Return the least of w^2 / 2 + sum_i max(0, 1 - slopes_i w) for w of one sign: at a break, or where it is flat."""
+    breaks = np.unique(np.concatenate([[0.0], 1 / slopes[slopes != 0]]))
+    middles = np.concatenate([[breaks[0] - 1], 0.5 * (breaks[1:] + breaks[:-1]), [breaks[-1] + 1]])
+    flat = [float(slopes[slopes * w < 1].sum()) for w in middles]
+    tried = [w for w in (*breaks, *flat) if side * w >= 0]
+    return min(float(0.5 * w**2 + np.maximum(0.0, 1 - slopes * w).sum()) for w in tried)
+
+
+@known_program("dc, infeasible", LP, INFEASIBLE, scheme="exact")
 def _dc_infeasible() -> Expected:
     bags = some_bags()
     program = Program("maxima out of reach")

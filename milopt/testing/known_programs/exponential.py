@@ -1,0 +1,75 @@
+"""Programs with exponential cones: entropies, sums of exponentials, an infeasible and an unbounded one."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+from milopt import Program, entropy, exp, log_sum_exp, logistic
+from milopt.testing.known_programs.known_program import (
+    EXPONENTIAL_PROGRAM,
+    INFEASIBLE,
+    UNBOUNDED,
+    Expected,
+    known_program,
+)
+
+
+@known_program("exponential, above a bound", EXPONENTIAL_PROGRAM)
+def _above_a_bound() -> Expected:
+    program = Program("above a bound")
+    x = program.variable("x")
+    program.minimize(exp(x))
+    program.subject_to(x >= 1, name="bound")
+    return Expected(program, float(np.e), {"x": np.array(1.0)}, {"bound": np.array(np.e)})
+
+
+@known_program("exponential, entropy", EXPONENTIAL_PROGRAM)
+def _entropy() -> Expected:
+    """The least of sum_i x_i log x_i + c_i x_i over the simplex is at x proportional to exp(-c)."""
+    c = np.array([0.3, -1.0, 2.0, 0.0])
+    program = Program("entropy")
+    x = program.variable("x", 4)
+    program.minimize(c @ x - entropy(x).sum())
+    program.subject_to(x.sum() == 1, name="simplex")
+    total = float(logsumexp(-c))
+    return Expected(program, -total, {"x": np.exp(-c - total)}, {"simplex": np.array(1 - total)})
+
+
+@known_program("exponential, sum of exponentials", EXPONENTIAL_PROGRAM)
+def _sum_of_exponentials() -> Expected:
+    """At a fixed mean, log sum exp is least where all entries are equal."""
+    program = Program("sum of exponentials")
+    x = program.variable("x", 5)
+    program.minimize(log_sum_exp(x))
+    program.subject_to(x.mean() == 2, name="mean")
+    return Expected(program, 2 + float(np.log(5)), {"x": np.full(5, 2.0)}, {"mean": np.array(1.0)})
+
+
+@known_program("exponential, logistic loss", EXPONENTIAL_PROGRAM)
+def _logistic() -> Expected:
+    """Both terms are equal at their minimum: log(1 + exp(x - 1)) + log(1 + exp(1 - x)) is least at x = 1."""
+    program = Program("logistic loss")
+    x = program.variable("x")
+    program.minimize(logistic(x - 1) + logistic(1 - x))
+    return Expected(program, 2 * float(np.log(2)), {"x": np.array(1.0)})
+
+
+@known_program("exponential, infeasible", EXPONENTIAL_PROGRAM, INFEASIBLE, "above")
+def _infeasible() -> Expected:
+    program = Program("infeasible exponential")
+    x = program.variable("x")
+    program.minimize(x)
+    program.subject_to(exp(x) <= 1, name="below")
+    program.subject_to(x >= 1, name="above")
+    return Expected(program)
+
+
+@known_program("exponential, unbounded", EXPONENTIAL_PROGRAM, UNBOUNDED, "runaway")
+def _unbounded() -> Expected:
+    program = Program("unbounded exponential")
+    x, t = program.variable("x"), program.variable("runaway")
+    program.minimize(x - t)
+    program.subject_to(exp(x) <= t, name="below")
+    program.subject_to(x >= 0, name="above")
+    return Expected(program)

@@ -1,0 +1,272 @@
+"""The cases of a model: its program and fit, labels, weights, orders, saving, solvers."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from milopt import BagClassifier, Result, Termination, load_model
+from milopt.declaration.problem import Problem
+from milopt.errors import MiloptError, UnsupportedError
+from milopt.estimator.names import registered_name
+from milopt.solving import registry
+from milopt.testing.conformance import Case, NotApplicableError, require
+
+Model = type[BagClassifier]
+BagList = list[npt.NDArray[np.float64]]
+
+SCORE_TOLERANCE = 1e-6
+"""Difference between scores that must be the same, relative to the largest score."""
+OBJECTIVE_TOLERANCE = 1e-5
+"""Relative difference between the optima of one program, found in two ways."""
+LEAST_ACCURACY = 0.7
+"""Share of training bags that a classifier must label right, on bags that are easy to tell apart."""
+
+
+def easy_bags(seed: int = 0, count: int = 16) -> tuple[BagList, npt.NDArray[np.int_]]:
+    """Return bags of two to four instances in the plane, and labels -1/+1: all instances of a class lie together."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(count) % 2 == 0, -1, 1)
+    bags = [rng.normal(1.2 * label, 0.6, size=(int(rng.integers(2, 5)), 2)) for label in y]
+    return bags, y
+
+
+def model_cases(model: Model) -> list[Case]:
+    """Return the cases of a model."""
+    checks: dict[str, Callable[[Model, bool], None]] = {
+        "declare, a program that scores bags": _check_declare,
+        "fit, shapes and labels": _check_fit,
+        "fit, easy bags": _check_accuracy,
+        "fit, certified": _check_certified,
+        "fit, twice the same": _check_repetition,
+        "fit, the bags stay as they are": _check_inputs,
+        "fit, by several solvers": _check_solvers,
+        "labels, text": partial(_check_labels, ("no", "yes")),
+        "labels, booleans": partial(_check_labels, (False, True)),
+        "labels, three classes": _check_three_classes,
+        "weights, all ones": _check_unit_weights,
+        "weights, repeated and left out bags": _check_weights,
+        "order of bags": _check_order_of_bags,
+        "order of instances": _check_order_of_instances,
+        "scores, bag by bag": _check_single_bags,
+        "scores of instances": _check_instance_scores,
+        "symmetric classes": _check_symmetry,
+        "report and explanation": _check_report,
+        "saved and loaded": _check_saving,
+        "registered by its name": _check_registration,
+    }
+    return [Case(name, partial(check, model)) for name, check in checks.items()]
+
+
+def _fitted(model: Model, *data: Any, **fields: Any) -> BagClassifier:
+    bags, y = easy_bags()
+    return model(**{"positive": 1, **fields}).fit(*(data or (bags, y)))
+
+
+def _same(found: npt.NDArray[np.float64], known: npt.NDArray[np.float64]) -> bool:
+    scale = 1.0 + np.abs(known).max(initial=0.0)
+    return found.shape == known.shape and bool(np.abs(found - known).max(initial=0.0) <= SCORE_TOLERANCE * scale)
+
+
+def _check_declare(model: Model, is_excepted: bool) -> None:
+    bags, y = easy_bags()
+    problem = model(positive=1).program(bags, y)
+    require(isinstance(problem, Problem), f"declare must return a program, not {type(problem).__name__}")
+    told = "declare must give the program a score of bags: program.score(lambda bags: ...)"
+    require(problem.scores_bags, told)
+    again = model(positive=1).program(bags, y)
+    before, after = ([part.summary() for part in one.parts.values()] for one in (problem, again))
+    require(before == after, "two calls of declare with the same bags return different programs: it keeps a state")
+
+
+def _check_fit(model: Model, is_excepted: bool) -> None:
+    bags, y = easy_bags()
+    classifier = model(positive=1)
+    before = classifier.get_params(deep=False)
+    require(classifier.fit(bags, y) is classifier, "fit must return the classifier itself")
+    changed = [name for name, value in classifier.get_params(deep=False).items() if value is not before[name]]
+    told = f"fit changes the hyper-parameter {', '.join(changed)}: keep what was computed elsewhere"
+    require(not changed, told)
+    scores = classifier.decision_function(bags)
+    require(scores.shape == (len(bags),), f"there are {len(bags)} bags, and the scores have the shape {scores.shape}")
+    require(np.isfinite(scores).all(), "some scores are not finite")
+    labels = classifier.predict(bags)
+    expected = classifier.classes_[(scores > 0).astype(int)]
+    require(np.array_equal(labels, expected), "predict is not the sign of decision_function")
+
+
+def _check_accuracy(model: Model, is_excepted: bool) -> None:
+    bags, y = easy_bags()
+    accuracy = _fitted(model).score(bags, y)
+    told = f"it labels {accuracy:.0%} of easy training bags right: a positive score must mean y = +1"
+    require(accuracy >= LEAST_ACCURACY, told)
+
+
+def _check_certified(model: Model, is_excepted: bool) -> None:
+    for result in _fitted(model).results_:
+        require(result.exit_code == 0, f"the result is not certified: {result}")
+
+
+def _check_repetition(model: Model, is_excepted: bool) -> None:
+    bags, _ = easy_bags()
+    first, second = (_fitted(model).decision_function(bags) for _ in range(2))
+    told = "two fits have different scores: draw random numbers with self.random_state only"
+    require(np.array_equal(first, second), told)
+
+
+def _check_inputs(model: Model, is_excepted: bool) -> None:
+    bags, y = easy_bags()
+    model(positive=1).fit(bags, y)
+    kept, _ = easy_bags()
+    same = all(np.array_equal(one, other) for one, other in zip(bags, kept, strict=True))
+    require(same, "fit changes the arrays of the bags that it gets: copy them first")
+
+
+def _check_solvers(model: Model, is_excepted: bool) -> None:
+    """Check that all solvers that take the program find the same optimum."""
+    found: dict[str, Result] = {}
+    for solver in registry.plain_solvers():
+        try:
+            result = _fitted(model, solver=solver.name).results_[0]
+        except UnsupportedError:
+            continue
+        if result.termination is Termination.OPTIMAL:
+            found[solver.name] = result
+    if len(found) < 2:
+        raise NotApplicableError("fewer than two installed solvers find an optimum of its program")
+    (first, one), *others = found.items()
+    for name, other in others:
+        near = np.isclose(one.objective, other.objective, rtol=OBJECTIVE_TOLERANCE, atol=OBJECTIVE_TOLERANCE)
+        told = f"the optimum is {one.objective:.9g} by {first} and {other.objective:.9g} by {name}"
+        require(near, f"{told}: declare must not depend on the solver")
+
+
+def _check_labels(values: tuple[object, object], model: Model, is_excepted: bool) -> None:
+    bags, y = easy_bags()
+    labels = np.array(values)[(y > 0).astype(int)]
+    classifier = model(positive=values[1]).fit(bags, labels)
+    told = f"with the labels {values} the scores are not those with -1 and +1"
+    require(_same(classifier.decision_function(bags), _fitted(model).decision_function(bags)), told)
+    predicted = set(classifier.predict(bags).tolist())
+    require(predicted <= set(values), f"with the labels {values} it predicts {predicted}")
+
+
+def _check_three_classes(model: Model, is_excepted: bool) -> None:
+    rng = np.random.default_rng(5)
+    y = np.arange(15) % 3
+    centre = np.array([[-1.5, 0.0], [1.5, 0.0], [0.0, 2.0]])
+    bags = [rng.normal(centre[label], 0.5, size=(3, 2)) for label in y]
+    classifier = model().fit(bags, y)
+    scores = classifier.decision_function(bags)
+    require(scores.shape == (15, 3), f"for 15 bags and 3 classes, the scores have the shape {scores.shape}")
+    require(len(classifier.results_) == 3, f"for 3 classes, there are {len(classifier.results_)} results, not 3")
+    require(set(classifier.predict(bags).tolist()) <= {0, 1, 2}, "it predicts labels that it was not given")
+
+
+def _check_unit_weights(model: Model, is_excepted: bool) -> None:
+    bags, y = easy_bags()
+    told = "with a weight of 1 for every bag, the scores are not those without weights"
+    weighted = _fitted(model, bags, y, np.ones(len(bags)))
+    require(_same(weighted.decision_function(bags), _fitted(model).decision_function(bags)), told)
+
+
+def _check_weights(model: Model, is_excepted: bool) -> None:
+    """Check that a bag of weight 2 counts as two bags, and one of weight 0 as none."""
+    bags, y = easy_bags()
+    weight = np.ones(len(bags))
+    weight[[0, 3]], weight[[6, 9]] = 2.0, 0.0
+    places = np.repeat(np.arange(len(bags)), weight.astype(int))
+    weighted = _fitted(model, bags, y, weight).results_[0]
+    repeated = _fitted(model, [bags[i] for i in places], y[places]).results_[0]
+    near = np.isclose(weighted.objective, repeated.objective, rtol=1e-4, atol=1e-4)
+    told = f"the objective is {weighted.objective:.6g} with weights and {repeated.objective:.6g} with repeated bags"
+    require(near, f"{told}: a bag of weight 2 must count as two bags, one of weight 0 as none")
+
+
+def _check_order_of_bags(model: Model, is_excepted: bool) -> None:
+    bags, y = easy_bags()
+    order = np.random.default_rng(1).permutation(len(bags))
+    classifier, shuffled = _fitted(model), [bags[i] for i in order]
+    told = "the score of a bag depends on the place of the bag among the others"
+    require(_same(classifier.decision_function(shuffled), classifier.decision_function(bags)[order]), told)
+    one, other = classifier.results_[0], _fitted(model, shuffled, y[order]).results_[0]
+    _require_same_objective(one, other, "the training bags in another order")
+
+
+def _check_order_of_instances(model: Model, is_excepted: bool) -> None:
+    bags, y = easy_bags()
+    turned = [bag[::-1].copy() for bag in bags]
+    classifier = _fitted(model)
+    told = "the score of a bag depends on the order of its instances"
+    require(_same(classifier.decision_function(turned), classifier.decision_function(bags)), told)
+    _require_same_objective(classifier.results_[0], _fitted(model, turned, y).results_[0], "instances in another order")
+
+
+def _require_same_objective(one: Result, other: Result, what: str) -> None:
+    if not (one.termination is Termination.OPTIMAL and other.termination is Termination.OPTIMAL):
+        return  # Stationary points may differ.
+    near = np.isclose(one.objective, other.objective, rtol=OBJECTIVE_TOLERANCE, atol=OBJECTIVE_TOLERANCE)
+    require(near, f"with {what}, the optimum is {other.objective:.9g}, not {one.objective:.9g}")
+
+
+def _check_single_bags(model: Model, is_excepted: bool) -> None:
+    bags, _ = easy_bags()
+    classifier = _fitted(model)
+    together = classifier.decision_function(bags)
+    alone = np.array([float(classifier.decision_function([bag])[0]) for bag in bags])
+    require(_same(alone, together), "the score of a bag depends on the bags that are scored with it")
+
+
+def _check_instance_scores(model: Model, is_excepted: bool) -> None:
+    bags, _ = easy_bags()
+    classifier = _fitted(model)
+    if not classifier.result_.program.scores_instances:
+        raise NotApplicableError("its program has no score of instances")
+    scores = classifier.instance_scores(bags)
+    sizes = [one.shape for one in scores]
+    require(sizes == [(len(bag),) for bag in bags], f"the scores of instances have the shapes {sizes}")
+    require(all(np.isfinite(one).all() for one in scores), "some scores of instances are not finite")
+
+
+def _check_symmetry(model: Model, is_excepted: bool) -> None:
+    if not model().has_symmetric_classes:
+        raise NotApplicableError("it does not state that its classes are symmetric")
+    bags, y = easy_bags()
+    scores = _fitted(model).decision_function(bags)
+    exchanged = _fitted(model, bags, -y).decision_function(bags)
+    distance = np.abs(scores + exchanged).max() / np.abs(scores).max()
+    told = f"exchanging the classes changes the scores by {distance:.2g}: has_symmetric_classes must be False"
+    require(distance < 1e-3, told)
+
+
+def _check_report(model: Model, is_excepted: bool) -> None:
+    bags, _ = easy_bags()
+    classifier = _fitted(model)
+    require(str(classifier.report()), "its report is empty")
+    require(str(classifier.explain(bags[0])), "the explanation of a bag is empty")
+
+
+def _check_saving(model: Model, is_excepted: bool) -> None:
+    bags, _ = easy_bags()
+    classifier = _fitted(model)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.milopt"
+        try:
+            classifier.save(path)
+            loaded = load_model(path, None if registered_name(model) else model)
+        except MiloptError as error:
+            require(False, f"it cannot be saved and loaded: {error}")
+    told = "loaded from a file, it has other scores: declare must depend on its fields and arguments only"
+    require(_same(loaded.decision_function(bags), classifier.decision_function(bags)), told)
+
+
+def _check_registration(model: Model, is_excepted: bool) -> None:
+    if (name := registered_name(model)) is None:
+        raise NotApplicableError("no installed package registers it in the group milopt.models")
+    require(name == name.strip() and " " not in name, f"its name {name!r} has spaces")

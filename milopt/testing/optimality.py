@@ -1,0 +1,80 @@
+"""The optimality conditions of a flat program at a solver's answer, as sentences about what is wrong.
+
+Of  min 1/2 x'Px + q'x  s.t.  F x + g in K,  lower <= x <= upper  and its multipliers z (see `StandardForm`):
+
+    rows and bounds       F x + g in K,  lower <= x <= upper,  integer columns have integer values
+    multipliers           z in K*,  and  r = P x + q - F'z  is >= 0 if only the lower bound is finite, <= 0 if only the
+                          upper one is, and 0 for free columns
+    complementarity       z'(F x + g) = 0,  and r is 0 between the bounds
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt.compilation.standard_form import StandardForm
+from milopt.declaration.sparse import Vector
+
+RESIDUAL_TOLERANCE = 1e-3
+"""Relative size of a residual from which an answer is wrong; far above what any solver leaves by its tolerances."""
+
+
+def primal_fault(form: StandardForm, x: Vector) -> str:
+    """Return how a point violates rows, bounds or integrality, in words; empty if it does not."""
+    if x.shape != (form.n,):
+        return f"its point has the shape {x.shape}, and the program has {form.n} columns"
+    if not np.isfinite(x).all():
+        return "its point has entries that are not finite"
+    size = 1.0 + np.abs(x).max(initial=0.0)
+    outside = np.maximum(form.lower - x, x - form.upper)
+    if (outside > RESIDUAL_TOLERANCE * size).any():
+        column = int(outside.argmax())
+        bounds = f"{form.lower[column]:g} to {form.upper[column]:g}"
+        return f"its point has {form.column_names()[column]} = {x[column]:.6g}, whose bounds are {bounds}"
+    off = np.where(form.integer, np.abs(x - np.round(x)), 0.0)
+    if (off > RESIDUAL_TOLERANCE).any():
+        column = int(off.argmax())
+        return f"its point has {form.column_names()[column]} = {x[column]:.6g}, which must be an integer"
+    s = form.F @ x + form.g
+    scale = 1.0 + max(np.abs(form.g).max(initial=0.0), np.abs(form.F @ x).max(initial=0.0))
+    for block in form.rows:
+        distance = block.cone.distance(s[block.start : block.stop], block.cone_sizes)
+        if (distance > RESIDUAL_TOLERANCE * scale).any():
+            return f"its point violates the {block.cone.words} of {block.name!r} by {distance.max():.3g}"
+    return ""
+
+
+def dual_fault(form: StandardForm, x: Vector, z: Vector) -> str:
+    """Return how multipliers violate the conditions at a feasible point, in words; empty if they do not."""
+    if z.shape != (form.m,):
+        return f"its multipliers have the shape {z.shape}, and the program has {form.m} rows"
+    if not np.isfinite(z).all():
+        return "its multipliers have entries that are not finite"
+    fault = _dual_fault(form, x, z)
+    if fault and z.any() and not _dual_fault(form, x, -z):
+        rule = "P x + q = F'z + reduced costs, with z in the dual cone (z >= 0 for rows F x + g >= 0)"
+        return f"its multipliers have the opposite sign of milopt's: {rule}"
+    return fault
+
+
+def _dual_fault(form: StandardForm, x: Vector, z: Vector) -> str:
+    size = 1.0 + np.abs(z).max(initial=0.0)
+    for block in form.rows:
+        distance = block.cone.dual_distance(z[block.start : block.stop], block.cone_sizes)
+        if (distance > RESIDUAL_TOLERANCE * size).any():
+            return f"its multipliers of {block.name!r} are outside the dual cone by {distance.max():.3g}"
+    curved = form.P.sparse @ x
+    reduced = curved + form.q - form.F.T @ z
+    costs = 1.0 + np.abs(form.q).max(initial=0.0) + np.abs(curved).max(initial=0.0)
+    near = RESIDUAL_TOLERANCE * (1.0 + np.abs(x).max(initial=0.0))
+    down = np.where(x - form.lower > near, np.maximum(reduced, 0.0), 0.0)
+    up = np.where(form.upper - x > near, np.maximum(-reduced, 0.0), 0.0)
+    wrong = np.maximum(down, up)
+    if (wrong > RESIDUAL_TOLERANCE * costs).any():
+        column = form.column_names()[int(wrong.argmax())]
+        return f"P x + q - F'z is {reduced[int(wrong.argmax())]:.3g} in the column {column}, which is not at a bound"
+    s = form.F @ x + form.g
+    gap = abs(float(z @ s))
+    if gap > RESIDUAL_TOLERANCE * (1.0 + abs(form.value(x))) * costs:
+        return f"its multipliers are not complementary to the rows: z'(F x + g) is {gap:.3g}, not 0"
+    return ""

@@ -1,0 +1,70 @@
+"""A judgement of the result of a scheme that does not rely on the scheme: the known optimum, and the declared rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt import PointStatus, Program, Result, Termination
+from milopt.declaration.problem import Problem
+from milopt.testing.conformance import WrongAnswerError, require
+
+OBJECTIVE_TOLERANCE = 1e-5
+"""Relative difference between objectives; a column generation may leave its own tolerance, which is larger."""
+GENERATION_TOLERANCE = 1e-3
+ROW_TOLERANCE = 1e-5
+"""Violation of a declared row or bound, relative to the size of its terms, from which a point is not feasible."""
+
+
+def judge(problem: Problem, result: Result, optimum: float, truth: Termination) -> None:
+    """Raise an error if a result states of a problem what is not true, or keeps a point that is not what it says."""
+    end = result.termination
+    if truth is not Termination.OPTIMAL:
+        allowed = (truth, Termination.STALLED, Termination.LIMIT, Termination.ERROR)
+        if end not in allowed or result.point is not PointStatus.NONE:
+            raise WrongAnswerError(
+                f"the problem is {truth}, and the result is {end} with a point that is {result.point}"
+            )
+        return
+    if end in (Termination.INFEASIBLE, Termination.UNBOUNDED):
+        raise WrongAnswerError(f"the optimum is {optimum:.9g}, and the result is {end}: {result.message}")
+    tolerance = (GENERATION_TOLERANCE if problem.oracles else OBJECTIVE_TOLERANCE) * (1.0 + abs(optimum))
+    sign = -1.0 if problem.core.maximizes else 1.0
+    if not problem.oracles:
+        check_point(problem.core, result)
+        if result.point is not PointStatus.NONE and sign * (result.objective - optimum) < -tolerance:
+            told = "so it is not the declared objective at a feasible point"
+            raise WrongAnswerError(
+                f"its objective {result.objective:.9g} is better than the optimum {optimum:.9g}, {told}"
+            )
+        if result.bound is not None and sign * (result.bound - optimum) > tolerance:
+            raise WrongAnswerError(f"its bound {result.bound:.9g} is on the wrong side of the optimum {optimum:.9g}")
+    if end is Termination.OPTIMAL and abs(result.objective - optimum) > tolerance:
+        told = 'a fixed point that is not proved to be global is "stationary"'
+        raise WrongAnswerError(f"it calls {result.objective:.9g} optimal, and the optimum is {optimum:.9g}: {told}")
+    if end is Termination.OPTIMAL and result.point is not PointStatus.CERTIFIED:
+        raise WrongAnswerError(f"it is called optimal, and its point is {result.point}")
+    if end is Termination.LIMIT:
+        require(result.message, 'a result with termination "limit" needs a message that says which limit it was')
+
+
+def check_point(program: Program, result: Result) -> None:
+    """Raise an error unless a point that is called feasible or certified satisfies the declared rows and bounds."""
+    if result.point is PointStatus.NONE:
+        return
+    for name, variable in program.variables.items():
+        x = np.atleast_1d(result.values[name])
+        room = np.minimum(x - variable.lower, variable.upper - x)
+        _require_feasible(f"the bounds of {name!r}", -room.min(initial=0.0), np.abs(x).max(initial=0.0))
+    for name, constraint in program.constraints.items():
+        slack = np.atleast_1d(result.value(constraint.expression))
+        violation = np.abs(slack) if constraint.equality else -slack
+        _require_feasible(repr(name), violation.max(initial=0.0), np.abs(slack).max(initial=0.0))
+    value = float(result.value(program.objective))
+    if not abs(value - result.objective) <= OBJECTIVE_TOLERANCE * (1.0 + abs(value)):
+        told = f"the declared objective at its point is {value:.9g}"
+        raise WrongAnswerError(f"it reports the objective {result.objective:.9g}, and {told}")
+
+
+def _require_feasible(what: str, violation: float, size: float) -> None:
+    if violation > ROW_TOLERANCE * (1.0 + size):
+        raise WrongAnswerError(f"its point is called feasible, and violates {what} by {violation:.3g}")

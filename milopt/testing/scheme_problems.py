@@ -1,0 +1,74 @@
+"""Problems with known answers for schemes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from milopt import Linear, Program, Termination, as_bags, bag_max, bag_mean, sum_squares
+from milopt.declaration.problem import Problem
+from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.testing.known_programs import KNOWN_PROGRAMS
+
+DC_PROGRAMS = ("dc, two ends", "dc, margins on a line", "dc, 1-norm ball", "dc, Hilbert ball", "dc, infeasible")
+CONVEX_PROGRAMS = ("lp", "qp", "milp, knapsack", "lp, infeasible", "lp, unbounded")
+
+
+@dataclass(frozen=True)
+class SchemeProblem:
+    """A named problem, its optimum, and how it ends."""
+
+    name: str
+    make: Callable[[], tuple[Problem, float]]
+    termination: Termination = Termination.OPTIMAL
+
+
+def scheme_problems() -> list[SchemeProblem]:
+    """Return the problems that a scheme is asked to solve."""
+    found = []
+    for name in (*DC_PROGRAMS, *CONVEX_PROGRAMS):
+        known = next(one for one in KNOWN_PROGRAMS if one.name == name)
+
+        def make(make: Callable[[], object] = known.make) -> tuple[Problem, float]:
+            expected = make()
+            return expected.program, expected.objective  # type: ignore[attr-defined]
+
+        found.append(SchemeProblem(name, make, known.termination))
+    return [*found, SchemeProblem("semi-infinite, simplex game", _simplex_game)]
+
+
+def many_steps() -> Program:
+    """Return a DC program on which schemes take several steps, and a search for the optimum takes hours."""
+    rng = np.random.default_rng(1)
+    bags = as_bags([rng.normal(size=(8, 5)) for _ in range(40)])
+    y = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
+    program = Program("many steps")
+    w, b = program.variable("w", 5), program.variable("b")
+    slack = program.variable("slack", 40, lower=0)
+    program.minimize(0.5 * sum_squares(w) + 10 * slack.sum())
+    program.subject_to(y * (bag_max(bags.instances @ w, bags) + b) >= 1 - slack, name="margin")
+    return program
+
+
+def _simplex_game() -> tuple[Problem, float]:
+    """Return min gamma s.t. (y h)'d <= gamma, h the means of a linear function in the unit ball, d on the simplex.
+
+    gamma* = min_d || sum_i d_i v_i || with v_i = y_i mean_i: (1, 0), (0, 1) and (2, 2) give 1 / sqrt(2).
+    """
+    y = np.array([1.0, -1.0, 1.0])
+    bags = as_bags([np.array([[0.5, 0.5], [1.5, -0.5]]), np.array([[0.0, -1.0]]), np.array([[2.0, 2.0]])])
+    master = Program("simplex game")
+    d = master.variable("d", 3, lower=0)
+    gamma = master.variable("gamma")
+    master.minimize(gamma)
+    master.subject_to(d.sum() == 1, name="simplex")
+    family = master.family("edge", lambda h: (y * h) @ d <= gamma)
+    program = Program("best direction")
+    u = program.function("u", Linear())
+    p = program.parameter("d", 3, sign=+1)
+    program.maximize((y * p) @ bag_mean(u(bags)))
+    program.subject_to(u.norm() <= 1, name="ball")
+    oracle = Oracle(program, {p: d}, lambda new: bag_mean(u(new)), lambda x: u(x))
+    return SemiInfinite(master, family, oracle, bags, {d: np.full(3, 1 / 3)}), float(np.sqrt(0.5))

@@ -1,0 +1,194 @@
+"""The cases of a solver's engine: raw answers with milopt's signs, honest claims, and inputs that stay as they are.
+
+milopt repairs what it can of an answer (`Options.polish`) and proves the rest itself, so a faulty engine may still
+solve small programs. These cases look at the answer before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from milopt import Options, Termination
+from milopt.compilation.standard_form import StandardForm
+from milopt.solving.engine import Answer
+from milopt.solving.refusal import refusal
+from milopt.solving.solver import Solver
+from milopt.testing.conformance import Case, NotApplicableError, WrongAnswerError, require
+from milopt.testing.known_programs import KNOWN_PROGRAMS
+from milopt.testing.optimality import dual_fault, primal_fault
+
+ANSWERED = {
+    "linear": "lp",
+    "maximised": "lp, maximised",
+    "equations": "lp, equations only",
+    "quadratic": "qp",
+    "second-order cone": "socp, ball",
+    "second-order cones and rows": "socp, distance",
+    "exponential cones": "exponential, entropy",
+    "integers": "milp, knapsack",
+    "mixed integers": "milp, empty blocks",
+}
+"""Cases by the known program whose flat form is solved."""
+CLAIMED = {
+    "infeasible linear": "lp, infeasible",
+    "unbounded linear": "lp, unbounded",
+    "infeasible quadratic": "qp, infeasible",
+    "unbounded quadratic": "qp, unbounded",
+    "infeasible second-order cone": "socp, infeasible",
+    "unbounded second-order cone": "socp, unbounded",
+    "infeasible integers": "milp, infeasible",
+}
+BOUND_TOLERANCE = 1e-6
+"""Relative excess of the bound of an integer search over the optimum from which the bound is wrong."""
+
+
+def answer_cases(solver: Solver) -> list[Case]:
+    """Return the cases about the answers of engines."""
+    cases = [Case(f"answer, {what}", partial(_check_answer, solver, name)) for what, name in ANSWERED.items()]
+    cases += [Case(f"claim, {what}", partial(_check_claim, solver, name)) for what, name in CLAIMED.items()]
+    cases.append(Case("engine, the form stays as it is", partial(_check_form_is_kept, solver)))
+    cases.append(Case("engine, two at the same time", partial(_check_two_engines, solver)))
+    return cases
+
+
+def flat_form(name: str) -> tuple[StandardForm, float]:
+    """Return the flat form of a known program, and the optimum of its minimisation."""
+    known = next(one for one in KNOWN_PROGRAMS if one.name == name)
+    expected = known.make()
+    form = expected.program.to_standard_form()
+    return form, -expected.objective if form.maximize else expected.objective
+
+
+def require_taken(solver: Solver, form: StandardForm) -> StandardForm:
+    """Return the form; raise NotApplicableError if the solver does not take it."""
+    if (reason := refusal(solver, form)) is not None:
+        raise NotApplicableError(reason)
+    return form
+
+
+def solved(solver: Solver, form: StandardForm) -> Answer:
+    """Return the answer of a new engine."""
+    engine = solver.engine(form, Options())
+    try:
+        return engine.solve(None)
+    finally:
+        engine.close()
+
+
+def check_optimal(form: StandardForm, answer: object, optimum: float | None = None) -> Answer:
+    """Raise an error unless an answer is an optimum of a form, by its optimality conditions."""
+    require(isinstance(answer, Answer), f"solve must return an Answer, not {type(answer).__name__}")
+    assert isinstance(answer, Answer)
+    _check_types(answer)
+    ended = f"it ended as {answer.termination} ({answer.raw_status!r})"
+    require(answer.termination is Termination.OPTIMAL, f"the program has an optimum, and {ended}")
+    require(answer.x is not None, "it calls the program optimal and returns no point")
+    assert answer.x is not None
+    fault = primal_fault(form, answer.x)
+    require(not fault, f"it calls the program optimal, but {fault}")
+    if form.integer.any():
+        _check_bound(form, answer, optimum)
+        return answer
+    require(answer.z is not None, "it returns no multipliers, which only integer programs may lack")
+    assert answer.z is not None
+    fault = dual_fault(form, answer.x, answer.z)
+    require(not fault, f"it calls the program optimal, but {fault}")
+    return answer
+
+
+def _check_types(answer: Answer) -> None:
+    kind = type(answer.termination).__name__
+    require(isinstance(answer.termination, Termination), f"the termination must be a Termination, not a {kind}")
+    status = answer.raw_status
+    require(isinstance(status, str) and status, f"raw_status must be the words of the solver, not {status!r}")
+    for name in ("x", "z"):
+        values = getattr(answer, name)
+        is_array = values is None or (isinstance(values, np.ndarray) and values.dtype.kind == "f")
+        require(is_array, f"{name} must be an array of floats or None, not {type(values).__name__}")
+
+
+def _check_bound(form: StandardForm, answer: Answer, optimum: float | None) -> None:
+    """Check the bound of an integer program: milopt cannot recompute it, so a wrong one makes a wrong optimum."""
+    require(answer.bound is not None, "it returns no bound for an integer program, so no gap can be stated")
+    assert answer.x is not None
+    assert answer.bound is not None
+    value = form.value(answer.x)
+    if optimum is not None and answer.bound > optimum + BOUND_TOLERANCE * (1.0 + abs(optimum)):
+        raise WrongAnswerError(f"its bound {answer.bound:.9g} is above the optimum {optimum:.9g} of the minimisation")
+    near = optimum is None or value <= optimum + 1e-5 * (1.0 + abs(optimum))
+    require(near, f"it calls a point with the objective {value:.9g} optimal, and the optimum is {optimum:.9g}")
+
+
+def _check_answer(solver: Solver, name: str, is_excepted: bool) -> None:
+    form, optimum = flat_form(name)
+    check_optimal(form, solved(solver, require_taken(solver, form)), optimum)
+
+
+def _check_claim(solver: Solver, name: str, is_excepted: bool) -> None:
+    """Check that nobody calls a program without an optimum optimal, or an unbounded one infeasible.
+
+    "Unbounded" may mean "infeasible or unbounded": many solvers cannot tell the two apart, and milopt finds out.
+    """
+    form, _ = flat_form(name)
+    truth = next(one for one in KNOWN_PROGRAMS if one.name == name).termination
+    answer = solved(solver, require_taken(solver, form))
+    said = f"the program is {truth}, and it said {answer.raw_status!r}"
+    require(answer.termination is not Termination.OPTIMAL, f"{said}, which its engine returns as optimal")
+    if truth is Termination.UNBOUNDED:
+        told = f"{said}, which its engine returns as infeasible; return UNBOUNDED if both are possible"
+        require(answer.termination is not Termination.INFEASIBLE, told)
+
+
+def _check_form_is_kept(solver: Solver, is_excepted: bool) -> None:
+    """Check that an engine does not write into the arrays of its form, which milopt still needs."""
+    form = first_taken(solver)
+    before = {name: get(form).copy() for name, get in _ARRAYS.items()}
+    solved(solver, form)
+    for name, get in _ARRAYS.items():
+        same = np.array_equal(get(form), before[name], equal_nan=True)
+        require(same, f"its engine changes {name} of the form, which milopt needs for the certificate: copy it first")
+
+
+_ARRAYS: dict[str, Callable[[StandardForm], np.ndarray[tuple[int, ...], np.dtype[np.float64]]]] = {
+    "q": lambda form: form.q,
+    "F": lambda form: form.F.data,
+    "g": lambda form: form.g,
+    "lower": lambda form: form.lower,
+    "upper": lambda form: form.upper,
+    "P": lambda form: form.P.dense,
+}
+
+
+def _check_two_engines(solver: Solver, is_excepted: bool) -> None:
+    """Check that engines share nothing: each is right for its own form after the other has solved."""
+    forms = [
+        flat_form(name)[0] for name in ("lp", "lp, maximised", "qp", "qp, maximised", "box qp", "box qp, singular P")
+    ]
+    taken = [form for form in forms if refusal(solver, form) is None][:2]
+    if len(taken) < 2:
+        raise NotApplicableError("it takes fewer than two of the programs of this case")
+    engines = [solver.engine(form, Options()) for form in taken]
+    try:
+        for form, engine in [*zip(taken, engines, strict=True), (taken[0], engines[0])]:
+            answer = engine.solve(None)
+            told = "after another engine of the solver has solved another program"
+            fault = "no point" if answer.x is None else primal_fault(form, answer.x)
+            if not fault and answer.x is not None and answer.z is not None:
+                fault = dual_fault(form, answer.x, answer.z)
+            require(not fault, f"{told}, its answer is wrong: {fault}")
+    finally:
+        for engine in engines:
+            engine.close()
+
+
+def first_taken(solver: Solver) -> StandardForm:
+    """Return the form of a small program that the solver takes; raise NotApplicableError if it takes none."""
+    svm = next(one for one in KNOWN_PROGRAMS if one.name == "qp, separable svm").make().program
+    small = [flat_form(name)[0] for name in ("qp", "lp", "socp, ball", "box qp", "qp, equations only")]
+    for form in [*small, svm.to_standard_form("dual")]:
+        if refusal(solver, form) is None:
+            return form
+    raise NotApplicableError("it takes none of the programs of this case")
