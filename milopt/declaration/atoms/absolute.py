@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.declaration.atoms.axis_runs import runs_along
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.projections import onto_norm1_ball
 from milopt.declaration.atoms.scalar_arguments import with_entries
@@ -57,7 +58,8 @@ class NormInf(Atom):
     def latex(self, index: str, write: Notation) -> str:
         """Return a maximum of absolute values."""
         row = write.after(index)
-        total = rf"\max_{{{row}}} " if row else ""
+        group = rf"{row} \in G_{{{index}}}" if self.shape else row
+        total = rf"\max_{{{group}}} " if row else ""
         return rf"{total}\left|{write.argument(row)}\right|"
 
 
@@ -87,13 +89,14 @@ def absolute(expression: Operand) -> Expression:
     return Absolute(argument, Segments.singles(argument.size), argument.shape)
 
 
-def norm_inf(expression: Operand) -> Expression:
-    """Return max_j |e_j|, a scalar.
+def norm_inf(expression: Operand, axis: int | None = None) -> Expression:
+    """Return max_j |e_j|, a scalar, or the largest absolute values along an axis.
 
     Parameters
     ----------
     expression : Expression
         The argument e, with at least one entry.
+    axis : int, optional
+        The axis along which the largest is taken; all entries by default.
     """
-    argument = with_entries(expression, "norm_inf")
-    return NormInf(argument, Segments([argument.size]), ())
+    return NormInf(*runs_along(with_entries(expression, "norm_inf"), axis, "norm_inf"))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.declaration.atoms.axis_runs import runs_along
 from milopt.declaration.atoms.bag_argument import bags_of
 from milopt.declaration.atoms.interleaved import at_one_shape, interleaved, separated
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
@@ -111,7 +112,7 @@ class BagLogSumExp(LogSumExp):
         return rf"{number} {total}\frac{{{inner}}}{{{number}}}\right)"
 
 
-def log_sum_exp(*expressions: Operand) -> Expression:
+def log_sum_exp(*expressions: Operand, axis: int | None = None) -> Expression:
     """Return log sum_j exp e_j of one expression, a scalar; or log(exp a + exp b + ...) entry by entry.
 
     Parameters
@@ -119,12 +120,15 @@ def log_sum_exp(*expressions: Operand) -> Expression:
     *expressions : Expression
         One expression e, over whose entries the sum is taken. Or several expressions or numbers a, b, ... of one
         shape, to which scalars are repeated; the result then has this shape.
+    axis : int, optional
+        The axis of one expression along which the sum is taken; all entries by default.
     """
     if not expressions:
         raise DeclarationError("log_sum_exp takes at least one expression.")
     if len(expressions) == 1:
-        argument = with_entries(expressions[0], "log_sum_exp")
-        return LogSumExp(argument, Segments([argument.size]), ())
+        return LogSumExp(*runs_along(with_entries(expressions[0], "log_sum_exp"), axis, "log_sum_exp"))
+    if axis is not None:
+        raise DeclarationError("log_sum_exp takes an axis with one expression only; of several it is entry by entry.")
     return EntrywiseLogSumExp(*at_one_shape(expressions, "log_sum_exp"))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.declaration.atoms.axis_runs import runs_along
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative, zero
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
+from milopt.declaration.expression import Expression, Leaf, Operand
 from milopt.declaration.sparse import Vector
 
 
@@ -53,11 +54,11 @@ class Norm1(Atom):
     def latex(self, index: str, write: Notation) -> str:
         """Return a sum of absolute values."""
         row = write.after(index)
-        total = rf"\sum_{{{row}}} " if row else ""
+        group = rf"{row} \in G_{{{index}}}" if self.shape else row
+        total = rf"\sum_{{{group}}} " if row else ""
         return rf"{total}\left|{write.argument(row)}\right|"
 
 
-def norm1(expression: Operand) -> Expression:
-    """Return ||e||_1, a scalar."""
-    argument = as_expression(expression)
-    return Norm1(argument, Segments([argument.size]), ())
+def norm1(expression: Operand, axis: int | None = None) -> Expression:
+    """Return ||e||_1, a scalar, or the 1-norms along an axis."""
+    return Norm1(*runs_along(expression, axis, "norm1"))
