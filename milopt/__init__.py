@@ -44,6 +44,7 @@ _HOME = {
     "bag_sum_largest": "milopt.declaration.atoms",
     "entropy": "milopt.declaration.atoms",
     "exp": "milopt.declaration.atoms",
+    "geo_mean": "milopt.declaration.atoms",
     "group_norms": "milopt.declaration.atoms",
     "huber": "milopt.declaration.atoms",
     "inv_pos": "milopt.declaration.atoms",

@@ -23,6 +23,7 @@ from milopt.declaration.atoms import bag_sum as bag_sum
 from milopt.declaration.atoms import bag_sum_largest as bag_sum_largest
 from milopt.declaration.atoms import entropy as entropy
 from milopt.declaration.atoms import exp as exp
+from milopt.declaration.atoms import geo_mean as geo_mean
 from milopt.declaration.atoms import group_norms as group_norms
 from milopt.declaration.atoms import huber as huber
 from milopt.declaration.atoms import inv_pos as inv_pos

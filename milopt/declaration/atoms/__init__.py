@@ -5,6 +5,7 @@ from milopt.declaration.atoms.atom import Atom, Radial, Selecting
 from milopt.declaration.atoms.bag_sums import bag_mean, bag_sum
 from milopt.declaration.atoms.entropy import entropy
 from milopt.declaration.atoms.exp import exp
+from milopt.declaration.atoms.geo_mean import geo_mean
 from milopt.declaration.atoms.huber import huber
 from milopt.declaration.atoms.inv_pos import inv_pos
 from milopt.declaration.atoms.log import log
@@ -33,6 +34,7 @@ __all__ = [
     "bag_sum_largest",
     "entropy",
     "exp",
+    "geo_mean",
     "group_norms",
     "huber",
     "inv_pos",
