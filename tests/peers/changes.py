@@ -66,7 +66,7 @@ def trade_off_cvxpy():
 A, B = np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([[0.005], [0.1]])
 
 
-@peer("qpsolvers and cvxpy: model predictive control, the state as a parameter")
+@peer("qpsolvers: Model predictive control, the state as a parameter")
 def predictive_control_milopt():
     program = milopt.Program("MPC")
     x, u = program.variable("x", (2, 16)), program.variable("u", (1, 15), lower=-1, upper=1)

@@ -69,7 +69,7 @@ GLIDE_B = np.vstack([0.5 * DT**2 * np.eye(2), DT * np.eye(2)])
 TARGET = np.array([2.0, 3.0, 0.0, 0.0])
 
 
-@peer("cvxpy: Optimal control of a vehicle, least fuel")
+@peer("cvxpy: Minimum-fuel optimal control")
 def least_fuel_milopt():
     program = milopt.Program("vehicle")
     x = program.variable("x", (4, 31))
@@ -140,7 +140,7 @@ def robust_kalman_cvxpy():
     return problem, w.value
 
 
-@peer("JuMP: a rocket that must reach a height, as a linear program with an l1 thrust")
+@peer("textbook: a rocket that must reach a height, as a linear program")
 def rocket_milopt():
     program = milopt.Program("rocket")
     height = program.variable("height", 41, lower=0)

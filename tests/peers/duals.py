@@ -111,7 +111,7 @@ def moi_linear_duals_cvxpy():
     return problem, x.value, row.dual_value, sign.dual_value
 
 
-@peer("cvxpy: Second-order cone program, its multipliers")
+@peer("textbook: the multipliers of a ball and of a plane")
 def cone_multipliers_milopt():
     program = milopt.Program()
     x = program.variable("x", 3)
@@ -130,7 +130,7 @@ def cone_multipliers_cvxpy():
     return problem, x.value, ball.dual_value, -plane.dual_value
 
 
-@peer("cvxpy: Quadratic program, its multipliers")
+@peer("textbook: the multipliers of a box")
 def quadratic_multipliers_milopt():
     program = milopt.Program()
     x = program.variable("x", 3)

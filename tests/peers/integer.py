@@ -105,7 +105,7 @@ COVERS = np.array(
 )
 
 
-@peer("Pyomo: Gallery, set covering")
+@peer("textbook: set covering")
 def set_cover_milopt():
     program = milopt.Program("cover")
     x = program.variable("x", 7, binary=True)
@@ -207,7 +207,7 @@ def tour_cvxpy():
         constraints += [cp.sum(x[np.ix_(cycle, cycle)]) <= len(cycle) - 1]
 
 
-@peer("MathOptInterface: subtours excluded in advance (Miller, Tucker and Zemlin)")
+@peer("cvxpy: Multiple traveling salesman, with one salesman")
 def tour_with_orders_milopt():
     program = milopt.Program("tour")
     x = program.variable("x", (7, 7), binary=True)
@@ -230,7 +230,11 @@ def tour_with_orders_cvxpy():
     return (problem,)
 
 
-@peer("JuMP: Constraint programming, bin packing", known="3")
+@peer(
+    "JuMP: Constraint programming, bin packing",
+    known="3",
+    rewritten="there is no set for bin packing: binary variables assign items to bins",
+)
 def bin_packing_milopt():
     weights = np.array([1, 1, 2, 2, 3])
     program = milopt.Program("bins")
@@ -312,7 +316,7 @@ def urban_planning_cvxpy():
 EDGES = np.array([[0, 1], [0, 2], [1, 2], [1, 3], [2, 4], [3, 4], [3, 5], [4, 5], [5, 6], [4, 6]])
 
 
-@peer("Pyomo: Gallery, graph colouring", known="3")
+@peer("textbook: the colours of a graph")
 def colouring_milopt():
     program = milopt.Program("colours")
     x = program.variable("x", (7, 4), binary=True)

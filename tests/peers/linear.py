@@ -206,7 +206,7 @@ def chebyshev_centre_cvxpy():
 PAYOFF = np.array([[3, -1, -3], [-2, 4, 1], [-5, -6, 2]])
 
 
-@peer("cvxpy: Matrix games (B&V 5.2.5)")
+@peer("textbook: Boyd and Vandenberghe 5.2.5, a matrix game")
 def matrix_game_milopt():
     program = milopt.Program()
     p = program.variable("p", 3, lower=0)
@@ -226,7 +226,7 @@ def matrix_game_cvxpy():
 ROCK_PAPER_SCISSORS = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
 
 
-@peer("JuMP: rock, paper, scissors as a zero-sum game", known="0")
+@peer("textbook: rock, paper, scissors as a zero-sum game", known="0")
 def rock_paper_scissors_milopt():
     program = milopt.Program()
     x = program.variable("x", 3, lower=0)
@@ -250,7 +250,7 @@ MEASURED = RANDOM.randn(20, 40)
 SIGNAL = np.where(RANDOM.rand(40) < 0.1, RANDOM.randn(40), 0.0)
 
 
-@peer("cvxpy: Sparse solution of linear equations by the l1 norm")
+@peer("cvxpy: Computing a sparse solution, the l1 norm")
 def basis_pursuit_milopt():
     program = milopt.Program()
     x = program.variable("x", 40)
@@ -267,7 +267,7 @@ def basis_pursuit_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Penalty function approximation (B&V 6.1), the l-infinity norm")
+@peer("cvxpy: Penalty functions (examples/basic), the l-infinity norm")
 def minimax_fit_milopt():
     program = milopt.Program()
     x = program.variable("x", 20)
@@ -283,7 +283,7 @@ def minimax_fit_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Penalty function approximation (B&V 6.1), the deadzone penalty")
+@peer("cvxpy: Penalty functions (examples/basic), the deadzone penalty")
 def deadzone_milopt():
     program = milopt.Program()
     x = program.variable("x", 20)
@@ -298,7 +298,7 @@ def deadzone_cvxpy():
     return (problem,)
 
 
-@peer("cvxpy: Functions, a piecewise-linear minimisation")
+@peer("textbook: Boyd and Vandenberghe 4.3.1, piecewise-linear minimisation")
 def piecewise_linear_milopt():
     program = milopt.Program()
     x = program.variable("x", 5, lower=-1, upper=1)
@@ -414,7 +414,7 @@ DEMAND = np.array([100, 150, 120, 180])
 UNIT_COST = np.array([10, 12, 11, 14])
 
 
-@peer("Pyomo: Gallery, production planning over several periods")
+@peer("textbook: production planning over several periods")
 def production_planning_milopt():
     program = milopt.Program()
     make = program.variable("make", 4, lower=0, upper=150)

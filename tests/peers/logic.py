@@ -35,7 +35,7 @@ def indicator_cvxpy():
     return problem, x.value
 
 
-@peer("JuMP: Tips and tricks, an indicator constraint", known="11")
+@peer("JuMP: Tips and tricks, an indicator constraint")
 def sum_if_on_milopt():
     program = milopt.Program()
     x = program.variable("x", 2, lower=0, upper=10)
@@ -56,7 +56,7 @@ def sum_if_on_cvxpy():
     return (problem,)
 
 
-@peer("JuMP: Tips and tricks, a disjunction", known="12")
+@peer("JuMP: Tips and tricks, a disjunction")
 def disjunction_milopt():
     program = milopt.Program()
     x = program.variable("x", 2, lower=0, upper=10)
@@ -159,7 +159,7 @@ def unit_commitment_cvxpy():
 RELEASE, DUE, TIME = [5, 15, 0, 30, 0, 0], [10, 36, 60, 45, 70, 30], [5, 6, 8, 4, 10, 3]
 
 
-@peer("Pyomo: Gallery, the schedule of a machine as disjunctions")
+@peer("textbook: the schedule of one machine by disjunctions")
 def machine_schedule_milopt():
     program = milopt.Program("machine")
     start = program.variable("start", 6, lower=RELEASE, upper=100)
@@ -190,7 +190,7 @@ def machine_schedule_cvxpy():
 JOBS = [[(0, 3), (1, 2), (2, 2)], [(0, 2), (2, 1), (1, 4)], [(1, 4), (2, 3)]]
 
 
-@peer("OR-Tools and Pyomo: the job shop", known="11")
+@peer("OR-Tools: The job shop problem", known="11")
 def job_shop_milopt():
     program = milopt.Program("job shop")
     start = {(j, m): program.variable(f"{j} on {m}", lower=0, upper=30) for j, job in enumerate(JOBS) for m, _ in job}

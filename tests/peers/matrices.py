@@ -66,7 +66,7 @@ RANDOM = np.random.RandomState(11)
 INPUTS, OUTPUTS = RANDOM.randn(40, 5), RANDOM.randn(40, 3)
 
 
-@peer("cvxpy: Machine learning, ridge regression with several outputs")
+@peer("textbook: ridge regression with several outputs")
 def matrix_regression_milopt():
     program = milopt.Program()
     B = program.variable("B", (5, 3))
@@ -82,7 +82,7 @@ def matrix_regression_cvxpy():
     return problem, B.value
 
 
-@peer("cvxpy: Machine learning, rows of a matrix chosen by their norms")
+@peer("textbook: rows of a matrix chosen by their norms")
 def multi_task_lasso_milopt():
     program = milopt.Program()
     B = program.variable("B", (5, 3))
@@ -123,7 +123,10 @@ IMAGE = np.kron(np.array([[1.0, 3.0], [2.0, 0.0]]), np.ones((5, 5))) + 0.1 * RAN
 SEEN = RANDOM.rand(10, 10) < 0.6
 
 
-@peer("cvxpy: Total variation in-painting")
+@peer(
+    "cvxpy: Total variation in-painting",
+    rewritten="there is no total variation of a matrix: the norms of its differences are written out",
+)
 def inpainting_milopt():
     program = milopt.Program("in-painting")
     U = program.variable("U", (10, 10))
@@ -140,7 +143,7 @@ def inpainting_cvxpy():
     return (problem,)
 
 
-@peer("cvxpy: the nearest doubly stochastic matrix")
+@peer("textbook: the nearest doubly stochastic matrix")
 def doubly_stochastic_milopt():
     program = milopt.Program()
     X = program.variable("X", (4, 4), lower=0)
@@ -161,7 +164,7 @@ MASS, PLACES = np.array([0.2, 0.5, 0.3]), np.array([0.4, 0.1, 0.25, 0.25])
 MOVING = np.abs(np.arange(3)[:, None] - np.array([0.5, 1.0, 1.5, 2.5]))
 
 
-@peer("POT and cvxpy: optimal transport between two distributions")
+@peer("textbook: optimal transport between two distributions")
 def optimal_transport_milopt():
     program = milopt.Program("transport")
     P = program.variable("P", (3, 4), lower=0)
@@ -178,7 +181,7 @@ def optimal_transport_cvxpy():
     return (problem,)
 
 
-@peer("POT and cvxpy: optimal transport with an entropy")
+@peer("textbook: optimal transport with an entropy")
 def entropic_transport_milopt():
     program = milopt.Program("transport")
     P = program.variable("P", (3, 4), lower=0)

@@ -83,7 +83,7 @@ INCIDENCE[ARCS[:, 0], np.arange(9)] = 1
 INCIDENCE[ARCS[:, 1], np.arange(9)] = -1
 
 
-@peer("cvxpy: Network flow examples; numbers of a minimum-cost flow from OR-Tools", known="150")
+@peer("OR-Tools: Minimum cost flows", known="150")
 def min_cost_flow_milopt():
     program = milopt.Program("min-cost flow")
     f = program.variable("f", 9, lower=0, upper=ARC_CAPACITY)
@@ -99,7 +99,7 @@ def min_cost_flow_cvxpy():
     return (problem,)
 
 
-@peer("cvxpy: Network flow, the dual of a maximum flow as a minimum cut", known="6")
+@peer("textbook: a minimum cut as the dual of JuMP's maximum flow", known="6")
 def min_cut_milopt():
     program = milopt.Program("min cut")
     is_cut = program.variable("is_cut", (8, 8), lower=0)
@@ -122,7 +122,7 @@ def min_cut_cvxpy():
 COMMODITIES = np.array([[8, 0, 0, 0, -8], [0, 5, 0, -5, 0]]).T
 
 
-@peer("JuMP: Multi-commodity network flow; cvxpy: Multi-commodity flow")
+@peer("cvxpy: Multi-commodity flow (examples/flows)")
 def multi_commodity_flow_milopt():
     program = milopt.Program("multi-commodity flow")
     f = program.variable("f", (9, 2), lower=0)
@@ -195,7 +195,7 @@ DURATION = np.array([3, 2, 4, 2, 5, 1])
 BEFORE, AFTER = np.array([[0, 2], [0, 3], [1, 3], [2, 4], [3, 4], [3, 5], [4, 5]]).T
 
 
-@peer("Pyomo: Gallery, the critical path of a project")
+@peer("textbook: the critical path of a project")
 def critical_path_milopt():
     program = milopt.Program("project")
     start = program.variable("start", 6, lower=0)

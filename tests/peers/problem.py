@@ -40,11 +40,16 @@ class Problem:
     milopt: Callable[[], tuple[Any, ...]]
     cvxpy: Callable[[], tuple[Any, ...]]
     source: str
-    """The project and the name of the page."""
+    """The project and the name of the page; "textbook" if no page has the problem in this form."""
     known: str = ""
     """The optimal value that the page states, with as many digits as it states; empty if it states none."""
     rewritten: str = ""
     """Why the declaration in milopt is not a direct transcription; empty if it is one."""
+
+    @property
+    def is_documented(self) -> bool:
+        """Whether the documentation of another modelling language has the problem."""
+        return not self.source.startswith("textbook")
 
     @property
     def lines(self) -> tuple[int, int]:

@@ -187,7 +187,7 @@ POINTS = RANDOM.randn(60, 2) + np.repeat([[1.5, 1.0], [-1.0, -1.5]], 30, axis=0)
 SIGNS = np.repeat([1.0, -1.0], 30)
 
 
-@peer("cvxpy: Support vector machine, in the form of its ADMM example")
+@peer("cvxpy: ADMM for an SVM, its problem")
 def svm_milopt():
     program = milopt.Program("SVM")
     w = program.variable("w", 2)
@@ -207,7 +207,7 @@ def svm_cvxpy():
     return problem, w.value, b.value
 
 
-@peer("cvxpy: Support vector machine with l1 regularisation")
+@peer("cvxpy: SVM classifier with regularization")
 def sparse_svm_milopt():
     program = milopt.Program("SVM")
     w = program.variable("w", 2)
@@ -226,7 +226,7 @@ def sparse_svm_cvxpy():
     return (problem,)
 
 
-@peer("cvxpy: Support vector machine, its dual with a kernel")
+@peer("textbook: the dual of an SVM with a kernel")
 def kernel_svm_dual_milopt():
     kernel = np.exp(-0.5 * ((POINTS[:, None] - POINTS[None]) ** 2).sum(axis=2))
     program = milopt.Program("SVM")
@@ -245,7 +245,7 @@ def kernel_svm_dual_cvxpy():
     return (problem,)
 
 
-@peer("JuMP: Quadratic programs, the projection on a simplex")
+@peer("textbook: the projection on a simplex")
 def simplex_projection_milopt():
     program = milopt.Program()
     x = program.variable("x", 10, lower=0)
@@ -262,7 +262,7 @@ def simplex_projection_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Introduction, the distance between two polyhedra")
+@peer("textbook: Boyd and Vandenberghe 8.2, the distance between two polyhedra")
 def distance_of_polyhedra_milopt():
     program = milopt.Program()
     x, y = program.variable("x", 2), program.variable("y", 2)

@@ -91,7 +91,7 @@ def lasso_cvxpy():
     return problem, beta.value
 
 
-@peer("cvxpy: Machine learning examples, the elastic net")
+@peer("textbook: the elastic net")
 def elastic_net_milopt():
     program = milopt.Program("elastic net")
     beta = program.variable("beta", 12)
@@ -182,7 +182,7 @@ def trend_filter_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Total variation denoising in one dimension")
+@peer("textbook: Boyd and Vandenberghe 6.3.3, total variation denoising")
 def total_variation_milopt():
     program = milopt.Program("denoising")
     x = program.variable("x", 60)
@@ -198,7 +198,7 @@ def total_variation_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Smoothing (B&V 6.3), second differences")
+@peer("textbook: Boyd and Vandenberghe 6.3.3, quadratic smoothing")
 def smoothing_milopt():
     program = milopt.Program("smoothing")
     x = program.variable("x", 60)
@@ -215,7 +215,7 @@ def smoothing_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Isotonic regression, as in its nearly isotonic example")
+@peer("textbook: isotonic regression")
 def isotonic_milopt():
     program = milopt.Program("isotonic")
     x = program.variable("x", 60)
@@ -232,7 +232,7 @@ def isotonic_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Convex regression in one dimension (B&V 6.5.5)")
+@peer("textbook: Boyd and Vandenberghe 6.5.5, a convex function fitted to points")
 def convex_fit_milopt():
     t = np.linspace(-1, 1, 30)
     target = t**4 - 0.5 * t + 0.1 * np.sin(20 * t)

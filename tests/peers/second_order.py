@@ -124,7 +124,7 @@ RANDOM = np.random.RandomState(7)
 ROWS, LIMITS = RANDOM.randn(8, 3), 1 + RANDOM.rand(8)
 
 
-@peer("cvxpy: Robust linear programming (B&V 4.4.2)")
+@peer("cvxpy: Second-order cone program, a robust linear program")
 def robust_linear_program_milopt():
     program = milopt.Program("robust")
     x = program.variable("x", 3)
@@ -144,7 +144,7 @@ def robust_linear_program_cvxpy():
 CLIENTS = RANDOM.uniform(0, 10, (12, 2))
 
 
-@peer("cvxpy: Optimal placement of one facility (B&V 8.7)")
+@peer("textbook: Boyd and Vandenberghe 8.7, one facility")
 def fermat_weber_milopt():
     program = milopt.Program("facility")
     x = program.variable("x", 2)
@@ -160,7 +160,7 @@ def fermat_weber_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: The smallest ball around points (B&V 8.4)")
+@peer("textbook: Boyd and Vandenberghe 8.4, the smallest ball around points")
 def enclosing_ball_milopt():
     program = milopt.Program("ball")
     x = program.variable("x", 2)
@@ -181,7 +181,7 @@ LINKS = np.array([[0, 4], [0, 5], [1, 5], [1, 6], [2, 6], [3, 7], [0, 1], [1, 2]
 GIVEN = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 
 
-@peer("cvxpy: Placement of several facilities (B&V 8.7.3)")
+@peer("textbook: Boyd and Vandenberghe 8.7.3, placement of several facilities")
 def placement_milopt():
     program = milopt.Program("placement")
     x = program.variable("x", (4, 2))
@@ -202,7 +202,7 @@ def placement_cvxpy():
 DESIGN, TARGET = RANDOM.randn(30, 9), RANDOM.randn(30)
 
 
-@peer("cvxpy: Robust least squares (B&V 6.4)")
+@peer("textbook: Boyd and Vandenberghe 6.4, robust least squares")
 def robust_least_squares_milopt():
     program = milopt.Program()
     x = program.variable("x", 9)
@@ -218,7 +218,7 @@ def robust_least_squares_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Machine learning, the group lasso")
+@peer("textbook: the group lasso")
 def group_lasso_milopt():
     program = milopt.Program()
     x = program.variable("x", 9)
@@ -236,7 +236,7 @@ def group_lasso_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Portfolio optimization, a limit of the standard deviation")
+@peer("textbook: a portfolio with a limit of its standard deviation")
 def risk_limit_milopt():
     mean, factors = np.linspace(0.02, 0.12, 9), 0.1 * DESIGN / np.sqrt(30)
     program = milopt.Program("portfolio")
@@ -262,7 +262,7 @@ SIDE = np.abs(np.degrees(ANGLES) - 60) >= 20
 TOWARDS = np.flatnonzero(np.degrees(ANGLES).round() == 60)[0]
 
 
-@peer("cvxpy: Antenna array pattern synthesis")
+@peer("cvxpy: Antenna array design")
 def antenna_milopt():
     re, im = STEERING.real, STEERING.imag
     program = milopt.Program("antenna")
@@ -288,7 +288,7 @@ RESPONSE = np.exp(-1j * np.outer(FREQUENCIES, np.arange(10)))
 WANTED = np.exp(-1j * 4.5 * FREQUENCIES) * (FREQUENCIES < 1.2)
 
 
-@peer("cvxpy: Chebyshev design of an FIR filter")
+@peer("cvxpy: Chebychev design of an FIR filter")
 def fir_filter_milopt():
     program = milopt.Program("filter")
     h = program.variable("h", 10)
@@ -306,7 +306,7 @@ def fir_filter_cvxpy():
     return problem, h.value
 
 
-@peer("cvxpy: Functions, the square root in a utility")
+@peer("textbook: allocation with square roots as utilities")
 def root_utility_milopt():
     program = milopt.Program("utility")
     x = program.variable("x", 4, lower=0)
@@ -324,7 +324,7 @@ def root_utility_cvxpy():
     return problem, x.value
 
 
-@peer("cvxpy: Functions, reciprocals: delays of queues")
+@peer("textbook: delays of queues")
 def queues_milopt():
     load = np.array([1.0, 2.0, 4.0])
     program = milopt.Program("queues")

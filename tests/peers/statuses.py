@@ -106,6 +106,7 @@ def ray_cvxpy():
     x = cp.Variable(2, nonneg=True)
     problem = cp.Problem(cp.Minimize(-x[0] - x[1]), [-x[0] + 2 * x[1] == 0])
     problem.solve(solver=cp.CLARABEL)
+    # cvxpy returns no rays; this is the only one.
     return problem, np.array([1.0, 0.5])
 
 
@@ -124,7 +125,7 @@ def infeasible_cone_cvxpy():
     return (problem,)
 
 
-@peer("MathOptInterface: tests of integer programs, no integer between two bounds", known="infeasible")
+@peer("textbook: no integer between two bounds", known="infeasible")
 def no_integer_milopt():
     program = milopt.Program()
     x = program.variable("x", integer=True)
@@ -140,7 +141,7 @@ def no_integer_cvxpy():
     return (problem,)
 
 
-@peer("cvxpy: What is CVXPY, two balls that do not meet", known="infeasible")
+@peer("textbook: two balls that do not meet", known="infeasible")
 def two_balls_milopt():
     program = milopt.Program()
     x = program.variable("x", 2)
