@@ -48,6 +48,9 @@ from milopt.declaration.bag_kernel import BagKernel as BagKernel
 from milopt.declaration.bags import Bags as Bags
 from milopt.declaration.bags import as_bags as as_bags
 from milopt.declaration.joined import concatenate as concatenate
+from milopt.declaration.joined import hstack as hstack
+from milopt.declaration.joined import stack as stack
+from milopt.declaration.joined import vstack as vstack
 from milopt.declaration.kernels import RBF as RBF
 from milopt.declaration.kernels import Kernel as Kernel
 from milopt.declaration.kernels import Linear as Linear

@@ -57,22 +57,25 @@ class Linear:
 
     def add_variable(self, variable: Variable) -> None:
         """Columns for a declared variable."""
-        self._start[id(variable)] = self.width
+        self._start[id(variable)] = start = self.width
         lower, upper = whole_bounds(variable) if variable.integer else (variable.lower, variable.upper)
-        self._append(variable.name, lower, upper, variable.integer_entries, not variable.shape)
+        shape = variable.shape if variable.ndim > 1 else ()
+        columns = ColumnBlock(variable.name, start, start + variable.size, scalar=not variable.shape, shape=shape)
+        self._append(columns, lower, upper, variable.integer_entries)
 
     def add_columns(self, name: str, count: int, scalar: bool = False, lower: float = -np.inf) -> npt.NDArray[np.intp]:
         """Auxiliary columns, free unless bounded below; returns their indices."""
         start = self.width
-        self._append(name, np.full(count, lower), np.full(count, np.inf), np.zeros(count, dtype=bool), scalar)
+        columns = ColumnBlock(name, start, start + count, scalar=scalar)
+        self._append(columns, np.full(count, lower), np.full(count, np.inf), np.zeros(count, dtype=bool))
         return np.arange(start, start + count)
 
-    def _append(self, name: str, lower: Vector, upper: Vector, integer: npt.NDArray[np.bool_], scalar: bool) -> None:
-        self.columns.append(ColumnBlock(name, self.width, self.width + lower.size, scalar=scalar))
+    def _append(self, columns: ColumnBlock, lower: Vector, upper: Vector, integer: npt.NDArray[np.bool_]) -> None:
+        self.columns.append(columns)
         self.lower.append(lower)
         self.upper.append(upper)
         self.integer.append(integer)
-        self.width += lower.size
+        self.width = columns.stop
 
     def register(self, expression: Expression) -> None:
         """Give places to the points at which an expression evaluates functions."""

@@ -42,6 +42,8 @@ class ColumnBlock:
     declared: npt.NDArray[np.intp] | None = None
     instance: npt.NDArray[np.intp] | None = None
     """As in a row block, for the columns of a dual."""
+    shape: tuple[int, ...] = ()
+    """The shape of a matrix of variables, for labels; otherwise ()."""
 
     @property
     def size(self) -> int:
@@ -50,7 +52,9 @@ class ColumnBlock:
 
     @property
     def labels(self) -> list[str]:
-        """One label a column, as in a row block."""
+        """One label a column, as in a row block; "0,2" in a matrix."""
+        if self.shape:
+            return [",".join(map(str, index)) for index in np.ndindex(self.shape)]
         return _labels(self.size, self.declared, self.instance)
 
 
@@ -151,7 +155,7 @@ class StandardForm:
         return tuple(block for block in self.rows if not block.cone.is_polyhedral)
 
     def column_names(self) -> list[str]:
-        """One readable name a column: `b`, `slack[3]`."""
+        """One readable name a column: `b`, `slack[3]`, `X[0,2]`."""
         return [
             block.name if block.scalar else f"{block.name}[{label}]" for block in self.columns for label in block.labels
         ]

@@ -460,7 +460,8 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
     shape = common_shape(factor.shape, expression.shape)
     if shape is None:
         raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")
-    wide, factors = broadcast(expression, shape), np.broadcast_to(factor, shape).ravel()
+    wide = broadcast(expression, shape)
+    factors = (factor if factor.shape == shape else np.broadcast_to(factor, shape)).ravel()
     scaled = [(leaf, coefficient.scaled(factors)) for leaf, coefficient in wide.terms]
     return Expression(shape, wide.constant * factors, scaled, wide.bags, wide.constant_is_negated)
 
@@ -486,8 +487,8 @@ def _product(a: Expression, b: Expression) -> Expression:
         return _scale(scale, rest.constant.reshape(rest.shape))
     scale, rest, shape, bags = _common(scale, rest)
     terms = [(leaf, coefficient.scaled_by(scale)) for leaf, coefficient in rest.terms]
-    moved = _scale(scale, rest.constant.reshape(shape))
-    return _sum(Expression(shape, np.zeros(rest.size), terms, bags), moved)
+    product = Expression(shape, np.zeros(rest.size), terms, bags)
+    return _sum(product, _scale(scale, rest.constant.reshape(shape))) if rest.constant.any() else product
 
 
 def _matrix_product(

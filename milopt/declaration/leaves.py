@@ -19,6 +19,7 @@ from milopt.declaration.constants import points as as_points
 from milopt.declaration.constants import real
 from milopt.declaration.expression import Expression, Leaf, Shape
 from milopt.declaration.kernels import Kernel
+from milopt.declaration.linear_maps import entry_name
 from milopt.declaration.sparse import Vector
 from milopt.errors import DeclarationError, ParameterError
 
@@ -35,7 +36,7 @@ class Variable(Leaf):
         self.name = name
         self.lower = lower
         self.upper = upper
-        self.integer_entries = np.broadcast_to(integer, (self.size,))
+        self.integer_entries = np.full(self.size, integer) if isinstance(integer, bool) else integer
         """Per entry, whether it must be integer; all of these are vectors, row after row."""
         self.active: Variable | None = None
         """The binary variable of a semicontinuous one: 1 where it is between its bounds, 0 where it is 0."""
@@ -191,5 +192,5 @@ class FeatureWeight(ABC):
         """All weights, by a pass of their own."""
 
 
-def _first_wrong(signed: Vector) -> int:
-    return int(np.flatnonzero(np.atleast_1d(signed) < 0)[0])
+def _first_wrong(signed: Vector) -> str:
+    return entry_name(int(np.flatnonzero(signed < 0)[0]), signed.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,13 @@ def new_variable(
     dimensions = as_shape(shape, name)
     is_integer = _which(integer, dimensions, f"integer of variable {name!r}")
     is_binary = _which(binary, dimensions, f"binary of variable {name!r}")
-    if is_binary.size and is_binary.all() and (lower is not None or upper is not None or is_integer.any()):
+    has_binaries = bool(is_binary.any())
+    if has_binaries and is_binary.all() and (lower is not None or upper is not None or is_integer.any()):
         raise DeclarationError(f"Variable {name!r} is binary: it takes no bounds, and need not be integer.")
     low = _bounds(lower, -np.inf, dimensions, f"lower bound of {name!r}")
     high = _bounds(upper, np.inf, dimensions, f"upper bound of {name!r}")
-    low, high = np.where(is_binary, np.maximum(low, 0.0), low), np.where(is_binary, np.minimum(high, 1.0), high)
+    if has_binaries:
+        low, high = np.where(is_binary, np.maximum(low, 0.0), low), np.where(is_binary, np.minimum(high, 1.0), high)
     if (low > high).any():
         entry = entry_name(int(np.flatnonzero(low > high)[0]), dimensions)
         raise DeclarationError(f"Variable {name!r} has lower > upper at entry {entry}.")
@@ -49,8 +52,10 @@ def as_shape(shape: int | Shape, name: str) -> Shape:
     return tuple(int(n) for n in dimensions)
 
 
-def _which(given: npt.ArrayLike, shape: Shape, what: str) -> npt.NDArray[np.bool_]:
+def _which(given: object, shape: Shape, what: str) -> npt.NDArray[np.bool_]:
     """Return per entry whether it is given as True."""
+    if isinstance(given, bool):
+        return np.full(prod(shape), given)
     mask = np.asarray(given)
     if mask.dtype != np.bool_:
         raise DeclarationError(f"{what} is True or False, or an array of these, not {given!r}.")
@@ -59,7 +64,7 @@ def _which(given: npt.ArrayLike, shape: Shape, what: str) -> npt.NDArray[np.bool
 
 def _bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, what: str) -> Vector:
     if bound is None:
-        return _broadcast(np.asarray(missing), shape, what)
+        return np.full(prod(shape), missing)
     numbers = real(bound, f"The {what}")
     if np.isnan(numbers).any():
         raise DeclarationError(f"The {what} is NaN.")
@@ -74,7 +79,9 @@ def _bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, what: str
 
 def _broadcast(array: npt.NDArray[Any], shape: Shape, what: str) -> npt.NDArray[Any]:
     """Return an array at a shape, as one vector; an array of one number fits every shape."""
+    if array.size == 1:
+        return np.full(prod(shape), array.item())
     try:
-        return np.broadcast_to(array.reshape(()) if array.size == 1 else array, shape).flatten()
+        return np.broadcast_to(array, shape).flatten()
     except ValueError:
         raise DeclarationError(f"{what} has shape {array.shape}; the variable has shape {shape}.") from None

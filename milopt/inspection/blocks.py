@@ -10,7 +10,8 @@ from milopt.compilation.quadratic import Vector
 from milopt.compilation.sides import sides
 from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.expression import Constraint, Expression
+from milopt.declaration.expression import Constraint, Expression, Leaf
+from milopt.declaration.leaves import Variable
 from milopt.declaration.program import Program
 from milopt.inspection.lowered import evaluated_points
 from milopt.inspection.table import Table
@@ -21,11 +22,19 @@ _SENSES = {ZERO: "= 0", NONNEGATIVE: ">= 0"}
 
 def variable_table(program: Program) -> Table:
     """Name, size, bounds, integrality."""
-    rows = tuple(
-        (v.name, "scalar" if not v.shape else str(v.size), _bounds(v.lower, v.upper), "integer" if v.integer else "")
-        for v in program.variables.values()
-    )
+    rows = tuple((v.name, _size(v), _bounds(v.lower, v.upper), _integrality(v)) for v in program.variables.values())
     return Table("variables", ("name", "size", "bounds", ""), rows, frozenset({"size"}))
+
+
+def _size(leaf: Leaf) -> str:
+    """Return the number of entries, or the shape of a matrix."""
+    return " x ".join(map(str, leaf.shape)) if leaf.shape else "scalar"
+
+
+def _integrality(variable: Variable) -> str:
+    """Return which entries are integer: all, a number of them, or none."""
+    count = int(variable.integer_entries.sum())
+    return "integer" if 0 < count == variable.size else f"{count} integer" if count else ""
 
 
 def function_table(program: Program) -> Table:
@@ -45,8 +54,7 @@ def function_table(program: Program) -> Table:
 def parameter_table(program: Program) -> Table:
     """Name, size, sign, whether there is a value."""
     rows = tuple(
-        (p.name, "scalar" if not p.shape else str(p.size), _SIGNS[p.sign], "not set" if p.value is None else "set")
-        for p in program.parameters.values()
+        (p.name, _size(p), _SIGNS[p.sign], "not set" if p.value is None else "set") for p in program.parameters.values()
     )
     return Table("parameters", ("name", "size", "sign", "value"), rows, frozenset({"size"}))
 

@@ -21,6 +21,8 @@ from milopt.inspection.latex_terms import Block, Term, constant_of, joined, term
 
 _WORDS = {"<=": r"\leq", ">=": r"\geq", "==": "=", IMPLIES: r"= 1 \implies"}
 """What stands between expressions, as it is written and in LaTeX."""
+ROW_AFTER_ROW = r"\text{entries numbered row after row}"
+"""How the entries of a matrix are numbered, since terms have one index."""
 
 
 @dataclass(frozen=True)
@@ -121,17 +123,22 @@ def _bounds(variable: Variable) -> list[Line]:
     name = _entry_symbol(variable, index)
     where = rf"i = 1, \ldots, {variable.size}" if index else ""
     low, high = variable.lower, variable.upper
-    binary = variable.integer and bool((low == 0).all() and (high == 1).all())
-    if binary:
-        return [Line("", rf"{name} \in \{{0, 1\}}", where)]
+    integer = variable.integer_entries
+    binary = bool(integer.any() and (integer & (low == 0) & (high == 1)).all())
     lines = []
+    if variable.ndim > 1:
+        size = r" \times ".join(map(str, variable.shape))
+        lines.append(Line("", rf"{variable_symbol(variable.name)} \in \mathbb{{R}}^{{{size}}}", ROW_AFTER_ROW))
+    if binary:
+        return [*lines, Line("", rf"{name} \in \{{0, 1\}}", where)]
     if np.isfinite(low).any() or np.isfinite(high).any():
         below = f"{_bound(low, 'l', variable, index)} \\leq " if np.isfinite(low).any() else ""
         above = f" \\leq {_bound(high, 'u', variable, index)}" if np.isfinite(high).any() else ""
         only_low = f"{name} \\geq {_bound(low, 'l', variable, index)}"
         lines.append(Line("", only_low if below and not above else f"{below}{name}{above}", where))
-    if variable.integer:
-        lines.append(Line("", rf"{name} \in \mathbb{{Z}}", where))
+    if integer.any():
+        some = where if integer.all() else rf"\text{{{int(integer.sum())} of }} {where}"
+        lines.append(Line("", rf"{name} \in \mathbb{{Z}}", some))
     return lines
 
 

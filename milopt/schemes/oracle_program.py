@@ -127,7 +127,7 @@ class ExactPricing(Pricing):
             failure = _uncertified(found.termination, found.certificate, found.message)
         if found.point is PointStatus.NONE or not (found.values or found.functions):
             return Found((), None, failure)
-        values = {name: np.atleast_1d(value) for name, value in found.values.items()}
+        values = {name: np.ravel(value) for name, value in found.values.items()}
         functions = {
             name: (one.points, one.coefficients)
             for name, one in found.functions.items()

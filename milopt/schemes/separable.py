@@ -49,4 +49,6 @@ def separable_optimum(program: Program, tolerance: float) -> tuple[float, dict[s
         return None
     value = 0.5 * float(curvature @ x**2) + float(parts.q @ x) + parts.constant
     values = {block.name: x[block.start : block.stop] for block in form.columns}
-    return -value if program.maximizes else value, {name: values[name] for name in program.variables}
+    return -value if program.maximizes else value, {
+        name: values[name].reshape(variable.shape) for name, variable in program.variables.items()
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from milopt.declaration.atoms.atom import Atom, Directions
@@ -70,7 +72,7 @@ def _check_shapes(atom: Atom) -> None:
         fail(atom, "there are no entries to check; take an argument with entries.")
     if atom.argument.size != at.total:
         fail(atom, f"the runs read {at.total} entries, and the argument has {atom.argument.size}.")
-    if atom.shape not in ((), (at.count,)) or (atom.shape == () and at.count != 1):
+    if prod(atom.shape) != at.count:
         fail(atom, f"the shape is {atom.shape}, and there are {at.count} runs.")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
-from milopt.declaration.atoms.axis_runs import runs_along
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.projections import onto_norm1_ball
 from milopt.declaration.atoms.scalar_arguments import with_entries
@@ -58,8 +58,7 @@ class NormInf(Atom):
     def latex(self, index: str, write: Notation) -> str:
         """Return a maximum of absolute values."""
         row = write.after(index)
-        group = rf"{row} \in G_{{{index}}}" if self.shape else row
-        total = rf"\max_{{{group}}} " if row else ""
+        total = rf"\max_{{{self.latex_run(index, row)}}} " if row else ""
         return rf"{total}\left|{write.argument(row)}\right|"
 
 
@@ -83,20 +82,20 @@ def absolute(expression: Operand) -> Expression:
     Parameters
     ----------
     expression : Expression
-        The argument e, a scalar or a vector.
+        The argument e.
     """
     argument = as_expression(expression)
     return Absolute(argument, Segments.singles(argument.size), argument.shape)
 
 
 def norm_inf(expression: Operand, axis: int | None = None) -> Expression:
-    """Return max_j |e_j|, a scalar, or the largest absolute values along an axis.
+    """Return the largest absolute value of all entries, a scalar, or one per run of entries along an axis.
 
     Parameters
     ----------
     expression : Expression
         The argument e, with at least one entry.
     axis : int, optional
-        The axis along which the largest is taken; all entries by default.
+        The axis along which maxima are taken: 1 for the maximum of each row of a matrix. All entries by default.
     """
-    return NormInf(*runs_along(with_entries(expression, "norm_inf"), axis, "norm_inf"))
+    return NormInf(*runs_of(with_entries(expression, "norm_inf"), axis, "norm_inf"))

@@ -155,6 +155,10 @@ class Atom(Leaf, ABC):
         other.is_quadratic = False
         return other
 
+    def latex_run(self, index: str, row: str) -> str:
+        """Return the index `row` of an entry of one run; the run G_index of an atom with several runs."""
+        return rf"{row} \in G_{{{index}}}" if self.shape else row
+
     # -- what every atom defines ---------------------------------------------------------------------------------
 
     @abstractmethod

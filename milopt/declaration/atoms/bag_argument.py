@@ -19,6 +19,8 @@ def bags_of(expression: Expression, bags: Bags | None, atom: str) -> Bags:
             f"{atom} needs an expression over instances, such as f(bags), or the bags as its second argument; with a "
             "kernel of bags f(bags) has one value per bag already, so take a kernel of instances."
         )
+    if expression.ndim > 1:
+        raise DeclarationError(f"{atom} takes a vector over instances, not shape {expression.shape}; take e[:, j].")
     if expression.size != over.offsets[-1]:
         hint = "; one value per bag is what a kernel of bags gives" if expression.size == len(over) else ""
         raise DeclarationError(f"{atom}: {expression.size} entries for {int(over.offsets[-1])} instances{hint}.")

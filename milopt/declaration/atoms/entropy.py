@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import xlogy
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
+from milopt.declaration.expression import Expression, Leaf, Operand
 from milopt.declaration.sparse import Vector
 
 SMALLEST_SLOPE_POINT = float(np.finfo(np.float64).tiny)
@@ -67,17 +68,18 @@ class NegativeEntropy(Atom):
         """Return a sum of x log x."""
         row = write.after(index)
         inner = write.bracketed(row)
-        total = rf"\sum_{{{row}}} " if row else ""
+        total = rf"\sum_{{{self.latex_run(index, row)}}} " if row else ""
         return rf"{total}{inner} \log {inner}"
 
 
-def entropy(expression: Operand) -> Expression:
+def entropy(expression: Operand, axis: int | None = None) -> Expression:
     """Return -sum_j x_j log x_j, a scalar; it is concave, and requires x >= 0.
 
     Parameters
     ----------
     expression : Expression
         The argument x. Its entries need not add up to 1.
+    axis : int, optional
+        The axis along which sums are taken: 1 for the entropy of each row of a matrix. All entries by default.
     """
-    argument = as_expression(expression)
-    return -NegativeEntropy(argument, Segments([argument.size]), ())
+    return -NegativeEntropy(*runs_of(expression, axis, "entropy"))

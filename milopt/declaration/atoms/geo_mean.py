@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
-from milopt.declaration.atoms.axis_runs import runs_along
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.scalar_arguments import with_entries
 from milopt.declaration.atoms.segments import Segments
@@ -75,7 +75,7 @@ class NegativeGeoMean(Atom):
         row = write.after(index)
         if not row:
             return rf"-{write.bracketed('')}"
-        group = rf"{row} \in G_{{{index}}}" if self.shape else row
+        group = self.latex_run(index, row)
         return rf"-\left(\prod_{{{group}}} {write.bracketed(row)}\right)^{{1/n}}"
 
 
@@ -91,7 +91,7 @@ def geo_mean(expression: Operand, axis: int | None = None) -> Expression:
     axis : int, optional
         The axis along which the mean is taken; all entries by default.
     """
-    return -NegativeGeoMean(*runs_along(with_entries(expression, "geo_mean"), axis, "geo_mean"))
+    return -NegativeGeoMean(*runs_of(with_entries(expression, "geo_mean"), axis, "geo_mean"))
 
 
 def _with_mean(a: Vector, at: Segments) -> Vector:

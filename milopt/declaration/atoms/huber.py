@@ -73,7 +73,7 @@ def huber(expression: Operand, M: float = 1.0) -> Expression:
     Parameters
     ----------
     expression : Expression
-        The argument e, a scalar or a vector.
+        The argument e.
     M : float, default=1.0
         Where the quadratic ends, and the largest slope; positive.
     """

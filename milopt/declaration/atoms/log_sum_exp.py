@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 from scipy.special import xlogy
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
-from milopt.declaration.atoms.axis_runs import runs_along
 from milopt.declaration.atoms.bag_argument import bags_of
 from milopt.declaration.atoms.interleaved import at_one_shape, interleaved, separated
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
@@ -69,7 +69,7 @@ class LogSumExp(Atom):
         row = write.after(index)
         if not row:
             return write.argument(row)
-        return rf"\log \sum_{{{row}}} \exp\left({write.argument(row)}\right)"
+        return rf"\log \sum_{{{self.latex_run(index, row)}}} \exp\left({write.argument(row)}\right)"
 
 
 class EntrywiseLogSumExp(LogSumExp):
@@ -118,17 +118,17 @@ def log_sum_exp(*expressions: Operand, axis: int | None = None) -> Expression:
     Parameters
     ----------
     *expressions : Expression
-        One expression e, over whose entries the sum is taken. Or several expressions or numbers a, b, ... of one
-        shape, to which scalars are repeated; the result then has this shape.
+        One expression e, over whose entries the sum is taken. Or several expressions or numbers a, b, ..., which
+        are broadcast to one shape; the result then has this shape.
     axis : int, optional
-        The axis of one expression along which the sum is taken; all entries by default.
+        The axis of one expression along which sums are taken: 1 for each row of a matrix. All entries by default.
     """
     if not expressions:
         raise DeclarationError("log_sum_exp takes at least one expression.")
     if len(expressions) == 1:
-        return LogSumExp(*runs_along(with_entries(expressions[0], "log_sum_exp"), axis, "log_sum_exp"))
+        return LogSumExp(*runs_of(with_entries(expressions[0], "log_sum_exp"), axis, "log_sum_exp"))
     if axis is not None:
-        raise DeclarationError("log_sum_exp takes an axis with one expression only; of several it is entry by entry.")
+        raise DeclarationError("log_sum_exp takes an axis with one expression only.")
     return EntrywiseLogSumExp(*at_one_shape(expressions, "log_sum_exp"))
 
 

@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Directions, Notation, Selecting
-from milopt.declaration.atoms.axis_runs import runs_along
 from milopt.declaration.atoms.bag_argument import bags_of
 from milopt.declaration.atoms.interleaved import at_one_shape, interleaved, separated
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
@@ -103,13 +103,13 @@ class Largest(Max):
     def latex(self, index: str, write: Notation) -> str:
         """Return the maximum over a run of entries."""
         row = write.after(index)
-        group = rf"{row} \in G_{{{index}}}" if self.shape else row
+        group = self.latex_run(index, row)
         return rf"\max_{{{group}}} {write.bracketed(row)}" if row else write.argument("")
 
 
 def largest(expression: Operand, axis: int | None = None) -> Expression:
     """Return the largest entry, a scalar, or the largest entries along an axis; `e.max()` is the same."""
-    return Largest(*runs_along(with_entries(expression, "max"), axis, "max"))
+    return Largest(*runs_of(with_entries(expression, "max"), axis, "max"))
 
 
 def bag_max(expression: Expression, bags: Bags | None = None) -> Expression:

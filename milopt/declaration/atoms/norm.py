@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.declaration.atoms.absolute import norm_inf
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Notation, Radial
-from milopt.declaration.atoms.axis_runs import runs_along
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.norm1 import norm1
 from milopt.declaration.atoms.segments import Segments
@@ -50,22 +50,23 @@ class Norm(Radial):
         inner = write.argument(row)
         if not row:
             return rf"\left|{inner}\right|"
-        group = rf"{row} \in G_{{{index}}}" if self.shape else row
-        return rf"\sqrt{{\sum_{{{group}}} \left({inner}\right)^2}}"
+        return rf"\sqrt{{\sum_{{{self.latex_run(index, row)}}} \left({inner}\right)^2}}"
 
 
 def norm(expression: Operand, ord: float | str | None = None, axis: int | None = None) -> Expression:
-    """Return a norm of an expression, a scalar, or the norms along an axis.
+    """Return the norm of all entries, a scalar, or one norm per run of entries along an axis.
+
+    Of a matrix, the norm of all entries is the Frobenius norm, not the spectral norm.
 
     Parameters
     ----------
     expression : Expression
-        The argument e. Without an axis, all entries of a matrix count: the Frobenius norm.
+        The argument e.
     ord : {2, 1, numpy.inf, "fro"}, optional
         2 for the Euclidean norm, the default; 1 for the sum and inf for the largest of the absolute values. For a
         matrix without an axis only "fro", as the others stand for norms of the linear map in numpy.
     axis : int, optional
-        The axis along which norms are taken: 1 for the norm of each row of a matrix.
+        The axis along which norms are taken: 1 for the norm of each row of a matrix. All entries by default.
     """
     argument = as_expression(expression)
     is_map = axis is None and argument.ndim > 1 and ord not in (None, "fro")
@@ -79,7 +80,7 @@ def norm(expression: Operand, ord: float | str | None = None, axis: int | None =
         return norm1(argument, axis)
     if kind == np.inf:
         return norm_inf(argument, axis)
-    return Norm(*runs_along(argument, axis, "norm"))
+    return Norm(*runs_of(argument, axis, "norm"))
 
 
 def function_norm(function: Function) -> Norm:

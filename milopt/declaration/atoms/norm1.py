@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
-from milopt.declaration.atoms.axis_runs import runs_along
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative, zero
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.expression import Expression, Leaf, Operand
@@ -54,11 +54,18 @@ class Norm1(Atom):
     def latex(self, index: str, write: Notation) -> str:
         """Return a sum of absolute values."""
         row = write.after(index)
-        group = rf"{row} \in G_{{{index}}}" if self.shape else row
-        total = rf"\sum_{{{group}}} " if row else ""
+        total = rf"\sum_{{{self.latex_run(index, row)}}} " if row else ""
         return rf"{total}\left|{write.argument(row)}\right|"
 
 
 def norm1(expression: Operand, axis: int | None = None) -> Expression:
-    """Return ||e||_1, a scalar, or the 1-norms along an axis."""
-    return Norm1(*runs_along(expression, axis, "norm1"))
+    """Return the sum of the absolute values of all entries, a scalar, or one sum per run of entries along an axis.
+
+    Parameters
+    ----------
+    expression : Expression
+        The argument e.
+    axis : int, optional
+        The axis along which sums are taken: 1 for the sum of each row of a matrix. All entries by default.
+    """
+    return Norm1(*runs_of(expression, axis, "norm1"))

@@ -123,6 +123,8 @@ def quad_form(expression: Operand, weight: npt.ArrayLike | sp.sparray | FeatureW
     A sparse W becomes a dense matrix.
     """
     argument = as_expression(expression)
+    if argument.ndim > 1:
+        raise DeclarationError(f"quad_form takes a vector, not shape {argument.shape}; write quad_form(e.ravel(), W).")
     if isinstance(weight, FeatureWeight) and weight.size == argument.size:
         return QuadForm(argument, weight)
     matrix = real(weight.toarray() if sp.issparse(weight) else weight, "The weight of quad_form")

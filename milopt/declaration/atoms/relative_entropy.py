@@ -111,7 +111,7 @@ def relative_entropy(x: Operand, y: Operand) -> Expression:
     Parameters
     ----------
     x, y : Expression
-        Expressions or numbers of one shape, to which scalars are repeated. Their entries need not add up to 1.
+        Expressions or numbers, which are broadcast to one shape. Their entries need not add up to 1.
     """
     return RelativeEntropy(*at_one_shape((x, y), "relative_entropy"))
 

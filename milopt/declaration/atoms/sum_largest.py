@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.bag_argument import bags_of
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
@@ -59,7 +60,9 @@ class SumLargest(Atom):
         row = write.after(index)
         if not row:
             return write.argument(row)
-        return rf"\max_{{|S| = {min(self.k, self.segments.total)}}} \sum_{{{row} \in S}} {write.bracketed(row)}"
+        members = rf"S \subseteq G_{{{index}}}, " if self.shape else ""
+        count = min(self.k, int(self.segments.sizes.max(initial=0)))
+        return rf"\max_{{{members}|S| = {count}}} \sum_{{{row} \in S}} {write.bracketed(row)}"
 
     def _counts(self, at: Segments) -> Index:
         return np.minimum(self.k, at.sizes)
@@ -88,8 +91,8 @@ class BagSumLargest(SumLargest):
         return rf"\max_{{S \subseteq {bag}, |S| = \min(|{bag}|, {self.k})}} \sum_{{x \in S}} {inner}"
 
 
-def sum_largest(expression: Operand, k: int) -> Expression:
-    """Return the sum of the k largest entries, a scalar.
+def sum_largest(expression: Operand, k: int, axis: int | None = None) -> Expression:
+    """Return the sum of the k largest of all entries, a scalar, or one sum per run of entries along an axis.
 
     Parameters
     ----------
@@ -97,9 +100,12 @@ def sum_largest(expression: Operand, k: int) -> Expression:
         The argument e, with at least one entry.
     k : int
         Number of entries to add up; all entries if k is at least their number.
+    axis : int, optional
+        The axis along which sums are taken: 1 for the k largest entries of each row of a matrix. All entries by
+        default.
     """
-    argument = with_entries(expression, "sum_largest")
-    return SumLargest(argument, Segments([argument.size]), (), positive_count(k, "k", "sum_largest"))
+    runs = runs_of(with_entries(expression, "sum_largest"), axis, "sum_largest")
+    return SumLargest(*runs, positive_count(k, "k", "sum_largest"))
 
 
 def bag_sum_largest(expression: Expression, bags: Bags | None = None, k: int | None = None) -> Expression:

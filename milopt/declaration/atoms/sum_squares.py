@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Notation, Radial, Weight
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.segments import Segments
@@ -55,10 +56,8 @@ class SumSquares(Radial):
         """Return a sum of squares."""
         if self.function:
             return rf"\|{write.argument('')}\|^2"
-        if self.shape:
-            return rf"\left({write.argument(index)}\right)^2"
         row = write.after(index)
-        total = rf"\sum_{{{row}}} " if row else ""
+        total = rf"\sum_{{{self.latex_run(index, row)}}} " if row else ""
         return rf"{total}\left({write.argument(row)}\right)^2"
 
 
@@ -67,11 +66,22 @@ class Square(SumSquares):
 
     word = "square"
 
+    def latex(self, index: str, write: Notation) -> str:
+        """Return a square."""
+        return rf"\left({write.argument(index)}\right)^2"
 
-def sum_squares(expression: Operand) -> Expression:
-    """Return ||e||_2^2, a scalar."""
-    argument = as_expression(expression)
-    return SumSquares(argument, Segments([argument.size]), ())
+
+def sum_squares(expression: Operand, axis: int | None = None) -> Expression:
+    """Return the sum of the squares of all entries, a scalar, or one sum per run of entries along an axis.
+
+    Parameters
+    ----------
+    expression : Expression
+        The argument e.
+    axis : int, optional
+        The axis along which sums are taken: 1 for the sum of each row of a matrix. All entries by default.
+    """
+    return SumSquares(*runs_of(expression, axis, "sum_squares"))
 
 
 def square(expression: Operand) -> Expression:

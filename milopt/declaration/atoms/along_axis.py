@@ -1,0 +1,30 @@
+"""The entries that an atom reads: all entries of its argument, or the entries along an axis."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from milopt.declaration.atoms.segments import Segments
+from milopt.declaration.expression import Expression, Operand, Shape, as_expression
+from milopt.errors import DeclarationError
+
+
+def runs_of(expression: Operand, axis: int | None, atom: str) -> tuple[Expression, Segments, Shape]:
+    """Return an expression with the entries of each run together, the runs, and the shape of the atom.
+
+    Without an axis, all entries are one run, and the atom is a scalar. With an axis, each run has the entries along the
+    axis, and the atom has the shape of the other axes.
+    """
+    argument = as_expression(expression)
+    if axis is None:
+        return argument, Segments([argument.size]), ()
+    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)) or not -argument.ndim <= axis < argument.ndim:
+        raise DeclarationError(
+            f"{atom} takes one axis of its argument, or None for all entries; {axis!r} is not an axis of "
+            f"{argument.describe()}, of shape {argument.shape}."
+        )
+    moved = np.moveaxis(np.arange(argument.size).reshape(argument.shape), axis, -1)
+    shape = moved.shape[:-1]
+    return argument.ravel()[moved.ravel()], Segments(np.full(prod(shape), moved.shape[-1])), shape
