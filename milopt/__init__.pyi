@@ -23,8 +23,11 @@ from milopt.declaration.atoms import bag_sum as bag_sum
 from milopt.declaration.atoms import bag_sum_largest as bag_sum_largest
 from milopt.declaration.atoms import entropy as entropy
 from milopt.declaration.atoms import exp as exp
+from milopt.declaration.atoms import geo_mean as geo_mean
 from milopt.declaration.atoms import group_norms as group_norms
 from milopt.declaration.atoms import huber as huber
+from milopt.declaration.atoms import inv_pos as inv_pos
+from milopt.declaration.atoms import log as log
 from milopt.declaration.atoms import log1mexp as log1mexp
 from milopt.declaration.atoms import log_sum_exp as log_sum_exp
 from milopt.declaration.atoms import logistic as logistic
@@ -35,7 +38,9 @@ from milopt.declaration.atoms import norm1 as norm1
 from milopt.declaration.atoms import norm_inf as norm_inf
 from milopt.declaration.atoms import positive_part as positive_part
 from milopt.declaration.atoms import quad_form as quad_form
+from milopt.declaration.atoms import quad_over_lin as quad_over_lin
 from milopt.declaration.atoms import relative_entropy as relative_entropy
+from milopt.declaration.atoms import sqrt as sqrt
 from milopt.declaration.atoms import square as square
 from milopt.declaration.atoms import sum_largest as sum_largest
 from milopt.declaration.atoms import sum_squares as sum_squares

@@ -126,19 +126,27 @@ class Expression(Shaped):
 
     __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
 
+    def max(self, axis: int | None = None) -> Expression:
+        """Return the largest entry, a scalar, or the largest entries along an axis; it is convex."""
+        from milopt.declaration.atoms.maximum import largest
+
+        return largest(self, axis)
+
+    def min(self, axis: int | None = None) -> Expression:
+        """Return the smallest entry, a scalar, or the smallest entries along an axis; it is concave."""
+        from milopt.declaration.atoms.maximum import largest
+
+        return -largest(-self, axis)
+
     def __abs__(self) -> Expression:
         from milopt.declaration.atoms.absolute import absolute
 
         return absolute(self)
 
     def __pow__(self, exponent: object) -> Expression:
-        from milopt.declaration.atoms.sum_squares import square
+        from milopt.declaration.atoms.powers import power
 
-        if not isinstance(exponent, (int, float, np.number)) or exponent != 2:
-            raise DeclarationError(
-                f"The power {exponent!r} of an expression has no atom; write e ** 2, absolute(e) or exp(e)."
-            )
-        return square(self)
+        return power(self, exponent)
 
     def __rpow__(self, base: object) -> NoReturn:
         raise DeclarationError(f"The power of {base!r} to an expression has no atom; write exp(np.log({base!r}) * e).")
@@ -204,7 +212,7 @@ class Expression(Shaped):
     def __iter__(self) -> NoReturn:
         raise DeclarationError(
             f"{self.describe()} is an array as a whole, without a loop over its entries: write e.sum() for their sum, "
-            "sum_largest(e, 1) for their maximum, and e[i] for an entry."
+            "e.max() for their maximum, and e[i] for an entry."
         )
 
     def __float__(self) -> NoReturn:
@@ -461,8 +469,8 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
 def _refuse_divisor(divisor: Expression) -> NoReturn:
     """Raise an error that says how to avoid a division by an expression."""
     raise DeclarationError(
-        f"{divisor.describe()} is a divisor, and division by an expression is not supported: write exp(-e) for "
-        "1 / exp(e), or multiply by a number, or by a parameter whose value is the reciprocal."
+        f"{divisor.describe()} is a divisor, and division by an expression is not supported: write inv_pos(e) for "
+        "1 / e with e > 0, or multiply by a number, or by a parameter whose value is the reciprocal."
     )
 
 

@@ -8,8 +8,8 @@ Nothing is scalarised here, and no kernel is evaluated: a program of a hundred t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -154,9 +154,25 @@ class Program(Views, Problem):
         """Declare the objective, to be made large."""
         self._objective(objective, maximizes=True)
 
-    def subject_to(self, constraint: Constraint, name: str | None = None) -> Constraint:
-        """Add a block of rows and return it; its multipliers are `result.duals[constraint]` or `result.duals[name]`."""
+    @overload
+    def subject_to(self, constraint: Constraint, name: str | None = None) -> Constraint: ...
+
+    @overload
+    def subject_to(self, constraint: Sequence[Constraint], name: None = None) -> list[Constraint]: ...
+
+    def subject_to(
+        self, constraint: Constraint | Sequence[Constraint], name: str | None = None
+    ) -> Constraint | list[Constraint]:
+        """Add a block of rows and return it; its multipliers are `result.duals[constraint]` or `result.duals[name]`.
+
+        Of a list of constraints, each is a block without a name of its own, and the list is returned.
+        """
+        if isinstance(constraint, (list, tuple)):
+            if name is not None:
+                raise DeclarationError(f"The name {name!r} is for one constraint, not for {len(constraint)} of them.")
+            return [self.subject_to(one) for one in constraint]
         chosen = self._new_block(constraint, name)
+        assert isinstance(constraint, Constraint), "checked just now"
         self.constraints[chosen] = _named(with_true_constants(constraint, chosen), chosen)
         return self.constraints[chosen]
 
@@ -388,14 +404,14 @@ class Program(Views, Problem):
             number += 1
         return f"rows{number}"
 
-    def _new_block(self, constraint: Constraint, name: str | None) -> str:
+    def _new_block(self, constraint: object, name: str | None) -> str:
         """Return the name of a block that may be added."""
         chosen = name if name is not None else self._free_name()
         self._claim(chosen)
         self._check(constraint, chosen)
         return chosen
 
-    def _check(self, constraint: Constraint, name: str) -> None:
+    def _check(self, constraint: object, name: str) -> None:
         if not isinstance(constraint, Constraint):
             raise DeclarationError(
                 f"Constraint {name!r} must be a comparison of expressions such as x >= 0, "

@@ -22,7 +22,7 @@ def check_epigraph(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> No
     for number in range(len(inside)):
         e = samples.with_slopes(number)
         value = atom.value(e, at)
-        scale = np.abs(value) + np.abs(e).max(initial=0.0)
+        scale = _scale(atom, value, e)
         weights = 10.0 ** random.uniform(-0.5, 0.5, at.count)
         least = _solved(atom, program.least(e, weights), e)
         sentence = "the least t of the epigraph is not value"
@@ -52,9 +52,15 @@ def _check_some_runs(atom: Atom, samples: AtomSamples) -> None:
     e = samples.with_slopes(0)
     value = atom.value(e, whole)[entries]
     least = _solved(atom, EpigraphProgram(atom, at).least(e[read], np.ones(at.count)), e)
-    scale = np.abs(value) + np.abs(e).max(initial=0.0)
+    scale = _scale(atom, value, e)
     sentence = f"the least t of the epigraph of the runs {entries.tolist()} is not value"
     require_equal(atom, least.t, value, scale, SOLVER_TOLERANCE, e, sentence)
+
+
+def _scale(atom: Atom, value: Vector, e: Vector) -> Vector:
+    """Return by what an error of the least t is measured: an error of e counts as much as the slopes are steep."""
+    slopes = np.abs(atom.slopes(e, atom.segments)).max(initial=0.0)
+    return np.asarray(np.abs(value) + np.abs(e).max(initial=0.0) + slopes)
 
 
 def _solved(atom: Atom, solution: LeastT | str, e: Vector) -> LeastT:

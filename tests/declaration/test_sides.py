@@ -231,3 +231,19 @@ def test_constraints_print_as_they_were_written() -> None:
     assert repr(program.between(0, x, [1, np.inf])) == "0 <= x <= [1, inf]  (2 rows)"
     assert repr(program.between(0, x.sum(), 1)) == "0 <= sum(x) <= 1"
     assert repr(program.subject_to(x >= [-np.inf, 0])) == "x >= [-inf, 0]  (2 rows)"
+
+
+def test_several_constraints_are_added_at_once() -> None:
+    program = Program()
+    x = program.variable("x", 2, lower=0)
+    program.minimize(x.sum())
+    low, total = program.subject_to([x[0] >= 2, x.sum() == 5])
+    result = milopt.solve(program)
+    assert result.objective == pytest.approx(5)
+    assert list(program.constraints) == ["rows0", "rows1"]
+    assert result.duals[low] == pytest.approx(0)
+    assert result.duals[total] == pytest.approx(1)
+    with pytest.raises(DeclarationError, match="The name 'both' is for one constraint, not for 2 of them"):
+        program.subject_to([x[0] >= 2, x.sum() == 5], name="both")  # type: ignore[call-overload]
+    with pytest.raises(DeclarationError, match="must be a comparison of expressions"):
+        program.subject_to("x >= 0")  # type: ignore[call-overload]

@@ -16,6 +16,8 @@ from tests.declaration.atoms.cases import CASES, atom_of
 from .mutants import mutants
 
 POINTS = 40
+LARGEST_STEEPNESS = 1e6
+"""Where slopes are steeper, such as those of 1 / e at 1e-4, the solver is not accurate enough to tell."""
 
 
 def is_harmless(mutant: Atom) -> bool:
@@ -24,8 +26,11 @@ def is_harmless(mutant: Atom) -> bool:
     program = EpigraphProgram(mutant, at)
     for number in range(POINTS):
         e = samples.with_slopes(number)
+        steepness = 1.0 + np.abs(mutant.slopes(e, at)).max()
+        if steepness > LARGEST_STEEPNESS:
+            continue
         least, value = program.least(e, np.ones(at.count)), mutant.value(e, at)
-        if isinstance(least, str) or not np.allclose(least.t, value, rtol=1e-5, atol=1e-5):
+        if isinstance(least, str) or not np.allclose(least.t, value, rtol=1e-5, atol=1e-5 * steepness):
             return False
     return True
 

@@ -5,7 +5,10 @@ from milopt.declaration.atoms.atom import Atom, Radial, Selecting
 from milopt.declaration.atoms.bag_sums import bag_mean, bag_sum
 from milopt.declaration.atoms.entropy import entropy
 from milopt.declaration.atoms.exp import exp
+from milopt.declaration.atoms.geo_mean import geo_mean
 from milopt.declaration.atoms.huber import huber
+from milopt.declaration.atoms.inv_pos import inv_pos
+from milopt.declaration.atoms.log import log
 from milopt.declaration.atoms.log1mexp import log1mexp
 from milopt.declaration.atoms.log_sum_exp import bag_log_sum_exp, log_sum_exp
 from milopt.declaration.atoms.logistic import logistic
@@ -13,7 +16,9 @@ from milopt.declaration.atoms.maximum import bag_max, maximum, minimum, positive
 from milopt.declaration.atoms.norm import group_norms, norm
 from milopt.declaration.atoms.norm1 import norm1
 from milopt.declaration.atoms.quad_form import quad_form
+from milopt.declaration.atoms.quad_over_lin import quad_over_lin
 from milopt.declaration.atoms.relative_entropy import relative_entropy
+from milopt.declaration.atoms.sqrt import sqrt
 from milopt.declaration.atoms.sum_largest import bag_sum_largest, sum_largest
 from milopt.declaration.atoms.sum_squares import square, sum_squares
 
@@ -29,8 +34,11 @@ __all__ = [
     "bag_sum_largest",
     "entropy",
     "exp",
+    "geo_mean",
     "group_norms",
     "huber",
+    "inv_pos",
+    "log",
     "log1mexp",
     "log_sum_exp",
     "logistic",
@@ -41,7 +49,9 @@ __all__ = [
     "norm_inf",
     "positive_part",
     "quad_form",
+    "quad_over_lin",
     "relative_entropy",
+    "sqrt",
     "square",
     "sum_largest",
     "sum_squares",

@@ -9,11 +9,13 @@ from typing import Self
 
 import numpy as np
 
+from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Directions, Notation, Selecting
 from milopt.declaration.atoms.bag_argument import bags_of
 from milopt.declaration.atoms.interleaved import at_one_shape, interleaved, separated
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.projections import onto_simplex
+from milopt.declaration.atoms.scalar_arguments import with_entries
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.bags import Bags
 from milopt.declaration.expression import Expression, Leaf, Operand, Shape, as_expression
@@ -93,6 +95,23 @@ class Maximum(Max):
         return rf"\max\left\{{{', '.join(write.part(part, index) for part in self.parts)}\right\}}"
 
 
+class Largest(Max):
+    """The largest entry of each run."""
+
+    word = "max"
+
+    def latex(self, index: str, write: Notation) -> str:
+        """Return the maximum over a run of entries."""
+        row = write.after(index)
+        group = self.latex_run(index, row)
+        return rf"\max_{{{group}}} {write.bracketed(row)}" if row else write.argument("")
+
+
+def largest(expression: Operand, axis: int | None = None) -> Expression:
+    """Return the largest entry, a scalar, or the largest entries along an axis; `e.max()` is the same."""
+    return Largest(*runs_of(with_entries(expression, "max"), axis, "max"))
+
+
 def bag_max(expression: Expression, bags: Bags | None = None) -> Expression:
     """Return (max_{x in B_i} e_x)_i: one entry per bag, of an expression over the instances of the bags."""
     return BagMax(expression, bags_of(expression, bags, "bag_max"))
@@ -101,16 +120,14 @@ def bag_max(expression: Expression, bags: Bags | None = None) -> Expression:
 def maximum(*expressions: Operand) -> Expression:
     """Return the largest of several expressions or numbers, entry by entry."""
     if len(expressions) < 2:
-        raise DeclarationError("maximum takes at least two expressions; use bag_max, norm_inf or sum_largest for one.")
+        raise DeclarationError("maximum takes at least two expressions; write e.max() for the largest entry of one.")
     return Maximum(*at_one_shape(expressions, "maximum"))
 
 
 def minimum(*expressions: Operand) -> Expression:
     """Return the smallest of several expressions or numbers, entry by entry; it is concave."""
     if len(expressions) < 2:
-        raise DeclarationError(
-            "minimum takes at least two expressions; use -bag_max(-e) or -sum_largest(-e, 1) for one."
-        )
+        raise DeclarationError("minimum takes at least two expressions; write e.min() for the smallest entry of one.")
     return -maximum(*(-as_expression(one) for one in expressions))
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from milopt.declaration.atoms.absolute import norm_inf
 from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Notation, Radial
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
+from milopt.declaration.atoms.norm1 import norm1
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
 from milopt.declaration.leaves import Function
@@ -51,8 +53,8 @@ class Norm(Radial):
         return rf"\sqrt{{\sum_{{{self.latex_run(index, row)}}} \left({inner}\right)^2}}"
 
 
-def norm(expression: Operand, axis: int | None = None) -> Expression:
-    """Return the Euclidean norm of all entries, a scalar, or one norm per run of entries along an axis.
+def norm(expression: Operand, ord: float | str | None = None, axis: int | None = None) -> Expression:
+    """Return the norm of all entries, a scalar, or one norm per run of entries along an axis.
 
     Of a matrix, the norm of all entries is the Frobenius norm, not the spectral norm.
 
@@ -60,10 +62,25 @@ def norm(expression: Operand, axis: int | None = None) -> Expression:
     ----------
     expression : Expression
         The argument e.
+    ord : {2, 1, numpy.inf, "fro"}, optional
+        2 for the Euclidean norm, the default; 1 for the sum and inf for the largest of the absolute values. For a
+        matrix without an axis only "fro", as the others stand for norms of the linear map in numpy.
     axis : int, optional
         The axis along which norms are taken: 1 for the norm of each row of a matrix. All entries by default.
     """
-    return Norm(*runs_of(expression, axis, "norm"))
+    argument = as_expression(expression)
+    is_map = axis is None and argument.ndim > 1 and ord not in (None, "fro")
+    kind = {None: 2, "fro": 2, 2: 2, 1: 1, np.inf: np.inf}.get(ord)
+    if kind is None or is_map or (ord == "fro" and axis is not None):
+        raise DeclarationError(
+            f"norm does not take ord={ord!r} for an expression of shape {argument.shape}: give 1, 2 or numpy.inf for a "
+            "vector or along an axis; write norm1(e) and norm_inf(e) for all entries of a matrix."
+        )
+    if kind == 1:
+        return norm1(argument, axis)
+    if kind == np.inf:
+        return norm_inf(argument, axis)
+    return Norm(*runs_of(argument, axis, "norm"))
 
 
 def function_norm(function: Function) -> Norm:

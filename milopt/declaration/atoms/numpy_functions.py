@@ -12,8 +12,12 @@ import numpy.typing as npt
 
 from milopt.declaration.atoms.absolute import absolute
 from milopt.declaration.atoms.exp import exp
+from milopt.declaration.atoms.inv_pos import inv_pos
+from milopt.declaration.atoms.log import log
 from milopt.declaration.atoms.log_sum_exp import log_sum_exp
 from milopt.declaration.atoms.maximum import maximum, minimum
+from milopt.declaration.atoms.norm import norm
+from milopt.declaration.atoms.sqrt import sqrt
 from milopt.declaration.atoms.sum_squares import square
 from milopt.declaration.expression import Expression
 from milopt.declaration.joined import concatenate, hstack, joined, stack, vstack
@@ -25,11 +29,32 @@ def _dot(a: Any, b: Any) -> object:
     return a @ b if np.ndim(a) and np.ndim(b) else a * b
 
 
+def _diff(e: Expression, n: int = 1, axis: int = -1) -> Expression:
+    """Return the differences of neighbours along an axis, n times."""
+    moved = e.rearranged(lambda entries: np.moveaxis(entries, axis, -1), "numpy.diff")
+    for _ in range(n):
+        moved = moved[..., 1:] - moved[..., :-1]
+    return moved.rearranged(lambda entries: np.moveaxis(entries, -1, axis), "numpy.diff")
+
+
+def _cumsum(e: Expression, axis: int | None = None) -> Expression:
+    """Return the sums of the first entries, of all entries row after row or along an axis."""
+    if axis is None:
+        return e.ravel() @ np.tri(e.size).T
+    moved = e.rearranged(lambda entries: np.moveaxis(entries, axis, -1), "numpy.cumsum")
+    total = moved @ np.tri(moved.shape[-1]).T
+    return total.rearranged(lambda entries: np.moveaxis(entries, -1, axis), "numpy.cumsum")
+
+
 UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
     np.absolute: absolute,
     np.fabs: absolute,
     np.exp: exp,
     np.square: square,
+    np.log: log,
+    np.log1p: lambda e: log(1.0 + e),
+    np.sqrt: sqrt,
+    np.reciprocal: inv_pos,
     np.maximum: maximum,
     np.fmax: maximum,
     np.minimum: minimum,
@@ -57,6 +82,13 @@ FUNCTIONS: Mapping[Callable[..., object], Callable[..., object]] = {
     np.sum: lambda e, axis=None, *, keepdims=False: e.sum(axis, keepdims),
     np.mean: lambda e, axis=None, *, keepdims=False: e.mean(axis, keepdims),
     np.trace: lambda e, offset=0: e.trace(offset),
+    np.max: lambda e, axis=None: e.max(axis),
+    np.min: lambda e, axis=None: e.min(axis),
+    np.amax: lambda e, axis=None: e.max(axis),
+    np.amin: lambda e, axis=None: e.min(axis),
+    np.linalg.norm: norm,
+    np.diff: _diff,
+    np.cumsum: _cumsum,
     np.dot: _dot,
     np.concatenate: concatenate,
     np.hstack: hstack,
@@ -98,19 +130,9 @@ REARRANGING: frozenset[Callable[..., object]] = frozenset(
 """Functions of numpy that choose and rearrange the entries of their first argument."""
 
 HINTS: Mapping[str, str] = {
-    "log": "log is concave and has no atom; see entropy, relative_entropy and log_sum_exp",
-    "log1p": "write logistic(e) for log(1 + exp e)",
-    "sqrt": "write norm(e) for the root of a sum of squares",
     "sign": "a sign is neither convex nor concave",
-    "max": "write sum_largest(e, 1), or bag_max(e) for one maximum per bag",
-    "amax": "write sum_largest(e, 1), or bag_max(e) for one maximum per bag",
-    "min": "write -sum_largest(-e, 1), or -bag_max(-e) for one minimum per bag",
-    "amin": "write -sum_largest(-e, 1), or -bag_max(-e) for one minimum per bag",
     "clip": "write maximum and minimum",
-    "norm": "write norm(e), norm1(e) or norm_inf(e)",
     "outer": "write a[:, None] * e for the outer product with a vector of numbers a",
-    "diff": "write e[1:] - e[:-1]",
-    "cumsum": "write np.tri(n) @ e, with the number n of entries",
 }
 PRODUCTS = ("vdot", "inner", "tensordot", "einsum", "kron")
 JOINING = ("append", "dstack", "insert", "array")

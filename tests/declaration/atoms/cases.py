@@ -14,8 +14,11 @@ from milopt.declaration.atoms import (
     bag_sum_largest,
     entropy,
     exp,
+    geo_mean,
     group_norms,
     huber,
+    inv_pos,
+    log,
     log1mexp,
     log_sum_exp,
     logistic,
@@ -26,7 +29,9 @@ from milopt.declaration.atoms import (
     norm_inf,
     positive_part,
     quad_form,
+    quad_over_lin,
     relative_entropy,
+    sqrt,
     square,
     sum_largest,
     sum_squares,
@@ -40,7 +45,7 @@ W = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.0]])
 
 
 def variable(*shape: int) -> Variable:
-    size = shape[0] if shape else 1
+    size = int(np.prod(shape))
     return Variable("x", shape, np.full(size, -np.inf), np.full(size, np.inf), False)
 
 
@@ -74,6 +79,24 @@ CASES: dict[str, Callable[[], Expression]] = {
     "entropy of a scalar": lambda: entropy(variable()),
     "relative_entropy": lambda: relative_entropy(variable(2), variable(2)),
     "relative_entropy of a scalar": lambda: relative_entropy(variable(), 2.0),
+    "geo_mean": lambda: geo_mean(variable(3)),
+    "geo_mean of a scalar": lambda: geo_mean(variable()),
+    "geo_mean along an axis": lambda: geo_mean(variable(2, 2), axis=1),
+    "log": lambda: log(variable(3)),
+    "log of a scalar": lambda: log(variable()),
+    "sqrt": lambda: sqrt(variable(3)),
+    "sqrt of a scalar": lambda: sqrt(variable()),
+    "inv_pos": lambda: inv_pos(variable(3)),
+    "inv_pos of a scalar": lambda: inv_pos(variable()),
+    "quad_over_lin": lambda: quad_over_lin(variable(3), variable()),
+    "quad_over_lin of a scalar": lambda: quad_over_lin(variable(), 2.0),
+    "max": lambda: variable(4).max(),
+    "max along an axis": lambda: variable(2, 3).max(axis=1),
+    "min": lambda: variable(4).min(),
+    "norm along an axis": lambda: norm(variable(2, 3), axis=0),
+    "norm1 along an axis": lambda: norm(variable(2, 3), 1, axis=1),
+    "norm_inf along an axis": lambda: norm(variable(3, 2), np.inf, axis=1),
+    "log_sum_exp along an axis": lambda: log_sum_exp(variable(2, 3), axis=1),
     "log1mexp": lambda: log1mexp(variable(3)),
     "log1mexp of a scalar": lambda: log1mexp(variable()),
     "norm": lambda: norm(variable(4)),

@@ -42,7 +42,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
         r"log_sum_exp takes expressions whose shapes are broadcast to one shape, not \(3,\), \(2,\)",
     ),
     (lambda: maximum(x, variable(2)), "maximum takes expressions whose shapes are broadcast"),
-    (lambda: maximum(x), "maximum takes at least two expressions; use bag_max, norm_inf or sum_largest"),
+    (lambda: maximum(x), "maximum takes at least two expressions; write e.max\\(\\)"),
     (lambda: minimum(x), "minimum takes at least two expressions"),
     (lambda: relative_entropy(x, variable(2)), "relative_entropy takes expressions whose shapes are broadcast"),
     (lambda: bag_sum_largest(variable(10), BAGS), "bag_sum_largest needs a positive whole number k, not None"),

@@ -1,0 +1,94 @@
+"""Problems from the documentation of other modelling languages, written twice: in milopt and in cvxpy.
+
+A problem is a pair of functions, `diet_milopt` and `diet_cvxpy`. Each declares the problem, solves it, and returns the
+result (or the problem of cvxpy), followed by answers that are unique: values, multipliers, optima of earlier solves.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+FAMILIES = (
+    "linear",
+    "networks",
+    "quadratic",
+    "regression",
+    "control",
+    "second_order",
+    "exponential",
+    "integer",
+    "logic",
+    "matrices",
+    "duals",
+    "changes",
+    "statuses",
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A problem, the page it comes from, and what the page says about its answer."""
+
+    name: str
+    family: str
+    milopt: Callable[[], tuple[Any, ...]]
+    cvxpy: Callable[[], tuple[Any, ...]]
+    source: str
+    """The project and the name of the page; "textbook" if no page has the problem in this form."""
+    known: str = ""
+    """The optimal value that the page states, with as many digits as it states; empty if it states none."""
+    rewritten: str = ""
+    """Why the declaration in milopt is not a direct transcription; empty if it is one."""
+
+    @property
+    def is_documented(self) -> bool:
+        """Whether the documentation of another modelling language has the problem."""
+        return not self.source.startswith("textbook")
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The numbers of lines in milopt and in cvxpy."""
+        return code_lines(self.milopt), code_lines(self.cvxpy)
+
+
+def peer(source: str, known: str = "", rewritten: str = "") -> Callable[[Any], Any]:
+    """Mark a function `..._milopt` as a problem; its other half is the function `..._cvxpy` of the same module."""
+
+    def mark(function: Any) -> Any:
+        function.about = (source, known, rewritten)
+        return function
+
+    return mark
+
+
+def problems() -> list[Problem]:
+    """Return all problems, family by family, in the order in which they are written."""
+    found = []
+    for family in FAMILIES:
+        functions = vars(import_module(f"tests.peers.{family}"))
+        for name, function in functions.items():
+            if hasattr(function, "about"):
+                own = name.removesuffix("_milopt")
+                found.append(Problem(own, family, function, functions[f"{own}_cvxpy"], *function.about))
+    return found
+
+
+def code_lines(function: Callable[..., object]) -> int:
+    """Return the number of lines of a function without decorators, docstring, comments and blank lines."""
+    source = textwrap.dedent(inspect.getsource(function))
+    (definition,) = ast.parse(source).body
+    assert isinstance(definition, ast.FunctionDef)
+    lines = source.splitlines()[definition.lineno - 1 :]
+    doc = definition.body[0] if ast.get_docstring(definition) is not None else None
+    skipped = set() if doc is None else set(range(doc.lineno, (doc.end_lineno or doc.lineno) + 1))
+    return sum(
+        1
+        for number, line in enumerate(lines, start=definition.lineno)
+        if number not in skipped and line.strip() and not line.strip().startswith("#")
+    )

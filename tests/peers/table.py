@@ -1,0 +1,39 @@
+"""Print per family the number of problems, their lines in milopt and in cvxpy, and which were rewritten.
+
+`documented` counts those that a page of another project has, `known` those whose page states the answer.
+"""
+
+from __future__ import annotations
+
+from tests.peers.problem import FAMILIES, Problem, problems
+
+
+def main() -> None:
+    """Print the table."""
+    found = problems()
+    widths = {"family": -14, "problems": 9, "documented": 12, "known": 7, "milopt": 8, "cvxpy": 7, "rewritten": 11}
+    print("".join(name.rjust(width) if width > 0 else name.ljust(-width) for name, width in widths.items()))
+    for family in (*FAMILIES, "all"):
+        print(row(family, [problem for problem in found if family in (problem.family, "all")]))
+    print()
+    for problem in found:
+        if problem.rewritten:
+            print(f"rewritten: {problem.name} ({problem.source}): {problem.rewritten}")
+    longer = [problem for problem in found if problem.lines[0] > problem.lines[1]]
+    shorter = [problem for problem in found if problem.lines[0] < problem.lines[1]]
+    equal = len(found) - len(longer) - len(shorter)
+    print(f"\nlonger in milopt: {len(longer)}, shorter: {len(shorter)}, of equal length: {equal}")
+    for problem in (problem for problem in longer if problem.lines[0] > problem.lines[1] + 2):
+        print(f"  {problem.name}: {problem.lines[0]} lines against {problem.lines[1]}")
+
+
+def row(family: str, some: list[Problem]) -> str:
+    """Return one line of the table."""
+    ours, theirs = (sum(problem.lines[which] for problem in some) for which in (0, 1))
+    rewritten = sum(bool(problem.rewritten) for problem in some)
+    documented, known = sum(problem.is_documented for problem in some), sum(bool(problem.known) for problem in some)
+    return f"{family:14}{len(some):9}{documented:12}{known:7}{ours:8}{theirs:7}{rewritten:11}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Every problem has the same status, optimum and unique answers in milopt, in cvxpy and on its page."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import milopt
+from tests.peers.problem import Problem, problems
+
+OBJECTIVE = 1e-6
+ANSWERS = 1e-4
+"""How far answers other than the optimum may differ, relative to their size: a solver stops at 1e-8 in the optimum."""
+PROBLEMS = problems()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=[problem.name for problem in PROBLEMS])
+def test_milopt_and_cvxpy_agree(problem: Problem) -> None:
+    result, *ours = problem.milopt()
+    reference, *theirs = problem.cvxpy()
+    assert isinstance(result, milopt.Result)
+    assert isinstance(reference, cp.Problem)
+    assert result.termination == reference.status
+    if result.termination == "optimal":
+        assert result.point == "certified", str(result)
+    assert agree(result.objective, reference.value, OBJECTIVE)
+    if problem.known:
+        assert_known(problem.known, result)
+    assert len(ours) == len(theirs)
+    for our, their in zip(ours, theirs, strict=True):
+        assert np.shape(our) == np.shape(their)
+        assert agree(our, their, ANSWERS), (our, their)
+
+
+def agree(ours: object, theirs: object, tolerance: float) -> bool:
+    """Return True if numbers differ by little, relative to the largest of them."""
+    a, b = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    if not np.isfinite(b).all():
+        return bool((a == b).all())
+    return bool(np.abs(a - b).max() <= tolerance * max(1.0, np.abs(b).max()))
+
+
+def assert_known(known: str, result: milopt.Result) -> None:
+    """Check the status or the optimum that a page states: the last digit that it states may be off by one."""
+    if known in ("infeasible", "unbounded"):
+        assert result.termination == known
+    else:
+        exponent = Decimal(known).as_tuple().exponent
+        assert isinstance(exponent, int)
+        assert abs(result.objective - float(known)) <= 10.0**exponent + OBJECTIVE * abs(float(known))
+
+
+def test_there_are_enough_problems_and_few_of_them_are_rewritten() -> None:
+    assert len({problem.name for problem in PROBLEMS}) == len(PROBLEMS)
+    assert sum(problem.is_documented for problem in PROBLEMS) >= 100
+    assert sum(bool(problem.rewritten) for problem in PROBLEMS) <= 0.05 * len(PROBLEMS)
