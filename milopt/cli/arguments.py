@@ -54,9 +54,9 @@ def complete_data(incomplete: str) -> list[str]:
 
 def complete_scheme(incomplete: str) -> list[str]:
     """Schemes whose name begins so."""
-    from milopt.solving import registry
+    from milopt.schemes.registered import scheme_names
 
-    return [name for name in registry.scheme_names() if name.startswith(incomplete)]
+    return [name for name in scheme_names() if name.startswith(incomplete)]
 
 
 def _next(incomplete: str, known: Iterable[str]) -> list[str]:
@@ -199,12 +199,12 @@ def estimator(
     """The model that a command's arguments describe; an unknown solver or scheme is told before any work."""
     from milopt.errors import ParameterError
     from milopt.model_registry import get_model, parse_settings
-    from milopt.solving import registry
+    from milopt.schemes.registered import scheme_class
 
     own = {"solver": solver_choice(solver), "options": options, "random_state": seed}
     check_solvers(solver)
     if scheme is not None:
-        registry.scheme(scheme)
+        scheme_class(scheme)
     cls = get_model(model)
     values = parse_settings(cls, settings or ())
     if taken := sorted(set(values) & {*own, "scheme", "positive"}):

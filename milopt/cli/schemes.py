@@ -8,9 +8,9 @@ from milopt.cli.output import print_json, print_table
 
 def schemes(as_json: Json = False) -> None:
     """The schemes by which programs are solved, and their parameters."""
-    from milopt.solving import registry
+    from milopt.schemes.registered import scheme_names
 
-    found = [_described(name) for name in registry.scheme_names()]
+    found = [_described(name) for name in scheme_names()]
     if as_json:
         print_json({"schemes": found})
         return
@@ -23,10 +23,10 @@ def _described(name: str) -> dict[str, object]:
     import inspect
 
     from milopt.errors import MiloptError
-    from milopt.solving import registry
+    from milopt.schemes.registered import scheme_class
 
     try:
-        cls = registry.scheme(name)
+        cls = scheme_class(name)
     except MiloptError as error:
         return {"name": name, "about": "", "parameters": {}, "reason": str(error)}
     about = (cls.__doc__ or "").strip().partition("\n")[0]

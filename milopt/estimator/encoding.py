@@ -38,8 +38,8 @@ from milopt.outcome.ensemble import Ensemble, Members
 from milopt.outcome.inertia import Inertia
 from milopt.outcome.result import Attempt, Seconds, Size, Step
 from milopt.outcome.status import PointStatus, Termination
+from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.schemes.scheme import Scheme
-from milopt.solving import registry
 from milopt.solving.options import Options
 
 _OUTCOMES = (Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members, Inertia, Size)
@@ -159,7 +159,7 @@ def decoded(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
     held = {key: decoded(part, arrays) for key, part in code.items() if key not in ("a", "scheme")}
     scheme = code.get("scheme") or _SCHEMES.get(code["a"])
     if scheme is not None:
-        return registry.scheme(scheme)(**held)
+        return scheme_class(scheme)(**held)
     record = _RECORDS[code["a"]](**held)
     if isinstance(record, _OUTCOMES):
         check_fields(record)
@@ -168,5 +168,5 @@ def decoded(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
 
 def _is_registered(scheme: Scheme) -> bool:
     """Whether the name of a scheme leads to its class, and its fields make it again."""
-    known = scheme.name in registry.scheme_names() and registry.scheme(scheme.name) is type(scheme)
+    known = scheme.name in scheme_names() and scheme_class(scheme.name) is type(scheme)
     return known and is_dataclass(type(scheme))

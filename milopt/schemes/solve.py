@@ -25,8 +25,8 @@ from milopt.outcome.result import Result
 from milopt.schemes.attempts import Attempts, attempt_of, warn_if_late
 from milopt.schemes.automatic import named_solver, takers
 from milopt.schemes.direct import Direct
+from milopt.schemes.registered import scheme_class
 from milopt.schemes.scheme import Scheme
-from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.deadline import deadline
 from milopt.solving.explain import Case
@@ -185,7 +185,7 @@ def named_scheme(scheme: str | Scheme | None, problem: Problem) -> Scheme:
     """
     if scheme is not None and not isinstance(scheme, (str, Scheme)):
         raise ParameterError(f"scheme must be a scheme's name or a Scheme, not {scheme!r}.")
-    plan = scheme if isinstance(scheme, Scheme) else registry.scheme(scheme or problem.default_scheme)()
+    plan = scheme if isinstance(scheme, Scheme) else scheme_class(scheme or problem.default_scheme)()
     reason = plan.refusal(problem)
     if reason is not None:
         raise ParameterError(reason)

@@ -1,6 +1,6 @@
-"""Solvers, models and schemes by name, found through the entry points `milopt.solvers`, `.models` and `.schemes`.
+"""Solvers and models by name, found through the entry point groups `milopt.solvers` and `milopt.models`.
 
-Any installed package may add to each group, and milopt knows its own solvers, models and schemes in no other way:
+Any installed package may add to each group, and milopt knows its own solvers and models in no other way:
 
     [project.entry-points."milopt.solvers"]
     mine = "my_package.solver:Mine"
@@ -20,13 +20,11 @@ from milopt.solving.names import quoted, unknown
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from milopt.schemes.scheme import Scheme
     from milopt.solving.profile import Profile
     from milopt.solving.solver import Availability, Solver
 
 SOLVERS = "milopt.solvers"
 MODELS = "milopt.models"
-SCHEMES = "milopt.schemes"
 
 
 class Family(Protocol):
@@ -104,28 +102,6 @@ def ranked(profile: Profile) -> list[Solver]:
     return [solver for _, _, solver in sorted(found, key=lambda one: one[:2])]
 
 
-def scheme_names() -> list[str]:
-    """Every registered scheme."""
-    return list(_entries(SCHEMES))
-
-
-def scheme(name: str) -> type[Scheme]:
-    """The scheme of this name."""
-    from milopt.schemes.scheme import Scheme
-
-    entries = _entries(SCHEMES)
-    if name not in entries:
-        raise unknown("scheme", name, list(entries))
-    loaded = _attempt(entries[name])
-    if isinstance(loaded, type) and not issubclass(loaded, Scheme):
-        loaded = TypeError(f"{entries[name].value} is not a subclass of milopt.Scheme")
-    if isinstance(loaded, Exception):
-        raise DeclarationError(f'The scheme "{name}" cannot be loaded: {_sentence(loaded)}.') from loaded
-    if getattr(loaded, "name", None) != name:
-        raise DeclarationError(f'The scheme "{name}" calls itself {getattr(loaded, "name", None)!r}: use one name.')
-    return loaded
-
-
 def variants(family: str) -> list[str]:
     """The installed variants of a family, as `get` takes them; milopt's own tell by metadata alone."""
     solver = _solver_class(family)
@@ -141,7 +117,7 @@ def available() -> dict[str, Availability]:
 
 def model_names() -> list[str]:
     """Every registered model."""
-    return list(_entries(MODELS))
+    return names_in(MODELS)
 
 
 def model(name: str) -> type:
@@ -153,12 +129,22 @@ def model(name: str) -> type:
         return load(path, within)
     if name.endswith(".py"):
         raise UnknownNameError(f'{quoted(name)} is a file: write "{name}:Class" for the model class in it.')
-    entries = _entries(MODELS)
+    return class_in(MODELS, "model", name)
+
+
+def names_in(group: str) -> list[str]:
+    """Return the names of all entry points of a group."""
+    return list(_entries(group))
+
+
+def class_in(group: str, kind: str, name: str) -> type:
+    """Return the class of an entry point; `kind` is what messages call it, such as "model"."""
+    entries = _entries(group)
     if name not in entries:
-        raise unknown("model", name, list(entries))
+        raise unknown(kind, name, list(entries))
     loaded = _attempt(entries[name])
     if isinstance(loaded, Exception):
-        raise DeclarationError(f'The model "{name}" cannot be loaded: {_sentence(loaded)}.') from loaded
+        raise DeclarationError(f'The {kind} "{name}" cannot be loaded: {_sentence(loaded)}.') from loaded
     return loaded
 
 

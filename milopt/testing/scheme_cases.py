@@ -16,6 +16,7 @@ import numpy as np
 from milopt import ConvexConcave, Options, PointStatus, Program, Result, Scheme, Step, Termination, load_model, solve
 from milopt.declaration.problem import Problem
 from milopt.errors import ConvexityError, MiloptError, MiloptWarning, UnsupportedError
+from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.solver import Solver
@@ -62,7 +63,7 @@ def _check_solved(scheme: Scheme, solver: Solver, problem: SchemeProblem, is_exc
     result = run_scheme(scheme, posed, solver)
     require(isinstance(result, Result), f"the steps must return a Result, not {type(result).__name__}")
     judge(posed, result, optimum, problem.termination)
-    known = {scheme.name, *registry.scheme_names()}
+    known = {scheme.name, *scheme_names()}
     require(result.scheme in known, f"result.scheme is {result.scheme!r}, and no scheme is called so")
     if problem.termination is Termination.OPTIMAL:
         told = f"the optimum is {optimum:.9g}, and it ended as {result.termination} without a point: {result.message}"
@@ -81,8 +82,8 @@ def _check_members(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
         cls()
     except TypeError as error:
         require(False, f"every parameter needs a default, so that the scheme can be made by its name: {error}")
-    if scheme.name in registry.scheme_names():
-        found = registry.scheme(scheme.name)
+    if scheme.name in scheme_names():
+        found = scheme_class(scheme.name)
         require(found is cls, f"the name {scheme.name!r} is registered for {found.__name__}")
 
 
@@ -254,7 +255,7 @@ def _check_saving(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
     """Check that a model with the scheme is saved and loaded with an equal scheme."""
     from milopt.models import MILES, MISVM, ShapeletBoost
 
-    if scheme.name not in registry.scheme_names():
+    if scheme.name not in scheme_names():
         raise NotApplicableError(f"no installed package registers {scheme.name!r} in the group milopt.schemes")
     rng = np.random.default_rng(0)
     bags = [rng.normal(size=(3, 2)) + 2 * (k % 2) for k in range(8)]

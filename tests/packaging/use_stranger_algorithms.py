@@ -85,9 +85,9 @@ def main() -> None:
 
 
 def registered() -> milopt.Scheme:
-    from milopt.solving import registry
+    from milopt.schemes.registered import scheme_class
 
-    return registry.scheme("random_restarts")()
+    return scheme_class("random_restarts")()
 
 
 def linear() -> milopt.Program:

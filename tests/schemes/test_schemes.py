@@ -14,6 +14,7 @@ from milopt.declaration.problem import Problem
 from milopt.declaration.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, ParameterError, UnknownNameError
 from milopt.outcome.status import Termination
+from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.schemes.scheme import Steps
 from milopt.solvers.clarabel import ClarabelEngine
 from milopt.solving import registry
@@ -47,8 +48,8 @@ def boosted() -> SemiInfinite:
 
 
 def test_milopts_own_schemes_are_registered() -> None:
-    assert {name: registry.scheme(name) for name in OWN} == OWN
-    assert set(OWN) <= set(registry.scheme_names())
+    assert {name: scheme_class(name) for name in OWN} == OWN
+    assert set(OWN) <= set(scheme_names())
     assert all(issubclass(one, Scheme) for one in OWN.values())
 
 
@@ -76,22 +77,22 @@ def test_a_scheme_refuses_a_problem_of_the_other_kind_in_words() -> None:
 def test_a_scheme_under_another_name_than_its_own_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ConvexConcave, "name", "other")
     with pytest.raises(DeclarationError, match="The scheme \"ccp\" calls itself 'other'"):
-        registry.scheme("ccp")
+        scheme_class("ccp")
 
 
 def test_an_entry_that_is_no_scheme_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib.metadata import EntryPoint
 
-    wrong = {"wrong": EntryPoint("wrong", "milopt.solvers.highs:HiGHS", registry.SCHEMES)}
+    wrong = {"wrong": EntryPoint("wrong", "milopt.solvers.highs:HiGHS", "milopt.schemes")}
     monkeypatch.setattr(registry, "_entries", lambda group: wrong)
     with pytest.raises(DeclarationError, match=r"milopt\.solvers\.highs:HiGHS is not a subclass of milopt\.Scheme"):
-        registry.scheme("wrong")
+        scheme_class("wrong")
 
 
 @pytest.mark.parametrize("scheme", ["ccp", "representatives", "exact"])
 def test_steps_are_yielded_as_they_are_made(scheme: str) -> None:
     program, clock = witnesses(), Clock(None)
-    steps = registry.scheme(scheme)().steps(program, milopt.get("clarabel"), Options(), clock)
+    steps = scheme_class(scheme)().steps(program, milopt.get("clarabel"), Options(), clock)
     first = next(steps)
     assert first.seconds <= clock.elapsed()
     time.sleep(0.05)

@@ -8,7 +8,7 @@ import pytest
 
 from milopt import Scheme
 from milopt.errors import ParameterError, UnknownNameError
-from milopt.solving import registry
+from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.testing import ConformanceError, check_scheme, scheme_case_names
 from tests.testing import wrong_schemes as wrong
 
@@ -36,15 +36,15 @@ WRONG: list[tuple[Scheme, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize("name", registry.scheme_names())
+@pytest.mark.parametrize("name", scheme_names())
 def test_every_registered_scheme_passes(name: str) -> None:
-    report = check_scheme(registry.scheme(name)())
+    report = check_scheme(scheme_class(name)())
     assert len(report.passed) >= 10
     assert "saved by its name" in report.passed
 
 
 def test_schemes_are_checked_with_another_solver_of_the_steps() -> None:
-    report = check_scheme(registry.scheme("exact")(), solver="highs")
+    report = check_scheme(scheme_class("exact")(), solver="highs")
     assert "solves milp, knapsack" in report.passed
     assert "solves dc, Hilbert ball" in report.left_out
 

@@ -1,0 +1,27 @@
+"""Schemes by name, found through the entry point group `milopt.schemes`."""
+
+from __future__ import annotations
+
+from milopt.errors import DeclarationError
+from milopt.schemes.scheme import Scheme
+from milopt.solving import registry
+
+GROUP = "milopt.schemes"
+
+
+def scheme_names() -> list[str]:
+    """Return the names of all registered schemes."""
+    return registry.names_in(GROUP)
+
+
+def scheme_class(name: str) -> type[Scheme]:
+    """Return the class of the scheme of this name."""
+    loaded = registry.class_in(GROUP, "scheme", name)
+    if not issubclass(loaded, Scheme):
+        raise DeclarationError(
+            f'The scheme "{name}" cannot be loaded: {loaded.__module__}:{loaded.__qualname__} is not a subclass of '
+            "milopt.Scheme."
+        )
+    if loaded.name != name:
+        raise DeclarationError(f'The scheme "{name}" calls itself {loaded.name!r}: use one name.')
+    return loaded
