@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import milopt
 from milopt import Program
 from milopt.compilation.lowering import Lowering
+from milopt.schemes.separable import separable_optimum
 
 
 def test_transportation() -> None:
@@ -215,6 +216,38 @@ def test_a_matrix_of_parameters_changes_between_solves() -> None:
                 solver="CLARABEL"
             )
             assert outcome.objective == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_refused_value_leaves_a_matrix_of_parameters_as_it_was() -> None:
+    program = Program("parameters")
+    P, X = program.parameter("P", (2, 3)), program.variable("X", (2, 3))
+    program.minimize(X.sum())
+    program.subject_to(X >= P)
+    P.value = np.arange(6.0).reshape(2, 3)
+    with milopt.Session(program, milopt.get("highs")) as session:
+        with pytest.raises(milopt.MiloptError, match="NaN"):
+            session.set_parameter(P, np.full((2, 3), np.nan))
+        assert session.solve().objective == pytest.approx(15.0)
+        assert P.value.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_only_integer_entries_have_their_bounds_rounded() -> None:
+    program = Program("bounds")
+    X = program.variable("X", (2, 2), upper=1.5, integer=[[True, False], [False, True]])
+    program.maximize(X.sum())
+    result = milopt.solve(program, "highs").require_certified()
+    np.testing.assert_allclose(result.values["X"], [[1, 1.5], [1.5, 1]])
+
+
+def test_a_separable_optimum_has_the_declared_shapes() -> None:
+    program = Program("separable")
+    X, t = program.variable("X", (2, 3), lower=np.arange(6.0).reshape(2, 3)), program.variable("t", lower=2)
+    program.minimize(X.sum() + t)
+    found = separable_optimum(program, 1e-6)
+    assert found is not None
+    assert found[0] == 17.0
+    assert found[1]["X"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert found[1]["t"].shape == ()
 
 
 def test_a_large_program_is_lowered_without_a_loop_over_entries() -> None:

@@ -287,6 +287,17 @@ def test_matrices_of_parameters_multiply_from_both_sides(left: tuple[int, ...], 
             np.testing.assert_allclose(found.reshape(expression.shape), expected)
 
 
+def test_products_with_parameters_are_joined_at_their_places() -> None:
+    program = Program("joined")
+    p, x = program.parameter("p", 2), program.variable("x", 2)
+    p.value = [3.0, 5.0]
+    at = {p: np.array([3.0, 5.0]), x: np.array([7.0, 11.0])}
+    found = milopt.vstack([x, p * x, 1 + p * x, 2 * p])
+    assert found.shape == (4, 2)
+    expected = [[7, 11], [21, 55], [22, 56], [6, 10]]
+    np.testing.assert_allclose(found.evaluated(at.__getitem__).reshape(4, 2), expected)
+
+
 def test_a_product_of_two_variables_is_refused() -> None:
     program = Program("products")
     X, Y = program.variable("X", (2, 3)), program.variable("Y", (3, 2))
