@@ -153,8 +153,7 @@ def test_the_seconds_of_all_attempts_add_up(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_solvers_own_limit_in_a_step_is_a_reason_to_try_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClarabelEngine, "solve", lambda self, limit: Answer(Termination.LIMIT, "MaxIterations"))
-    result = milopt.solve(witnesses(), ("clarabel",))
-    assert result.termination is Termination.STALLED
+    assert milopt.solve(witnesses(), "clarabel").termination is Termination.LIMIT
     result = milopt.solve(witnesses())
     assert [one.solver for one in result.attempts] == ["clarabel", "highs"]
     assert result.point == "certified"
