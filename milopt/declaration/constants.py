@@ -29,13 +29,16 @@ def real(value: object, what: str) -> Vector:
 
 def dense(value: Any) -> Any:
     """Return a sparse array as a dense one, and anything else as it is."""
-    is_sparse: bool = sp.issparse(value)
-    return value.toarray() if is_sparse else value
+    return value.toarray() if _is_sparse(value) else value
+
+
+def _is_sparse(value: object) -> bool:
+    return bool(sp.issparse(value))
 
 
 def numbers(value: object) -> Vector:
     """The numbers in an expression."""
-    array = sides(value)
+    array = _array(value)
     if not np.isfinite(array).all():
         raise DeclarationError("A number in an expression is NaN or infinite.")
     return array
@@ -43,21 +46,24 @@ def numbers(value: object) -> Vector:
 
 def sides(value: object) -> Vector:
     """The numbers on one side of a comparison, which may be infinite."""
-    if type(value) is float or type(value) is int:
-        array = np.asarray(value, dtype=float)
-    else:
-        try:
-            array = real(value, "")
-        except DeclarationError:
-            raise DeclarationError(f"Expected numbers or an expression, got {_kind(value)}.") from None
+    array = _array(value)
     if np.isnan(array).any():
-        raise DeclarationError("A number in an expression is NaN or infinite.")
+        raise DeclarationError("A number in an expression is NaN.")
     return array
+
+
+def _array(value: object) -> Vector:
+    if type(value) is float or type(value) is int:
+        return np.asarray(value, dtype=float)
+    try:
+        return real(value, "")
+    except DeclarationError:
+        raise DeclarationError(f"Expected numbers or an expression, got {_kind(value)}.") from None
 
 
 def matrix(value: Any) -> Vector | sp.csr_array:
     """What multiplies an expression from the left: a dense vector or matrix, or a sparse one."""
-    if np.ndim(value) == 1 or not sp.issparse(value):
+    if not _is_sparse(value) or value.ndim == 1:
         return numbers(value)
     # A copy, since the owner of the matrix may write to it later.
     entries = as_csr(value).copy()

@@ -163,11 +163,11 @@ class Expression(Shaped):
 
     def __ge__(self, other: Operand) -> Constraint:
         right = as_side(other)
-        return _compared(self - right, equality=False, compared=(self, ">=", right))
+        return _compared(right, self - right, equality=False, compared=(self, ">=", right))
 
     def __le__(self, other: Operand) -> Constraint:
         right = as_side(other)
-        return _compared(right - self, equality=False, compared=(self, "<=", right))
+        return _compared(right, right - self, equality=False, compared=(self, "<=", right))
 
     def __gt__(self, other: Operand) -> Constraint:
         raise DeclarationError(
@@ -178,7 +178,7 @@ class Expression(Shaped):
 
     def __eq__(self, other: object) -> Constraint:  # type: ignore[override]  # a block of equations, as in cvxpy
         right = as_side(other)  # type: ignore[arg-type]  # checked there
-        return _compared(self - right, equality=True, compared=(self, "==", right))
+        return _compared(right, self - right, equality=True, compared=(self, "==", right))
 
     # -- numpy and built-in functions --------------------------------------------------------------------------
 
@@ -384,9 +384,9 @@ def as_side(value: Operand) -> Expression:
     return value if isinstance(value, Expression) else _constant(as_sides(value))
 
 
-def _compared(difference: Expression, equality: bool, compared: Written) -> Constraint:
-    """The constraint `difference >= 0` or `difference == 0`, without rows whose side is infinite."""
-    if np.isfinite(difference.constant).all():
+def _compared(right: Expression, difference: Expression, equality: bool, compared: Written) -> Constraint:
+    """The constraint `difference >= 0` or `difference == 0`, without rows whose number on the right is infinite."""
+    if right.terms or np.isfinite(right.constant).all():
         return Constraint(difference, equality, compared)
     from milopt.declaration.absent_rows import without_absent_rows
 
@@ -469,8 +469,8 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
 def _refuse_divisor(divisor: Expression) -> NoReturn:
     """Raise an error that says how to avoid a division by an expression."""
     raise DeclarationError(
-        f"{divisor.describe()} is a divisor, and division by an expression is not supported: write inv_pos(e) for "
-        "1 / e with e > 0, or multiply by a number, or by a parameter whose value is the reciprocal."
+        f"{divisor.describe()} is a divisor, and division by an expression is not supported: write exp(-e) for "
+        "1 / exp(e), inv_pos(e) for 1 / e with e > 0, or multiply by a number, or by a parameter whose value is the reciprocal."
     )
 
 

@@ -59,7 +59,7 @@ def declare(description: Description) -> Declared:
         program.minimize(objective)
     for row in description.rows:
         e = declared.expression(row.expression)
-        program.subject_to(e == 0 if row.equality else -e >= 0 if row.turned else e <= 0, name=row.name)
+        program.keep(e == 0 if row.equality else -e >= 0 if row.turned else e <= 0, name=row.name)
     return declared
 
 

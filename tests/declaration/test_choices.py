@@ -170,6 +170,7 @@ def _broadcast_optimum(b: np.ndarray) -> float:
         (lambda e: milopt.sum_largest(e, 2), 3.0),
         (lambda e: milopt.log_sum_exp(e), np.log(np.exp(1) + np.exp(2) + np.exp(1))),
         (lambda e: milopt.huber(e).sum(), 1.5 + 2.5 + 0.5),
+        (lambda e: milopt.huber(-e).sum(), 1.5 + 2.5 + 0.5),
     ],
 )
 def test_the_range_of_an_atom_gives_the_constant(atom: object, largest: float) -> None:
@@ -268,3 +269,19 @@ def test_choices_are_inspected_and_written(tmp_path: Path) -> None:
     assert r"-1 \leq " in latex
     assert "two sides" in summary
     assert "MILP" in summary
+
+
+@pytest.mark.parametrize("solver", INTEGER)
+@pytest.mark.parametrize("seed", range(3))
+def test_implied_rows_of_polyhedral_atoms(seed: int, solver: str) -> None:
+    """max q'x + gain b,  |x| <= 3,  b = 1 implies ||x||_1 <= 2,  b = 0 implies ||x - 1||_inf <= 1/2."""
+    q, gain = np.random.default_rng(seed).normal(size=3), 2.0
+    program = Program("atoms")
+    x, b = program.variable("x", 3, lower=-3, upper=3), program.variable("b", binary=True)
+    program.maximize(q @ x + gain * b)
+    program.implies(b, milopt.norm1(x) <= 2, name="diamond")
+    program.implies(1 - b, milopt.norm_inf(x - 1) <= 0.5, name="box")
+    result = milopt.solve(program, solver)
+    best = max(gain + 2 * np.abs(q).max(), q.sum() + 0.5 * np.abs(q).sum())
+    assert result.point == "certified"
+    assert result.objective == pytest.approx(best, abs=1e-6)

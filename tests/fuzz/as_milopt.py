@@ -77,7 +77,8 @@ class _Translator:
         (program.maximize if description.maximize else program.minimize)(objective)
         for row in description.rows:
             e = self._expression(row.expression, scalar=row.expression.size == 1)
-            program.subject_to({">=": e >= 0, "<=": e <= 0}[row.sense] if row.sense != "==" else e == 0, name=row.name)
+            # Rows of constants that are false stay: the program is then infeasible.
+            program.keep({">=": e >= 0, "<=": e <= 0}[row.sense] if row.sense != "==" else e == 0, name=row.name)
         return self.translation
 
     def _declare_function(self, function: Function) -> None:
