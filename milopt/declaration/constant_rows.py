@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Constraint, Expression
+from milopt.declaration.expression import Constraint, Expression, Shape
 from milopt.declaration.linear_maps import entry_name
 from milopt.declaration.sparse import row_lengths
 from milopt.errors import DeclarationError
@@ -21,8 +20,8 @@ def with_true_constants(constraint: Constraint, name: str) -> Constraint:
     A row of constants that holds but for rounding becomes exact, because some solvers take it literally.
     """
     expression = constraint.expression
-    is_constant = constant_rows(expression)
-    if not is_constant.any():
+    is_constant = _constant_rows(expression)
+    if is_constant is None:
         return constraint
     lacking = np.where(is_constant, np.abs(expression.constant) if constraint.equality else -expression.constant, 0.0)
     wrong = np.flatnonzero(lacking > ROUNDING * (1.0 + _sizes(constraint)))
@@ -40,26 +39,19 @@ def with_true_constants(constraint: Constraint, name: str) -> Constraint:
     return constraint
 
 
-def constant_rows(expression: Expression) -> npt.NDArray[np.bool_]:
-    """Return per row whether no leaf occurs in it with a coefficient other than 0."""
-    is_constant = np.ones(expression.size, dtype=bool)
+def _constant_rows(expression: Expression) -> npt.NDArray[np.bool_] | None:
+    """Return per row whether nothing in it varies: all coefficients are 0, whatever parameters are; None if no row."""
+    size = expression.size
+    if size == 1 and expression.terms and expression.terms[0][1].matrix.data.any():
+        return None  # The usual single row, at once.
+    is_constant = np.ones(size, dtype=bool)
     for _, coefficient in expression.terms:
-        is_constant[_occupied(coefficient)] = False
-        if not is_constant.any():
-            break
-    return is_constant
-
-
-def _occupied(coefficient: Coefficient) -> npt.NDArray[np.bool_]:
-    """Return per row whether a coefficient is not 0, or can become so when a parameter changes."""
-    rows = np.zeros(coefficient.matrix.shape[0], dtype=bool)
-    for matrix in (coefficient.matrix, *(product.left for product in coefficient.products)):
-        lengths = row_lengths(matrix)
-        if matrix.data.all():
-            rows |= lengths > 0
-        else:
-            rows[np.repeat(np.arange(rows.size), lengths)[matrix.data != 0]] = True
-    return rows
+        for matrix in (coefficient.matrix, *(product.left for product in coefficient.products)):
+            lengths = row_lengths(matrix)
+            if lengths.all() and matrix.data.all():
+                return None
+            is_constant[np.repeat(np.arange(lengths.size), lengths)[matrix.data != 0]] = False
+    return is_constant if is_constant.any() else None
 
 
 def _sizes(constraint: Constraint) -> float:
@@ -74,8 +66,10 @@ def _reading(constraint: Constraint, row: int, at: int) -> str:
     if constraint.compared is None or constraint.is_conditional:
         return f"{constraint.expression.constant[at]:.6g} {'==' if constraint.equality else '>='} 0"
     return " ".join(
-        part
-        if isinstance(part, str)
-        else f"{np.broadcast_to(part.constant.reshape(part.shape), constraint.shape).flat[row]:.6g}"
-        for part in constraint.compared
+        part if isinstance(part, str) else f"{_entry(part, constraint.shape, row):.6g}" for part in constraint.compared
     )
+
+
+def _entry(part: Expression, shape: Shape, row: int) -> float:
+    """Return the constant of a side in a row."""
+    return float(np.broadcast_to(part.constant.reshape(part.shape), shape).flat[row])

@@ -469,8 +469,9 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
 def _refuse_divisor(divisor: Expression) -> NoReturn:
     """Raise an error that says how to avoid a division by an expression."""
     raise DeclarationError(
-        f"{divisor.describe()} is a divisor, and division by an expression is not supported: write inv_pos(e) for "
-        "1 / e with e > 0, or multiply by a number, or by a parameter whose value is the reciprocal."
+        f"{divisor.describe()} is a divisor, and division by an expression is not supported: write exp(-e) for "
+        "1 / exp(e), inv_pos(e) for 1 / e with e > 0, or multiply by a number, or by a parameter whose value is "
+        "the reciprocal."
     )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.expression import IMPLIES, Constraint, Expression, Leaf, broadcast, chosen_entries, common_shape
-from milopt.declaration.interval import two_sided
+from milopt.declaration.expression import IMPLIES, Constraint, Expression, Leaf, Shape, chosen_entries
+from milopt.declaration.joined import concatenate
 from milopt.declaration.leaves import Parameter, Variable
 from milopt.declaration.program import leaves
 from milopt.declaration.ranges import true_range_of, true_range_of_leaf
@@ -34,28 +34,26 @@ def implied(condition: Expression, constraint: Constraint) -> Constraint:
     _check_condition(condition)
     if not isinstance(constraint, Constraint):
         raise DeclarationError(f"implies takes a condition and a comparison such as x <= 3, not {constraint!r}.")
-    rows, layout = constraint.expression, constraint.layout
     compared = (condition, IMPLIES, *constraint.as_written)
-    shape = common_shape(condition.shape, constraint.shape)
-    if shape is None:
-        raise DeclarationError(
-            f"The condition of implies has shape {condition.shape}; its rows have shape {constraint.shape}."
-        )
-    if layout is None:
-        rows, condition = broadcast(rows.reshape(constraint.shape), shape).ravel(), broadcast(condition, shape).ravel()
-        if not shape:
-            rows, condition = rows[0], condition[0]
-    elif shape != constraint.shape:
-        layout = RowLayout.of(shape).take(np.zeros(0, dtype=np.intp))
-    else:
-        condition = chosen_entries(broadcast(condition, shape), layout.entry)
+    rows, layout = _rows_of(constraint, condition.shape)
+    where = condition if condition.shape == layout.shape else condition + np.zeros(layout.shape)
+    off = 1 - chosen_entries(where, layout.entry)
     low, high = true_range_of(_without_parameters(rows))
-    above = rows - _end(rows, low, "lower") * (1 - condition)
+    above = rows - _end(rows, low, "lower") * off
     if not constraint.equality:
-        return Constraint(above, False, compared, layout, shape)
-    below = _end(rows, high, "upper") * (1 - condition) - rows
-    both, layout = two_sided(above.reshape(shape), below.reshape(shape))
-    return Constraint(both, False, compared, layout)
+        return Constraint(above, False, compared, layout)
+    below = _end(rows, high, "upper") * off - rows
+    return Constraint(concatenate([above, below]), False, compared, RowLayout.two_sided(layout.shape))
+
+
+def _rows_of(constraint: Constraint, shape: Shape) -> tuple[Expression, RowLayout]:
+    """Return the rows as a vector, and their layout; a single row is repeated to the shape of a condition."""
+    rows, layout = constraint.expression, constraint.layout or RowLayout.of(constraint.shape)
+    if constraint.shape or not shape:
+        return chosen_entries(rows, np.arange(rows.size)), layout
+    repeated = RowLayout.of(shape)
+    kept = repeated.entry if rows.size else repeated.entry[:0]
+    return chosen_entries(rows, np.zeros(kept.size, dtype=np.intp)), repeated.take(kept)
 
 
 def _check_condition(condition: object) -> None:
@@ -69,7 +67,9 @@ def _check_condition(condition: object) -> None:
         raise DeclarationError(f"The condition of implies is a binary variable b or 1 - b, not {condition!r}.")
     numbers = [condition.constant]
     for leaf, coefficient in condition.terms:
-        if not isinstance(leaf, Variable) or not leaf.integer or coefficient.products:
+        used = coefficient.value().indices
+        is_integer = isinstance(leaf, Variable) and np.broadcast_to(leaf.integer, leaf.shape).ravel()[used].all()
+        if not is_integer or coefficient.products:
             raise DeclarationError(
                 f"The condition of implies holds {leaf.describe()}, which is not a variable with binary=True."
             )
@@ -98,8 +98,7 @@ def _end(rows: Expression, end: Vector, side: str) -> npt.NDArray[np.float64]:
     missing = np.flatnonzero(np.isinf(end))
     if missing.size:
         _refuse_unbounded(rows, int(missing[0]), side)
-    found = np.minimum(end, 0.0) if side == "lower" else np.maximum(end, 0.0)
-    return found if rows.shape else found[0]
+    return np.minimum(end, 0.0) if side == "lower" else np.maximum(end, 0.0)
 
 
 def _refuse_unbounded(rows: Expression, row: int, side: str) -> NoReturn:

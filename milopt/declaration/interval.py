@@ -5,17 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.declaration.absent_rows import without_absent_rows
-from milopt.declaration.expression import (
-    Constraint,
-    Expression,
-    Operand,
-    as_expression,
-    as_side,
-    broadcast,
-    common_shape,
-)
+from milopt.declaration.expression import Constraint, Operand, as_expression, as_side, chosen_entries
 from milopt.declaration.joined import concatenate
-from milopt.declaration.linear_maps import entry_name
 from milopt.declaration.row_layout import RowLayout
 from milopt.errors import DeclarationError
 
@@ -31,26 +22,18 @@ def interval(lower: Operand, expression: Operand, upper: Operand) -> Constraint:
     low, middle, high = as_side(lower), as_expression(expression), as_side(upper)
     compared = (low, "<=", middle, "<=", high)
     if not low.terms and not high.terms:
-        lows, highs = (side.constant.reshape(side.shape) for side in (low, high))
-        if common_shape(low.shape, high.shape) is None:
-            raise DeclarationError(f"Shapes {low.shape} and {high.shape} of the two sides do not match.")
-        is_empty = np.asarray(lows > highs)
+        ends = low.constant.reshape(low.shape), high.constant.reshape(high.shape)
+        is_empty = np.greater(*ends)
         if is_empty.any():
-            row = entry_name(int(np.flatnonzero(is_empty)[0]), is_empty.shape)
-            where = f" in row {row}" if is_empty.size > 1 else ""
+            where = f" in row {int(np.flatnonzero(is_empty)[0])}" if is_empty.ndim else ""
             raise DeclarationError(
                 f"No number satisfies {Constraint(middle, False, compared).describe()}: "
                 f"the left side is larger than the right one{where}."
             )
-        if (lows == highs).all() and np.isfinite(low.constant).all():
+        if np.equal(*ends).all() and np.isfinite(ends[0]).all():
             return Constraint(middle - low, True, compared)
-    rows, layout = two_sided(middle - low, high - middle)
-    return without_absent_rows(rows, False, compared, layout)
-
-
-def two_sided(above: Expression, below: Expression) -> tuple[Expression, RowLayout]:
-    """Return the rows above >= 0, followed by those of below >= 0; a scalar is repeated to the shape of the other."""
-    shape = common_shape(above.shape, below.shape)
-    assert shape is not None, "both sides have the expression in the middle"
-    rows = concatenate([broadcast(side, shape).ravel() for side in (above, below)])
-    return rows, RowLayout.two_sided(shape)
+    above, below = middle - low, high - middle
+    shape = np.broadcast_shapes(above.shape, below.shape)
+    sides = [side if side.shape == shape else side + np.zeros(shape) for side in (above, below)]
+    rows = concatenate([chosen_entries(side, np.arange(side.size)) for side in sides])
+    return without_absent_rows(rows, False, compared, RowLayout.two_sided(shape))

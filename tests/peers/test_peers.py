@@ -15,6 +15,9 @@ OBJECTIVE = 1e-6
 ANSWERS = 1e-4
 """How far answers other than the optimum may differ, relative to their size: a solver stops at 1e-8 in the optimum."""
 PROBLEMS = problems()
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::RuntimeWarning:cvxpy", "ignore:The problem has an expression:UserWarning"
+)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=[problem.name for problem in PROBLEMS])
