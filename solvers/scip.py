@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.compilation.bridges import idle_rows
 from milopt.compilation.bridges.quadratic_to_cone import factor
 from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import StandardForm
@@ -103,7 +104,7 @@ class ScipEngine(Engine):
         if time_limit is not None and is_heavy(form) and self._process.can_run():
             return self._process.solve(form, time_limit)
         began = time.perf_counter()
-        program = _built(form, self.options)
+        program = _built(idle_rows.apply(form), self.options)
         model = program.model
         if time_limit is not None and "limits/time" not in self.options.extra:
             model.setParam("limits/time", max(0.0, time_limit - (time.perf_counter() - began)))
@@ -127,7 +128,7 @@ class ScipEngine(Engine):
         ended, log = captured(run) if self.options.verbose else (run(), "")
         if ended is Ended.ABANDONED:
             return Answer(Termination.LIMIT, "left behind at Ctrl-C", log=log, interrupted=True)
-        return program.answer(log, interrupted=ended is Ended.STOPPED)
+        return idle_rows.invert(form, program.answer(log, interrupted=ended is Ended.STOPPED))
 
     def close(self) -> None:
         """End the process, if there is one."""

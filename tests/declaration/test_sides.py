@@ -11,7 +11,8 @@ from milopt import Program
 from milopt.errors import DeclarationError, UncertifiedError
 from tests.conformance.solvers_under_test import solver_names
 
-LINEAR = [name for name in solver_names() if name != "libsvm"]
+# cvxpy reads SCIP's multipliers of rows with one entry as 0.
+LINEAR = [name for name in solver_names() if name not in ("libsvm", "cvxpy:SCIP")]
 ACCURATE = {"cvxpy:SCS": 1e-3, "cvxpy:OSQP": 1e-3}
 """What first-order methods reach; others reach 1e-6."""
 
