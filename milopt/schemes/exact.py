@@ -60,24 +60,24 @@ class Exact(Scheme):
         if not takes_binaries(program, solver):
             return self._by_branching(program, atoms, solver, options, clock)
         first: Result | None = None
-        steps = continuous_solver(program, solver, options)
+        steps, step_options = continuous_solver(program, solver, options)
         if step_kind(program) == "LP":
             relaxed = Direct().run(convex_part(program), solver, options, clock)
             if relaxed.termination is Termination.INFEASIBLE:
                 message = f"The rows without a witness are infeasible. {relaxed.message}".strip()
                 return replace(relaxed, program=program, scheme=self.name, message=message)
-            ranges = ranges_of(program, atoms, steps, options, clock)
+            ranges = ranges_of(program, atoms, steps, step_options, clock)
         else:
-            first = ConvexConcave().run(program, steps, options, clock)
+            first = ConvexConcave().run(program, steps, step_options, clock)
             if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
                 return replace(first, scheme=self.name)
             better = no_worse_than(program, first)
-            ranges = wide_ranges(better, atoms, continuous_solver(convex_part(better), solver, options), options, clock)
+            ranges = wide_ranges(better, atoms, *continuous_solver(convex_part(better), solver, options), clock)
         if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
-            found = self._by_binaries(program, atoms, ranges, solver, steps, options, clock)
+            found = self._by_binaries(program, atoms, ranges, solver, options, clock, first)
             if found is not None:
                 return found
-        return self._by_branching(program, atoms, steps, options, clock, first)
+        return self._by_branching(program, atoms, steps, step_options, clock, first)
 
     def _by_binaries(
         self,
@@ -85,18 +85,25 @@ class Exact(Scheme):
         atoms: list[Selecting],
         ranges: Ranges,
         solver: Solver,
-        steps: Solver,
         options: Options,
         clock: Clock,
+        first: Result | None,
     ) -> Result | None:
-        """Solve the mixed-integer program; None if it ends without a point and without a proof of infeasibility."""
+        """Solve the mixed-integer program; None if it ends without a point and without a proof of infeasibility.
+
+        The witnesses of `first` are kept if the search was cut off before it found better ones.
+        """
         binary, choices = witness_milp(program, atoms, ranges)
         found = Direct().run(binary, solver, replace(options, form="coordinates"), clock)
-        if not found.values:
+        if first is not None and first.witnesses and _is_cut_off_before(program, found, first):
+            index = dict(zip(atoms, first.witnesses.values(), strict=True))
+        elif found.values:
+            index = {atom: atom.segments.argmax(found.values[name]) for atom, name in choices.items()}
+        else:
             settled = found.termination in (Termination.INFEASIBLE, Termination.LIMIT)
             return replace(found, program=program, scheme=self.name) if settled else None
-        index = {atom: atom.segments.argmax(found.values[name]) for atom, name in choices.items()}
-        with Session(program, steps, options, witnesses=one_hot(index)) as session:
+        steps, step_options = continuous_solver(program, solver, options)
+        with Session(program, steps, step_options, witnesses=one_hot(index)) as session:
             # Also of the best integer point at a limit: the step makes it one of the program.
             outcome = session.solve(clock.extended(LEAST_SECONDS))
             if outcome.point is None:
@@ -188,6 +195,14 @@ class Exact(Scheme):
             history=search.history,
             witnesses=named(chosen),
         )
+
+
+def _is_cut_off_before(program: Program, found: Result, first: Result) -> bool:
+    """Return True if a search ended at a limit with a point that is worse than another one, or with none."""
+    if found.termination is not Termination.LIMIT:
+        return False
+    sign = -1.0 if program.maximizes else 1.0
+    return not found.values or sign * first.objective < sign * found.objective
 
 
 def _global(certificate: Certificate | None, objective: float, bound: float) -> Certificate:
