@@ -60,26 +60,26 @@ class Exact(Scheme):
         if not takes_binaries(program, solver):
             return (yield from self._by_branching(program, atoms, solver, options, clock))
         first: Result | None = None
-        inner = continuous_solver(program, solver)
+        inner, inner_options = continuous_solver(program, solver, options)
         if step_kind(program) == "LP":
             relaxed = Direct().run(convex_part(program), solver, options, clock)
             if relaxed.termination is Termination.INFEASIBLE:
                 message = f"The rows without a witness are infeasible. {relaxed.message}".strip()
                 yield from relaxed.history
                 return replace(relaxed, program=program, scheme=self.name, message=message)
-            ranges = ranges_of(program, atoms, inner, options, clock)
+            ranges = ranges_of(program, atoms, inner, inner_options, clock)
         else:
-            first = ConvexConcave().run(program, inner, options, clock)
+            first = ConvexConcave().run(program, inner, inner_options, clock)
             if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
                 yield from first.history
                 return replace(first, scheme=self.name)
             better = no_worse_than(program, first)
-            ranges = wide_ranges(better, atoms, continuous_solver(convex_part(better), solver), options, clock)
+            ranges = wide_ranges(better, atoms, *continuous_solver(convex_part(better), solver, options), clock)
         if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
-            found = yield from self._by_binaries(program, atoms, ranges, solver, inner, options, clock)
+            found = yield from self._by_binaries(program, atoms, ranges, solver, options, clock, first)
             if found is not None:
                 return found
-        return (yield from self._by_branching(program, atoms, inner, options, clock, first))
+        return (yield from self._by_branching(program, atoms, inner, inner_options, clock, first))
 
     def _by_binaries(
         self,
@@ -87,20 +87,27 @@ class Exact(Scheme):
         atoms: list[Selecting],
         ranges: Ranges,
         solver: Solver,
-        inner: Solver,
         options: Options,
         clock: Clock,
+        first: Result | None,
     ) -> Steps[Result | None]:
-        """Solve the mixed-integer program; None if it ends without a point and without a proof of infeasibility."""
+        """Solve the mixed-integer program; None if it ends without a point and without a proof of infeasibility.
+
+        The witnesses of `first` are kept if the search was cut off before it found better ones.
+        """
         binary, choices = witness_milp(program, atoms, ranges)
         found = Direct().run(binary, solver, replace(options, form="coordinates"), clock)
-        if not found.values:
+        if first is not None and first.witnesses and _is_cut_off_before(program, found, first):
+            index = dict(zip(atoms, first.witnesses.values(), strict=True))
+        elif found.values:
+            index = {atom: atom.segments.argmax(found.values[name]) for atom, name in choices.items()}
+        else:
             if found.termination not in (Termination.INFEASIBLE, Termination.LIMIT):
                 return None
             yield from found.history
             return replace(found, program=program, scheme=self.name)
-        index = {atom: atom.segments.argmax(found.values[name]) for atom, name in choices.items()}
-        with Session(program, inner, options, witnesses=one_hot(index)) as session:
+        inner, inner_options = continuous_solver(program, solver, options)
+        with Session(program, inner, inner_options, witnesses=one_hot(index)) as session:
             # Also of the best integer point at a limit: the step makes it one of the program.
             outcome = session.solve(clock.extended(LEAST_SECONDS))
             if outcome.point is None:
@@ -192,6 +199,14 @@ class Exact(Scheme):
             seconds=clock.elapsed(),
             witnesses=named(chosen),
         )
+
+
+def _is_cut_off_before(program: Program, found: Result, first: Result) -> bool:
+    """Return True if a search ended at a limit with a point that is worse than another one, or with none."""
+    if found.termination is not Termination.LIMIT:
+        return False
+    sign = -1.0 if program.maximizes else 1.0
+    return not found.values or sign * first.objective < sign * found.objective
 
 
 def _global(certificate: Certificate | None, objective: float, bound: float) -> Certificate:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from milopt.declaration.program import Program
 from milopt.inspection.kind import block_cones, block_features
+from milopt.solving.options import Options
 from milopt.solving.refusal import takes_all, with_integers
 from milopt.solving.solver import Feature, Solver
 
 
 def takes_binaries(program: Program, solver: Solver) -> bool:
-    """Return True if a solver takes the program with binary variables beside its own."""
-    return takes_all(solver, with_integers(block_features(program) | {Feature.INTEGER}), block_cones(program))
+    """Return True if a program has no integer variables, and a solver takes it with binary ones besides."""
+    features = block_features(program)
+    mixed = with_integers(features | {Feature.INTEGER})
+    return Feature.INTEGER not in features and takes_all(solver, mixed, block_cones(program))
 
 
-def continuous_solver(program: Program, solver: Solver) -> Solver:
-    """Return the solver if it takes the program, otherwise the one that `auto` chooses.
+def continuous_solver(program: Program, solver: Solver, options: Options) -> tuple[Solver, Options]:
+    """Return the solver if it takes the program, otherwise the one that `auto` chooses; and the options for it.
 
-    A solver with integers, such as SCIP, may take quadratic objectives and cones with integers only.
+    A solver with integers, such as SCIP, may take quadratic objectives and cones with integers only. Its own settings
+    are not for another solver.
     """
     from milopt.schemes.automatic import automatic
 
-    taken = takes_all(solver, block_features(program), block_cones(program))
-    return solver if taken else automatic(program)
+    if takes_all(solver, block_features(program), block_cones(program)):
+        return solver, options
+    return automatic(program), replace(options, extra={})

@@ -128,10 +128,22 @@ def test_time_limit_keeps_a_feasible_point() -> None:
     program.subject_to(y * (bag_max(bags.instances @ w, bags) + b) >= 1 - slack, name="margin")
     result = milopt.solve(program, "scip", scheme="exact", time_limit=3.0)
     assert result.termination is Termination.LIMIT
+    assert result.solver in ("scip", _step_solver(program))
     assert result.point is not PointStatus.CERTIFIED
     assert result.bound is None or result.bound <= result.objective
     if result.values:
         assert result.value(program.constraints["margin"].expression).min() >= -1e-5
+
+
+def test_point_of_the_convex_concave_procedure_is_kept_if_a_search_finds_no_better_one() -> None:
+    program = mi_svm(0, RBF(0.5))
+    known = milopt.solve(program, "clarabel", scheme="ccp").require_certified()
+    result = milopt.solve(program, "scip", scheme="exact", extra={"limits/solutions": 1, "presolving/maxrounds": 0})
+    assert (result.termination, result.point) == (Termination.LIMIT, PointStatus.FEASIBLE)
+    assert result.solver == "scip"
+    assert result.objective == pytest.approx(known.objective, rel=1e-6)
+    assert result.bound is not None
+    assert result.bound < result.objective
 
 
 def test_infeasible_program_is_proved_infeasible() -> None:
