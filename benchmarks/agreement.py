@@ -20,7 +20,7 @@ from timing import single_thread, table, timed
 from milopt import get, load_data, solve
 from milopt.compilation.minorant import one_hot_selection
 from milopt.compilation.sides import on_other_side
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.models import ShapeletBoost
 from milopt.outcome.certificate import Certificate
 from milopt.schemes.column_generation import ColumnGeneration

@@ -26,7 +26,7 @@ from naive_boosting import Array, Boosted, Sample, boost
 from timing import single_thread, table, timed
 
 from milopt import Bags, Options, Result, as_bags, get, load_data
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_pricing import oracle_pricing

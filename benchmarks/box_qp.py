@@ -17,7 +17,8 @@ from timing import median, single_thread, table
 
 import milopt
 from milopt import Program, quad_form, sum_squares
-from milopt.compilation.quadratic import Matrix, Piece, Quadratic, Vector
+from milopt.arrays import Matrix, Vector
+from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, StandardForm
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver

@@ -20,12 +20,12 @@ from timing import single_thread, table
 
 import milopt
 from milopt import RBF, BagClassifier, Kernel
+from milopt.arrays import Floats, Points
 from milopt.compilation.minorant import mean_selection
-from milopt.declaration.arrays import Floats, Points
+from milopt.compilation.status import PointStatus
 from milopt.models.mi_svm import MISVM
 from milopt.models.miles import MILES
-from milopt.outcome.status import PointStatus
-from milopt.solvers.highs import HighsEngine
+from milopt.solvers.highs.solver import HighsEngine
 from milopt.solving import proof
 from milopt.solving.options import Options
 from milopt.solving.session import Session

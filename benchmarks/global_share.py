@@ -20,7 +20,7 @@ from naive_boosting import Array
 from timing import single_thread, table, timed
 
 from milopt import RBF, Bags, Options, as_bags, get
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.schemes.oracle_program import ExactPricing

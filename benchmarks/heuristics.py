@@ -26,8 +26,8 @@ from naive_boosting import Array
 from timing import single_thread, table, timed
 
 from milopt import Options, Result, get
-from milopt.declaration.leaves import Parameter
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.leaves import Parameter
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.schemes.oracle_program import ProgramPricing

@@ -20,11 +20,11 @@ from timing import median, single_thread, table, timed
 import milopt
 from milopt import RBF, Bags, Program, as_bags, bag_max
 from milopt.data.loading import load_data
-from milopt.declaration.leaves import Parameter
-from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.declaration.programs.leaves import Parameter
+from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
-from milopt.solvers.hilbert_ball import HilbertBallPricing, hilbert_ball_pricing
+from milopt.solvers.native.hilbert_ball.hilbert_ball import HilbertBallPricing, hilbert_ball_pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import Found, Priced, Pricing

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from timing import single_thread, table, timed
 
 from milopt import RBF, Program, as_bags, bag_max, get, norm1
-from milopt.outcome.status import PointStatus
+from milopt.compilation.status import PointStatus
 from milopt.solving.session import Session
 
 Array = npt.NDArray[np.float64]

@@ -23,8 +23,8 @@ from data_sets import data_set
 from timing import single_thread, table, timed
 
 from milopt import RBF, Program, as_bags, get
+from milopt.compilation.status import PointStatus
 from milopt.outcome.outcome import Outcome
-from milopt.outcome.status import PointStatus
 from milopt.solving.session import Session
 
 Array = npt.NDArray[np.float64]

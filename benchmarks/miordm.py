@@ -24,9 +24,9 @@ from timing import median, single_thread, table, timed
 
 import milopt
 from milopt import as_bags
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
 from milopt.models import MIORDM
-from milopt.solvers import native
+from milopt.solvers.native import solver as native
 from milopt.solving.engine import Change
 from milopt.solving.solver import Solver
 

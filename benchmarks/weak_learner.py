@@ -25,15 +25,15 @@ from sklearn.cluster import KMeans
 from timing import single_thread, table, timed
 
 from milopt import RBF, Bags, Options, Program, as_bags, bag_max, get, load_data, norm1, solve
-from milopt.declaration.kernels import Kernel
-from milopt.declaration.leaves import Parameter
-from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.declaration.kernels.kernel import Kernel
+from milopt.declaration.programs.leaves import Parameter
+from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
-from milopt.solvers.l1_ball import l1_ball_pricing
-from milopt.solvers.l1_ball_descent import descend
-from milopt.solvers.l1_ball_similarities import Similarities, similarities
-from milopt.solvers.l1_ball_small_game import empty_game
+from milopt.solvers.native.l1_ball.descent import descend
+from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
+from milopt.solvers.native.l1_ball.similarities import Similarities, similarities
+from milopt.solvers.native.l1_ball.small_game import empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import Found, Pricing
 

@@ -21,11 +21,11 @@ from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap, Repair
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.bag_kernels.set_kernels import as_bag_kernel
-from milopt.declaration.bag_kernel import BagKernel
-from milopt.declaration.bag_rows import different, joined
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bag_rows import different, joined
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import one_of, positive, share
-from milopt.declaration.labels import Signs, Weights
+from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.errors import ParameterError
 
 

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt import as_bags
+from milopt.arrays import Floats
 from milopt.bag_kernels.estimators import Codes
 from milopt.bag_kernels.exact import MOST_BOXES, number_of_boxes
 from milopt.bag_kernels.grid import fitted_grid
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import as_classes, as_labels
 from milopt.declaration.checks import positive, whole
-from milopt.declaration.labels import as_classes, as_labels
 from milopt.errors import BagsError, ParameterError
 from milopt.estimator.positive_label import is_chosen_by_order, positive_place, warn_of_order
 from milopt.estimator.scikit_learn import BaseEstimator, ClassifierMixin, UnfittedError

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_mean, bag_sum, quad_form
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import one_of, positive
-from milopt.declaration.labels import Signs, Weights
 
 
 class LSSVM(BagClassifier):

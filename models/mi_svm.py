@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_max
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import positive
-from milopt.declaration.labels import Signs, Weights
 
 
 class MISVM(BagClassifier):

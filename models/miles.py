@@ -15,10 +15,10 @@ from typing import ClassVar
 import numpy as np
 
 from milopt import RBF, BagClassifier, Kernel, Program
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import fraction, positive
-from milopt.declaration.labels import Signs, Weights
-from milopt.declaration.similarity import similarity
+from milopt.declaration.kernels.similarity import similarity
 
 
 class MILES(BagClassifier):

@@ -13,10 +13,10 @@ in which case its best iterate is kept; `exact` proves a global optimum on small
 from __future__ import annotations
 
 from milopt import Program, bag_max
-from milopt.declaration.bags import Bags
-from milopt.declaration.expression import Expression
-from milopt.declaration.labels import Signs, Weights
-from milopt.declaration.representatives import starting_points
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
+from milopt.declaration.kernels.representatives import starting_points
+from milopt.declaration.programs.expression import Expression
 from milopt.models.odm import ODM
 
 

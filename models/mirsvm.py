@@ -11,10 +11,10 @@ its slack, so the loop may cycle: the best iterate is kept.
 from __future__ import annotations
 
 from milopt import Program, bag_max
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import positive
-from milopt.declaration.labels import Signs, Weights
-from milopt.declaration.representatives import starting_points
+from milopt.declaration.kernels.representatives import starting_points
 from milopt.models.mi_svm import MISVM
 from milopt.schemes.scheme import Scheme
 

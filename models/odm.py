@@ -20,10 +20,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_mean, quad_form, sum_squares
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import below_one, by_class, differs_by_class, one_of, positive, share
-from milopt.declaration.expression import Expression, as_expression
-from milopt.declaration.labels import Signs, Weights
+from milopt.declaration.programs.expression import Expression, as_expression
 from milopt.errors import ParameterError
 
 LEAST_MARGIN = 1e-6

@@ -22,13 +22,13 @@ import numpy.typing as npt
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_max, bag_mean, bag_sum, quad_form
 from milopt.compilation.convex_limit import convex_limit
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import non_negative, one_of, positive, whole
-from milopt.declaration.degrees import core_weights
-from milopt.declaration.dictionary import dictionary
-from milopt.declaration.expression import Expression
-from milopt.declaration.labels import Signs, Weights
-from milopt.declaration.leaves import Function
+from milopt.declaration.kernels.degrees import core_weights
+from milopt.declaration.kernels.dictionary import dictionary
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.leaves import Function
 from milopt.errors import ConvexityError, MiloptWarning, ParameterError
 from milopt.outcome.result import Result
 

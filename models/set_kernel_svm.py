@@ -14,12 +14,12 @@ from typing import ClassVar
 import numpy as np
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_mean, bag_sum
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bags import Bags
+from milopt.arrays import Floats
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import one_of, positive
-from milopt.declaration.expression import Expression
-from milopt.declaration.labels import Signs, Weights
-from milopt.declaration.leaves import Function
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.leaves import Function
 
 
 class SetKernelSVM(BagClassifier):

@@ -25,15 +25,15 @@ from typing import ClassVar
 import numpy as np
 
 from milopt import RBF, Bags, Kernel, Program, Signs, Weights, bag_max, norm1
-from milopt.declaration.arrays import Floats
-from milopt.declaration.ball import Ball
+from milopt.arrays import Floats, Points
+from milopt.declaration.bags.sliding import sliding, window_length
 from milopt.declaration.checks import one_of, positive, share
-from milopt.declaration.dictionary import dictionary
-from milopt.declaration.leaves import Points, Variable
-from milopt.declaration.maximum import Combination, Maximum
-from milopt.declaration.semi_infinite import Oracle, SemiInfinite
-from milopt.declaration.similarity import signed_similarity
-from milopt.declaration.sliding import sliding, window_length
+from milopt.declaration.kernels.dictionary import dictionary
+from milopt.declaration.kernels.similarity import signed_similarity
+from milopt.declaration.programs.ball import Ball
+from milopt.declaration.programs.leaves import Variable
+from milopt.declaration.programs.maximum import Combination, Maximum
+from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.estimator.ensemble_classifier import EnsembleClassifier
 

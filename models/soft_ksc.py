@@ -15,13 +15,13 @@ from typing import ClassVar
 import numpy as np
 
 from milopt import RBF, BagClassifier, Kernel, Program, quad_form
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bags import Bags
+from milopt.arrays import Floats
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import positive, whole
-from milopt.declaration.degrees import core_weights
-from milopt.declaration.labels import Signs, Weights
-from milopt.declaration.leaves import Function
-from milopt.declaration.spectrum import code_book, spectrum
+from milopt.declaration.kernels.degrees import core_weights
+from milopt.declaration.kernels.spectrum import code_book, spectrum
+from milopt.declaration.programs.leaves import Function
 from milopt.errors import ParameterError
 
 

@@ -10,14 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from milopt.arrays import Floats, Index
 from milopt.data.windows import Cut
-from milopt.declaration.arrays import Floats, Indices
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import one_of, whole
-from milopt.declaration.degrees import core_weights
-from milopt.declaration.kernels import RBF, Kernel
-from milopt.declaration.leaves import Function
-from milopt.declaration.spectrum import CodeBook, Spectrum, code_book, spectrum
+from milopt.declaration.kernels.degrees import core_weights
+from milopt.declaration.kernels.kernel import RBF, Kernel
+from milopt.declaration.kernels.spectrum import CodeBook, Spectrum, code_book, spectrum
+from milopt.declaration.programs.leaves import Function
 from milopt.errors import ParameterError
 from milopt.estimator.fields import Fields
 from milopt.estimator.inputs import new_bags, training_bags
@@ -59,7 +59,7 @@ class SpectralBagClustering(Fields, BaseEstimator):
         self.labels_ = self.book_.nearest(self._aggregated(scaled, scores))
         return self
 
-    def fit_predict(self, bags: object, y: object = None) -> Indices:
+    def fit_predict(self, bags: object, y: object = None) -> Index:
         """The cluster of each bag."""
         return self.fit(bags).labels_
 
@@ -68,7 +68,7 @@ class SpectralBagClustering(Fields, BaseEstimator):
         scaled = self._scaled(bags)
         return self._aggregated(scaled, self.spectrum_.scores(scaled.instances))
 
-    def predict(self, bags: object) -> Indices:
+    def predict(self, bags: object) -> Index:
         """The cluster of each bag, new ones too."""
         scores = self.bag_scores(bags)
         return self.book_.nearest(scores)

@@ -15,20 +15,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
 from milopt.compilation.bridges import bounds_to_rows
 from milopt.compilation.bridges.idle_rows import HUGE_OFFSET
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import RowBlock, StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError, UnsupportedError
-from milopt.outcome.status import Termination
+from milopt.interrupt import Ended, run_interruptible
 from milopt.solving.capture import captured
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Answer, Change, Engine, What
+from milopt.solving.engine import Change, Engine, What
 from milopt.solving.engine_process import EngineProcess, is_heavy
-from milopt.solving.interrupt import Ended, run_interruptible
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 if TYPE_CHECKING:
     from milopt.solving.profile import Profile

@@ -7,14 +7,16 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from typing import ClassVar, Generic, Protocol, TypeVar
 
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import ParameterError
+from milopt.names import unknown
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
-from milopt.solving.names import unknown
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 MIP_GAP = 0.1
 """Gap at which a mixed-integer search stops, as a share of the tolerance that the certificate applies to the gap."""

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import ZERO
 from milopt.errors import ParameterError, UnsupportedError
-from milopt.outcome.status import Termination
 from milopt.solvers.family import blame
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 if TYPE_CHECKING:
     from milopt.solving.profile import Profile

@@ -14,17 +14,19 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ParameterError
-from milopt.outcome.status import Termination
 from milopt.solving.capture import captured
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Answer, Change, Engine, What
+from milopt.solving.engine import Change, Engine, What
 from milopt.solving.engine_process import EngineProcess
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 STATUS_MAP = {
     "PIQP_SOLVED": Termination.OPTIMAL,

@@ -15,17 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.status import Termination
 from milopt.inspection.pyomo_model import column_components, row_components, to_pyomo
-from milopt.outcome.status import Termination
 from milopt.solvers.family import MIP_GAP, VariantEngine, Variants, blame
-from milopt.solvers.highs_model import check_options, iteration_limits
+from milopt.solvers.highs.model import check_options, iteration_limits
 from milopt.solving.capture import captured
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
-from milopt.solving.solver import Availability, Feature
+from milopt.solving.solver import Availability
 
 STATUS_MAP = {
     "optimal": Termination.OPTIMAL,

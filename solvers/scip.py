@@ -23,21 +23,23 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
 from milopt.compilation.bridges import idle_rows
 from milopt.compilation.bridges.quadratic_to_cone import factor
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
-from milopt.outcome.status import Termination
+from milopt.interrupt import Ended, run_interruptible
 from milopt.solvers.family import MIP_GAP
 from milopt.solving.capture import captured
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
-from milopt.solving.interrupt import Ended, run_interruptible
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 STATUS_MAP = {
     "optimal": Termination.OPTIMAL,

@@ -24,10 +24,10 @@ from milopt import (
     quad_form,
     solve,
 )
-from milopt.declaration.expression import as_expression
+from milopt.compilation.status import Termination
+from milopt.declaration.programs.expression import as_expression
 from milopt.errors import BagsError, DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.models.mi_svm import MISVM
-from milopt.outcome.status import Termination
 from milopt.solving.session import Session
 
 NAN, INF = np.nan, np.inf

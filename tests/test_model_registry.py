@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from milopt import DTW, RBF, BagClassifier, GlobalAlignment, Linear, Options, Polynomial
-from milopt.declaration.kernels import CallableKernel
+from milopt.declaration.kernels.kernel import CallableKernel
 from milopt.errors import DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.model_registry import (
     get_model,

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from milopt.arrays import Floats
 from milopt.bag_kernels.coded import CodedBags, coded, distinct
 from milopt.bag_kernels.estimators import check_draws
 from milopt.bag_kernels.grid import Grid
@@ -25,9 +26,8 @@ from milopt.bag_kernels.log_kernel import LogKernel
 from milopt.bag_kernels.memory import known_counts, remember
 from milopt.bag_kernels.pairs import Counting, counted_pairs
 from milopt.bag_kernels.stream import Words, pair_seeds
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bag_rows import as_bag_rows
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bag_rows import as_bag_rows
+from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import fraction, one_of, whole
 from milopt.errors import ParameterError
 

@@ -13,11 +13,11 @@ from hashlib import blake2b
 
 import numpy as np
 
+from milopt.arrays import Index
 from milopt.bag_kernels.estimators import Codes
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.stream import Words
-from milopt.declaration.arrays import Indices
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class CodedBags:
     points: tuple[Codes, ...]
     words: Words
 
-    def stacked(self) -> tuple[Codes, Indices]:
+    def stacked(self) -> tuple[Codes, Index]:
         """All points in one array, and the bounds of the bags in it."""
         offsets = np.concatenate([[0], np.cumsum([part.shape[0] for part in self.points])]).astype(np.intp)
         return np.vstack(self.points), offsets

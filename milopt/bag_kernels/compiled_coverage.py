@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_stream import State, below, unit
 from milopt.bag_kernels.compiled_volumes import log_volumes, running_sums
 from milopt.bag_kernels.estimators import FIRST_LOOK, Codes
 from milopt.compiled import njit_inner, njit_threaded
-from milopt.declaration.arrays import Floats, Indices
 
 
 @njit_inner
@@ -29,7 +29,7 @@ def place_of(sums: Floats, target: float) -> int:
 
 
 @njit_inner
-def spread_order(P: Codes, Q: Codes, s: Codes) -> Indices:
+def spread_order(P: Codes, Q: Codes, s: Codes) -> Index:
     """The coordinates in which the points differ, those where they spread widest first."""
     d = P.shape[0]
     spread = np.empty(d)
@@ -46,7 +46,7 @@ def spread_order(P: Codes, Q: Codes, s: Codes) -> Indices:
 
 
 @njit_inner
-def kept(values: Codes, low: int, high: int, left: Indices, count: int, whole: bool) -> int:
+def kept(values: Codes, low: int, high: int, left: Index, count: int, whole: bool) -> int:
     """Keep the places of those of the points left whose value lies in an interval, and give their number."""
     new = 0
     for r in range(count):
@@ -61,12 +61,12 @@ def draw(
     P: Codes,
     Q: Codes,
     s: Codes,
-    order: Indices,
+    order: Index,
     i: int,
     j: int,
     alone: bool,
-    left: Indices,
-    right: Indices,
+    left: Index,
+    right: Index,
     state: State,
 ) -> float:
     """1 / (|P cap b| |Q cap b|), drawn as far as it matters."""
@@ -131,8 +131,8 @@ def estimated(
 @njit_threaded
 def coverage_pairs(
     columns: Codes,
-    offsets: Indices,
-    pairs: Indices,
+    offsets: Index,
+    pairs: Index,
     seeds: npt.NDArray[np.uint64],
     s: Codes,
     logs: Floats,

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_hypervolume import counted, first_level
 from milopt.bag_kernels.compiled_stream import State
 from milopt.bag_kernels.compiled_sweep import scans, swept
 from milopt.bag_kernels.compiled_volumes import running_sums, universe_volumes
 from milopt.bag_kernels.estimators import Codes
 from milopt.compiled import njit_inner, njit_threaded
-from milopt.declaration.arrays import Floats, Indices
 
 
 @njit_inner
@@ -56,8 +56,8 @@ def exactly(
 @njit_threaded
 def exact_pairs(
     rows: Codes,
-    offsets: Indices,
-    pairs: Indices,
+    offsets: Index,
+    pairs: Index,
     s: Codes,
     logs: Floats,
     budget: float,

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_coverage import place_of
 from milopt.bag_kernels.compiled_stream import State, below, unit
 from milopt.bag_kernels.compiled_volumes import running_sums, universe_volumes
 from milopt.bag_kernels.estimators import Codes
 from milopt.compiled import njit_inner, njit_threaded
-from milopt.declaration.arrays import Floats, Indices
 
 
 @njit_inner
@@ -55,12 +55,12 @@ def prepared(P: Codes, Q: Codes, s: Codes, logs: Floats) -> tuple[Floats, float]
 @njit_threaded
 def karp_luby_pairs(
     rows: Codes,
-    offsets: Indices,
-    pairs: Indices,
+    offsets: Index,
+    pairs: Index,
     seeds: npt.NDArray[np.uint64],
     s: Codes,
     logs: Floats,
-    draws: Indices,
+    draws: Index,
     stop: State,
     found: Floats,
 ) -> None:
@@ -86,12 +86,12 @@ def karp_luby_pairs(
 @njit_threaded
 def self_adjusting_pairs(
     rows: Codes,
-    offsets: Indices,
-    pairs: Indices,
+    offsets: Index,
+    pairs: Index,
     seeds: npt.NDArray[np.uint64],
     s: Codes,
     logs: Floats,
-    draws: Indices,
+    draws: Index,
     stop: State,
     found: Floats,
 ) -> None:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_stream import State
 from milopt.bag_kernels.compiled_volumes import universe_volumes
 from milopt.bag_kernels.estimators import Codes
 from milopt.compiled import njit_inner
-from milopt.declaration.arrays import Floats, Indices
 
 NOTHING = 1e-18
 
@@ -31,7 +31,7 @@ def limited(
     s: Codes,
     logs: Floats,
     scale: float,
-    others: Indices,
+    others: Index,
     volumes: Floats,
 ) -> int:
     """Those of the first others one depth above that boxes around [low, high] can hold, largest volume first.
@@ -70,10 +70,10 @@ def union(
     s: Codes,
     logs: Floats,
     scale: float,
-    others: Indices,
+    others: Index,
     volumes: Floats,
-    turn: Indices,
-    sizes: Indices,
+    turn: Index,
+    sizes: Index,
     work: Floats,
     stop: State,
 ) -> float:

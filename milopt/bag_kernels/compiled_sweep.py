@@ -11,16 +11,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_stream import State
 from milopt.bag_kernels.estimators import Codes
 from milopt.compiled import njit_inner
-from milopt.declaration.arrays import Floats, Indices
 
 Flags = npt.NDArray[np.bool_]
 
 
 @njit_inner
-def different(points: Codes, k: int, left: Indices, count: int, values: Codes) -> int:
+def different(points: Codes, k: int, left: Index, count: int, values: Codes) -> int:
     """Fill in the different values of coordinate k of the points left, in order, and give their number."""
     size = 0
     for r in range(count):
@@ -38,7 +38,7 @@ def different(points: Codes, k: int, left: Indices, count: int, values: Codes) -
 
 
 @njit_inner
-def scans(points: Codes, most: float, sizes: Indices) -> float:
+def scans(points: Codes, most: float, sizes: Index) -> float:
     """How many scans a sweep takes, infinite where more than `most`; fills in v_k of each coordinate."""
     count = points.shape[0]
     every, values = np.arange(count), np.empty(count, dtype=np.int32)
@@ -54,7 +54,7 @@ def scans(points: Codes, most: float, sizes: Indices) -> float:
 
 
 @njit_inner
-def scan(points: Codes, first: Flags, second: Flags, k: int, top: int, left: Indices, count: int) -> float:
+def scan(points: Codes, first: Flags, second: Flags, k: int, top: int, left: Index, count: int) -> float:
     """How many intervals of coordinate k cover one of the first points and one of the second, in rising order."""
     total, next_first, next_second = 0.0, top + 1, top + 1
     for r in range(count - 1, -1, -1):
@@ -68,7 +68,7 @@ def scan(points: Codes, first: Flags, second: Flags, k: int, top: int, left: Ind
 
 
 @njit_inner
-def swept(points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, sizes: Indices, stop: State) -> float:
+def swept(points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, sizes: Index, stop: State) -> float:
     """log k of the first points and the second, NaN where stopped; `sizes` are those that `scans` fills in."""
     count = points.shape[0]
     log_scale, moving = 0.0, 0

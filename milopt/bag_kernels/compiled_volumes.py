@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Floats
 from milopt.bag_kernels.estimators import Codes
 from milopt.compiled import njit_inner
-from milopt.declaration.arrays import Floats
 
 
 @njit_inner

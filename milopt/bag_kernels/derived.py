@@ -17,11 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from milopt.arrays import Floats
 from milopt.bag_kernels.log_kernel import LogKernel
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bag_kernel import BagKernel
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import one_of, share
+from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.errors import ParameterError
 
 NORMALIZATIONS = ("constant", "cosine")

@@ -29,8 +29,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats
 from milopt.bag_kernels.stream import Stream
-from milopt.declaration.arrays import Floats
 from milopt.errors import ParameterError
 
 Codes = npt.NDArray[np.int32]

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Floats, Index, Points
 from milopt.bag_kernels.estimators import Codes
-from milopt.declaration.arrays import Floats, Indices, Points
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import one_of, whole
 from milopt.errors import BagsError, ParameterError
 
@@ -39,7 +39,7 @@ class Grid:
     """The training range of each feature."""
     cuts: Floats
     """Those of the first feature, then those of the next."""
-    starts: Indices
+    starts: Index
     """Where each feature's cuts start, and one past the last."""
 
     def __post_init__(self) -> None:

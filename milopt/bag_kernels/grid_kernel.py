@@ -6,10 +6,10 @@ from dataclasses import fields, replace
 from typing import Any, Self
 
 from milopt.bag_kernels.grid import BINNINGS, Grid, check_bins, fitted_grid
-from milopt.declaration.bag_kernel import BagKernel
-from milopt.declaration.bag_rows import as_bag_rows
-from milopt.declaration.bags import as_bags
+from milopt.declaration.bags.bag_rows import as_bag_rows
+from milopt.declaration.bags.bags import as_bags
 from milopt.declaration.checks import one_of
+from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.errors import ParameterError
 
 

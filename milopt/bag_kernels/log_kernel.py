@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bag_kernel import BagKernel
-from milopt.declaration.bag_rows import as_bag_rows
-from milopt.declaration.bags import Bags
+from milopt.arrays import Floats
+from milopt.declaration.bags.bag_rows import as_bag_rows
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.errors import ParameterError
 
 

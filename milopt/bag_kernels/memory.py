@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milopt.arrays import Floats, Index
 from milopt.bag_kernels.stream import Words
-from milopt.declaration.arrays import Floats, Indices
 
 MOST_PAIRS = 5_000_000
 """Pairs that are kept over all grids, 32 bytes each."""
@@ -24,7 +24,7 @@ class Known:
     seeds: Words
     counts: Floats
 
-    def missing(self, seeds: Words) -> Indices:
+    def missing(self, seeds: Words) -> Index:
         """Where, in all seeds row after row, those are that are not known; each one once."""
         wanted, places = np.unique(seeds, return_index=True)
         return np.asarray(places[~np.isin(wanted, self.seeds, assume_unique=True)])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats, Index
 from milopt.bag_kernels.coded import CodedBags
 from milopt.bag_kernels.estimators import (
     Codes,
@@ -22,10 +23,9 @@ from milopt.bag_kernels.estimators import (
     self_adjusting_draws,
 )
 from milopt.bag_kernels.stream import pair_seeds
-from milopt.declaration.arrays import Floats, Indices
+from milopt.deadline import seconds_left
 from milopt.errors import TimeLimitError
-from milopt.solving.deadline import seconds_left
-from milopt.solving.interrupt import Ended, run_interruptible
+from milopt.interrupt import Ended, run_interruptible
 
 VOLUMES_A_DRAW = 6
 """Volumes of an exact count that take about as long as a draw."""
@@ -54,10 +54,10 @@ class Counting:
         return VOLUMES_A_DRAW * self.least_draws if self.exact_below is None else self.exact_below
 
 
-def counted_pairs(bags: CodedBags, pairs: Indices, s: Codes, how: Counting, jobs: int | None) -> Floats:
+def counted_pairs(bags: CodedBags, pairs: Index, s: Codes, how: Counting, jobs: int | None) -> Floats:
     """(log count, draws, log |U|) of each pair; exact counts have no draws, and NaN for log |U|.
 
-    Raises `TimeLimitError` if the time is up first (see `milopt.solving.deadline`).
+    Raises `TimeLimitError` if the time is up first (see `milopt.deadline`).
     """
     from joblib import Parallel, delayed, effective_n_jobs
 
@@ -101,7 +101,7 @@ def counted_pairs(bags: CodedBags, pairs: Indices, s: Codes, how: Counting, jobs
 class _Work:
     """The pairs, and where their counts go."""
 
-    def __init__(self, bags: CodedBags, pairs: Indices, s: Codes, how: Counting) -> None:
+    def __init__(self, bags: CodedBags, pairs: Index, s: Codes, how: Counting) -> None:
         self.rows, self.offsets = bags.stacked()
         self.columns = np.ascontiguousarray(self.rows.T)
         self.pairs, self.s, self.how = pairs, s, how
@@ -117,14 +117,14 @@ class _Work:
         """Let everything that counts end at once, with nothing to show for it."""
         self.stopped[0] = 1
 
-    def count(self, which: Indices) -> None:
+    def count(self, which: Index) -> None:
         """Count some of the pairs."""
         if self.how.rule in ("karp-luby", "self-adjusting"):
             self._faithful(which)
             return
         self._estimate(which[~self._exact(which)] if self.how.volumes > 0 else which)
 
-    def _exact(self, which: Indices) -> npt.NDArray[np.bool_]:
+    def _exact(self, which: Index) -> npt.NDArray[np.bool_]:
         """Count exactly where that is cheap, and say where it was."""
         from milopt.bag_kernels.compiled_exact import exact_pairs
 
@@ -143,7 +143,7 @@ class _Work:
         self.found[which[known], 1] = 0
         return known
 
-    def _estimate(self, which: Indices) -> None:
+    def _estimate(self, which: Index) -> None:
         if not which.size:
             return
         from milopt.bag_kernels.compiled_coverage import coverage_pairs
@@ -157,7 +157,7 @@ class _Work:
         )
         self.found[which] = found
 
-    def _faithful(self, which: Indices) -> None:
+    def _faithful(self, which: Index) -> None:
         from milopt.bag_kernels.compiled_faithful import karp_luby_pairs, self_adjusting_pairs
 
         how, found = self.how, np.empty((which.size, 3))

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from milopt.arrays import Floats, Index
 from milopt.bag_kernels.estimators import Codes
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.grid_kernel import GridKernel
-from milopt.declaration.arrays import Floats, Indices
-from milopt.declaration.bag_rows import as_bag_rows
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bag_rows import as_bag_rows
+from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import whole
 from milopt.errors import ParameterError
 
@@ -52,7 +52,7 @@ class RandomBoxes(GridKernel):
             whole("active", self.active, 1)
         self._check_grid()
 
-    def boxes(self) -> tuple[Indices, Codes, Codes]:
+    def boxes(self) -> tuple[Index, Codes, Codes]:
         """(features, l, u), each count x active: the features that each box bounds, and its bounds."""
         s = self.known_grid().s
         movable = np.flatnonzero(s > 0)

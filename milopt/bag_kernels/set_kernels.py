@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from milopt.arrays import Floats
 from milopt.bag_kernels.grid import dense
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bag_kernel import BagKernel
-from milopt.declaration.bags import Bags, as_bags
-from milopt.declaration.blocks import gram_blocks
+from milopt.declaration.bags.bags import Bags, as_bags
 from milopt.declaration.checks import one_of, whole
-from milopt.declaration.kernels import RBF, Kernel, as_kernel
+from milopt.declaration.kernels.bag_kernel import BagKernel
+from milopt.declaration.kernels.blocks import gram_blocks
+from milopt.declaration.kernels.kernel import RBF, Kernel, as_kernel
 from milopt.errors import ParameterError
 
 _MEDIAN = RBF("median")

@@ -22,14 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from milopt.archive import Arrays, as_path, read, written, wrong_content
+from milopt.arrays import Floats
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.coded import coded
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.memory import known_counts, remember
 from milopt.bag_kernels.stream import Words, pair_seeds
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bags import Bags
-from milopt.estimator.archive import Arrays, as_path, read, written, wrong_content
+from milopt.declaration.bags.bags import Bags
 
 FORMAT, WHAT = 2, "Gram matrix"
 _FIELDS = ("epsilon", "delta", "exact_below", "bins", "binning", "rule", "seed")

@@ -15,7 +15,7 @@ from typing import ParamSpec, TextIO
 import typer
 
 from milopt.errors import MiloptError
-from milopt.solving.interrupt import is_interrupt
+from milopt.interrupt import is_interrupt
 
 P = ParamSpec("P")
 

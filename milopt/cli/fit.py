@@ -51,7 +51,7 @@ def fit(
     """Fit a model: status, objective, certificate, seconds, accuracy; and a file to predict with."""
     import numpy as np
 
-    from milopt.estimator.archive import check_writable
+    from milopt.archive import check_writable
     from milopt.files import check_place
     from milopt.inspection.sparsity import check_picture
     from milopt.solving.options import Options

@@ -14,7 +14,7 @@ from milopt.cli.progress import progress
 
 if TYPE_CHECKING:
     from milopt.compilation.compile_program import FormName, WitnessChoice
-    from milopt.declaration.program import Program
+    from milopt.declaration.programs.program import Program
 
 
 class Format(StrEnum):

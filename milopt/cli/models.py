@@ -11,8 +11,8 @@ from milopt.cli.arguments import Json, complete_model
 from milopt.cli.output import page_width, print_json, print_table
 
 if TYPE_CHECKING:
-    from milopt.declaration.program import Program
-    from milopt.declaration.semi_infinite import SemiInfinite
+    from milopt.declaration.programs.program import Program
+    from milopt.declaration.programs.semi_infinite import SemiInfinite
     from milopt.estimator import BagClassifier
 
 

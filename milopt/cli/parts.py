@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from milopt.compilation.compile_program import WitnessChoice
     from milopt.data.data_set import DataSet
-    from milopt.declaration.program import Program
-    from milopt.declaration.semi_infinite import SemiInfinite
+    from milopt.declaration.programs.program import Program
+    from milopt.declaration.programs.semi_infinite import SemiInfinite
     from milopt.estimator import BagClassifier
 
 
@@ -64,7 +64,7 @@ def declared_for(estimator: BagClassifier, data: DataSet, label: str | None) -> 
         return estimator.program(data.bags, data.labels)
     import numpy as np
 
-    from milopt.declaration.labels import as_classes
+    from milopt.declaration.bags.labels import as_classes
     from milopt.estimator.class_weights import class_weights
     from milopt.estimator.positive_label import positive_place
 

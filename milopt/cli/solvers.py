@@ -52,9 +52,8 @@ def _entry(name: str, availability: Availability, solver: Solver | None) -> dict
 
 def _kinds(solver: Solver) -> list[str]:
     """Return the kinds of programs that a solver takes."""
+    from milopt.compilation.features import Feature, kind_name
     from milopt.cones import CONES
-    from milopt.solving.refusal import kind_name
-    from milopt.solving.solver import Feature
 
     def kinds(linear: Feature, quadratic: Feature) -> list[str]:
         named = ((linear, kind_name({linear}, ())), (quadratic, kind_name({linear, quadratic}, ())))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from milopt.compilation.status import PointStatus, Termination, keeps_promise
 from milopt.outcome.certificate import Certificate
-from milopt.outcome.status import PointStatus, Termination, keeps_promise
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.comparison.cell import Sizes
-from milopt.declaration.bags import Bags
-from milopt.declaration.program import Program
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.compilation.kind import step_kind
+from milopt.compilation.lowered import lowered
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
 from milopt.estimator import BagClassifier
 from milopt.estimator.positive_label import positive_place
 from milopt.evaluation.foresight import two_classes
-from milopt.inspection.kind import step_kind
-from milopt.inspection.lowered import lowered
 from milopt.solving import registry
 from milopt.solving.explain import case_of
 

@@ -7,19 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Index
 from milopt.comparison.formulation import ModelChoice, maker
-from milopt.declaration.bags import Bags
+from milopt.compilation.status import PointStatus
+from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError
 from milopt.evaluation.one_thread import one_thread
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus
 from milopt.solving.options import Options
-
-Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -27,8 +25,8 @@ class Split:
     """A fold: its number, the bags to fit to, and those to predict."""
 
     fold: int
-    train: Indices
-    test: Indices
+    train: Index
+    test: Index
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy.typing as npt
 
 from milopt.comparison.part import Fitted, Part, fitted
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
 
 QUIET = "ignore:resource_tracker:UserWarning"
 """Killed, a worker leaves behind what its libraries hold (Pyomo a lock): that is cleared away, and need not be told."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.solving.refusal import kind_name
-from milopt.solving.solver import Feature
+from milopt.compilation.features import Feature, kind_name
 
 
 def form_kind(form: EvaluationForm) -> str:

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, Side, signs_of
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Expression
-from milopt.declaration.ranges import range_of
-from milopt.declaration.sparse import row_lengths
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.ranges import range_of
+from milopt.declaration.programs.sparse import row_lengths
 from milopt.errors import ConvexityError
 
 Directions = npt.NDArray[np.int8]

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Index
 from milopt.compilation.compiled import Compiled
 from milopt.compilation.coordinates import Coordinates
 from milopt.compilation.dual import Dual
-from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import StandIn, one_hot_selection
 from milopt.compilation.sides import witnessed_maxima
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 from milopt.errors import ParameterError, UnknownNameError
 
 if TYPE_CHECKING:

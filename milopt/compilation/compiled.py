@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from milopt.compilation.evaluation_form import EvaluationForm, Index
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Index, Vector
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.inertia import Inertia
 from milopt.compilation.standard_form import RowBlock, StandardForm
-from milopt.outcome.inertia import Inertia
 
 
 @dataclass(frozen=True)

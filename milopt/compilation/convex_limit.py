@@ -14,15 +14,15 @@ import numpy as np
 from scipy.linalg import eigh, lu_factor, lu_solve
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from milopt.arrays import Matrix, Vector
 from milopt.compilation.compile_program import compile_form
 from milopt.compilation.equilibration import equilibration
 from milopt.compilation.evaluation_form import EvaluationForm, Square
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.quadratic import Matrix, Vector
 from milopt.compilation.rows import Rows, stack
-from milopt.declaration.program import Program
-from milopt.declaration.semidefinite import is_semidefinite
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.semidefinite import is_semidefinite
 from milopt.errors import UnsupportedError
 
 FEW_ROWS = 500

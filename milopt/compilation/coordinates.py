@@ -9,13 +9,14 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.compilation.compiled import Compiled, Point, row_blocks, split_cones
-from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import Whitening
-from milopt.compilation.quadratic import Piece, Quadratic, Vector, weighted
+from milopt.compilation.quadratic import Piece, Quadratic, weighted
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
-from milopt.declaration.sparse import picked, stacked, transposed
+from milopt.declaration.programs.sparse import picked, stacked, transposed
 
 
 class Coordinates(Compiled):

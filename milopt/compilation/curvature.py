@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milopt.arrays import Matrix
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.quadratic import Matrix
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO
-from milopt.declaration.semidefinite import ROUNDING, is_semidefinite, smallest_eigenvalue
+from milopt.declaration.programs.semidefinite import ROUNDING, is_semidefinite, smallest_eigenvalue
 
 
 @dataclass(frozen=True)

@@ -23,18 +23,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.compilation.compiled import Compiled, Point
-from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.inertia import Inertia
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.quadratic import Piece, Quadratic, Vector
+from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.separation import Separated, has_cone, separated
 from milopt.compilation.smallest_curvature import smallest_curvature
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import NONNEGATIVE, ZERO
-from milopt.declaration.semidefinite import is_semidefinite
-from milopt.declaration.sparse import from_parts, picked, scaled_rows, taken, transposed, widened, zeros
+from milopt.declaration.programs.semidefinite import is_semidefinite
+from milopt.declaration.programs.sparse import from_parts, picked, scaled_rows, taken, transposed, widened, zeros
 from milopt.errors import ConvexityError, UnsupportedError
-from milopt.outcome.inertia import Inertia
 
 MAX_SADDLE_POINTS = 2000
 """Points up to which a saddle's smallest eigenvalue is found: beyond, it would cost as much as the solution did."""

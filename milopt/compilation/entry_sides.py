@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.sparse import Vector, from_parts, row_lengths, same_pattern
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.sparse import from_parts, row_lengths, same_pattern
 from milopt.errors import DeclarationError
 
 OBJECTIVE = "objective"

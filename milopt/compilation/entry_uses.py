@@ -14,7 +14,7 @@ from milopt.compilation.arguments import atoms_of
 from milopt.compilation.entry_sides import ABOVE, BELOW
 from milopt.compilation.stand_ins import OtherSide
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 
 Entries = npt.NDArray[np.integer[Any]]
 

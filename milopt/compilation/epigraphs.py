@@ -12,14 +12,15 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.evaluation_form import Block, Index
+from milopt.arrays import Index
+from milopt.compilation.evaluation_form import Block
 from milopt.compilation.linear import Linear
 from milopt.compilation.rows import Rows, unit_rows
 from milopt.compilation.template import Part, Template, read_template
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression
-from milopt.declaration.sparse import csr, from_parts, row_lengths, scaled_rows
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.sparse import csr, from_parts, row_lengths, scaled_rows
 
 ArgumentRows = Callable[[Atom, Index], Rows]
 """Returns the rows of some entries of the argument of an atom, estimated as its convex side needs them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.compilation.quadratic import Matrix, Vector
+from milopt.arrays import Matrix, Vector
 
 APART = 2.0**20
 """Rows whose sizes differ by less are left as they are."""

@@ -15,16 +15,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Index, Points, Vector
 from milopt.compilation.bounds import Bounds
-from milopt.compilation.quadratic import Vector, weighted
+from milopt.compilation.quadratic import weighted
 from milopt.compilation.rows import Rows, stack
 from milopt.compilation.standard_form import ColumnBlock, check_cone
 from milopt.cones import NONNEGATIVE, ZERO, Cone
-from milopt.declaration.leaves import Function, Points
-from milopt.declaration.sparse import row_lengths
+from milopt.declaration.programs.leaves import Function
+from milopt.declaration.programs.sparse import row_lengths
 from milopt.errors import UnsupportedError
-
-Index = npt.NDArray[np.intp]
 
 MAX_FACTORISED_SIZE = 500
 """Size up to which a dense weight is factorised to find out whether it is semidefinite."""

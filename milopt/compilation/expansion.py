@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.compilation.epigraphs import Lowered, argument_entry
-from milopt.compilation.evaluation_form import Index
 from milopt.compilation.rows import Rows
 from milopt.compilation.template import Template
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.sparse import Vector, from_parts, row_lengths, scaled_rows, taken
+from milopt.declaration.programs.sparse import from_parts, row_lengths, scaled_rows, taken
 
 Entries = list[tuple[Atom, sp.csr_array]]
 """Atoms on their convex side with their coefficients, explicit zeros kept; at most one entry per row in all."""

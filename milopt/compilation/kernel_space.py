@@ -8,14 +8,13 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.evaluation_form import Index, Space
+from milopt.arrays import Index, Matrix, Points, Vector
+from milopt.compilation.evaluation_form import Space
 from milopt.compilation.pivoted_cholesky import pivoted_cholesky
-from milopt.compilation.quadratic import Matrix, Vector
-from milopt.declaration.bag_rows import BagRows, as_bag_rows, bag_rows, joined
-from milopt.declaration.gram import gathered, symmetrised
-from milopt.declaration.leaves import Points
-from milopt.declaration.recollection import gram_of
-from milopt.declaration.sparse import between, csr, from_parts, taken, zeros
+from milopt.declaration.bags.bag_rows import BagRows, as_bag_rows, bag_rows, joined
+from milopt.declaration.kernels.gram import gathered, symmetrised
+from milopt.declaration.kernels.recollection import gram_of
+from milopt.declaration.programs.sparse import between, csr, from_parts, taken, zeros
 from milopt.errors import ConvexityError
 
 MOST = 0.75

@@ -8,19 +8,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Points, Vector
 from milopt.compilation.evaluation_form import Square
 from milopt.compilation.minorant import StandIn
-from milopt.compilation.quadratic import Vector
 from milopt.compilation.rows import Rows, unit_rows
 from milopt.compilation.standard_form import ColumnBlock
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import Evaluation, Function, Parameter, Points, Variable
-from milopt.declaration.program import Program, leaves
-from milopt.declaration.recollection import recalled
-from milopt.declaration.semidefinite import symmetric_root
-from milopt.declaration.sparse import added, csr, placed, zeros
+from milopt.declaration.kernels.recollection import recalled
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Expression, Leaf
+from milopt.declaration.programs.leaves import Evaluation, Function, Parameter, Variable
+from milopt.declaration.programs.program import Program, leaves
+from milopt.declaration.programs.semidefinite import symmetric_root
+from milopt.declaration.programs.sparse import added, csr, placed, zeros
 
 INTEGRALITY_TOLERANCE = 1e-9
 """Relative distance up to which a bound counts as the integer that it is near."""

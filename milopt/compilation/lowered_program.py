@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from milopt.compilation.evaluation_form import Block, EvaluationForm, Objective
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import StandIns
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Index
 from milopt.compilation.arguments import argument_directions, has_affine_argument, keeps_quadratic
 from milopt.compilation.entry_sides import ABOVE, BELOW, only
 from milopt.compilation.entry_uses import EntryUses, entry_uses
 from milopt.compilation.epigraphs import Epigraphs, Lowered, conic_block, scaled
-from milopt.compilation.evaluation_form import Block, EvaluationForm, Index, Objective, Space, Square
+from milopt.compilation.evaluation_form import Block, EvaluationForm, Objective, Space, Square
 from milopt.compilation.expansion import Entries, Expansion, expand
 from milopt.compilation.linear import Linear
 from milopt.compilation.minorant import Minorant, StandIns
@@ -27,10 +28,10 @@ from milopt.compilation.stand_ins import OtherSide
 from milopt.compilation.streamed import is_large, stream
 from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Constraint, Expression
-from milopt.declaration.program import Program, leaves
-from milopt.declaration.sparse import picked, product, row_lengths, widened, zeros
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Constraint, Expression
+from milopt.declaration.programs.program import Program, leaves
+from milopt.declaration.programs.sparse import picked, product, row_lengths, widened, zeros
 from milopt.errors import ConvexityError
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.atoms.segments import Index
-from milopt.declaration.expression import Expression
-from milopt.declaration.sparse import Vector, from_parts
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.sparse import from_parts
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.quadratic import Matrix
+from milopt.arrays import Matrix
 
 Order = npt.NDArray[np.intp]
 

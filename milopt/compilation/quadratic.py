@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.declaration.gram import gathered
-from milopt.declaration.sparse import same_entries, scaled_rows, transposed
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
+from milopt.arrays import Matrix, Vector
+from milopt.declaration.kernels.gram import gathered
+from milopt.declaration.programs.sparse import same_entries, scaled_rows, transposed
 
 
 def weighted(weight: Vector | Matrix, values: Vector) -> Vector:

@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.arrays import Vector
+from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import ZERO

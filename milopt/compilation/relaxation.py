@@ -20,12 +20,13 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.arrays import Vector
+from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import ColumnBlock, StandardForm
 from milopt.compilation.violations import violations
 from milopt.cones import NONNEGATIVE, ZERO, Cone
-from milopt.declaration.sparse import absolute, picked
+from milopt.declaration.programs.sparse import absolute, picked
 from milopt.errors import UnsupportedError
 
 REACH = 1e8

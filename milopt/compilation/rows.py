@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Vector
-from milopt.declaration.sparse import added, picked, product, stacked, taken, transposed, widened, zeros
+from milopt.arrays import Vector
+from milopt.declaration.programs.sparse import added, picked, product, stacked, taken, transposed, widened, zeros
 
 
 @dataclass(frozen=True)

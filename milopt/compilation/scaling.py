@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
 from milopt.compilation.standard_form import RowBlock
 from milopt.cones.cone import factor_starts
 

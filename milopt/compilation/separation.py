@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.compilation.compiled import row_blocks
-from milopt.compilation.evaluation_form import EvaluationForm, Index, Square
-from milopt.compilation.quadratic import Vector, weighted
+from milopt.compilation.evaluation_form import EvaluationForm, Square
+from milopt.compilation.quadratic import weighted
 from milopt.compilation.rows import Rows, stack
 from milopt.compilation.standard_form import ColumnBlock
-from milopt.declaration.sparse import picked
+from milopt.declaration.programs.sparse import picked
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from milopt.compilation.arguments import inner_sides
 from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, Side
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.program import Program, leaves
+from milopt.declaration.programs.program import Program, leaves
 from milopt.errors import UnsupportedError
 
 

@@ -15,9 +15,10 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
+from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.quadratic import Vector, weighted
+from milopt.compilation.quadratic import weighted
 
 STEPS = 300
 

@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
 from milopt.compilation.entry_sides import Halves, halves
 from milopt.compilation.minorant import StandIn, StandIns, mean_selection
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Expression
-from milopt.declaration.sparse import Vector, zeros
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.sparse import zeros
 from milopt.errors import ConvexityError
 
 

@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Quadratic, Vector
+from milopt.arrays import Index, Vector
+from milopt.compilation.quadratic import Quadratic
 from milopt.cones import CONES, Cone
-from milopt.declaration.sparse import same_entries
+from milopt.declaration.programs.sparse import same_entries
 from milopt.errors import UnsupportedError
-
-Index = npt.NDArray[np.intp]
 
 
 def check_cone(cone: object, name: str) -> None:

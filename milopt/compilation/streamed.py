@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Matrix, Vector
 from milopt.compilation.evaluation_form import Square
 from milopt.compilation.linear import Linear, features, known_features
-from milopt.compilation.quadratic import Matrix, Vector
 from milopt.compilation.rows import Rows, unit_rows
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.expression import Leaf
-from milopt.declaration.leaves import Evaluation, FeatureWeight, Variable
+from milopt.declaration.programs.expression import Leaf
+from milopt.declaration.programs.leaves import Evaluation, FeatureWeight, Variable
 
 LARGE = 250_000
 """Entries of K(X, Z) above which it is not kept."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
 from milopt.compilation.arguments import argument_directions, has_affine_argument
 from milopt.compilation.entry_sides import ABOVE
 from milopt.compilation.evaluation_form import Block, EvaluationForm
@@ -22,9 +23,9 @@ from milopt.compilation.minorant import Minorant, slope_matrix
 from milopt.compilation.rows import Rows
 from milopt.cones import NONNEGATIVE, cone_named
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.sparse import Vector, absolute, csr, product, transposed
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Constraint, Expression, Leaf
+from milopt.declaration.programs.sparse import absolute, csr, product, transposed
 
 Supports = dict[Atom, Minorant]
 

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.cones import Cone
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.membership import Membership
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Leaf
-from milopt.declaration.sparse import Vector, added, row_lengths, zeros
+from milopt.declaration.programs.expression import Leaf
+from milopt.declaration.programs.sparse import added, row_lengths, zeros
 from milopt.errors import DeclarationError
-
-Index = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)

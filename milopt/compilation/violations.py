@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones.cone import factor_starts
 

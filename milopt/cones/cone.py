@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.errors import UnsupportedError
-
-Vector = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.cones.cone import CbfCone, Cone, Index, Vector
+from milopt.arrays import Index, Vector
+from milopt.cones.cone import CbfCone, Cone
 
 Rows = npt.NDArray[np.float64]
 """One row of three numbers per factor."""

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO, Cone
-from milopt.cones.cone import Index, Vector, factor_starts
+from milopt.cones.cone import factor_starts
 from milopt.errors import UnsupportedError
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.cones.cone import CbfCone, Cone, Index, Vector
+from milopt.arrays import Index, Vector
+from milopt.cones.cone import CbfCone, Cone
 
 
 class Nonnegative(Cone):

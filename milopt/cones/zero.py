@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.cones.cone import CbfCone, Cone, Index, Vector
+from milopt.arrays import Index, Vector
+from milopt.cones.cone import CbfCone, Cone
 
 
 class Zero(Cone):

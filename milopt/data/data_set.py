@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Points
 from milopt.data.messages import shown
-from milopt.declaration.arrays import Points, csr, read_only
-from milopt.declaration.bags import Bags
+from milopt.declaration.arrays import csr, read_only
+from milopt.declaration.bags.bags import Bags
 from milopt.errors import DataError
 
 

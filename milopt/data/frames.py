@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats
 from milopt.data.data_set import DataSet, whole
 from milopt.data.gathering import long_table
 from milopt.data.messages import shown
-from milopt.declaration.arrays import Floats, read_only
+from milopt.declaration.arrays import read_only
 from milopt.errors import DataError
 
 _SOURCE = "The frame"

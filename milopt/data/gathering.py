@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Points
 from milopt.data.data_set import DataSet, as_label_array, whole
 from milopt.data.limits import NAME_LENGTH
 from milopt.data.messages import shown, spelled_path
-from milopt.declaration.arrays import Points, read_only
-from milopt.declaration.bags import Bags
+from milopt.declaration.arrays import read_only
+from milopt.declaration.bags.bags import Bags
 from milopt.errors import DataError
 
 _MISSING = ("", "?", "nan")

@@ -18,8 +18,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from milopt.declaration.arrays import Floats, read_only
-from milopt.declaration.bags import Bags
+from milopt.arrays import Floats
+from milopt.declaration.arrays import read_only
+from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import whole
 from milopt.errors import ParameterError
 

@@ -14,9 +14,9 @@ from milopt.data.messages import file_error, printable, spelled_path
 from milopt.data.series import windows
 from milopt.data.text_file import regular
 from milopt.data.ts_file import LabelledSeries, read_ts
-from milopt.declaration.sliding import window_length
+from milopt.declaration.bags.sliding import window_length
 from milopt.errors import DataError
-from milopt.solving.names import unknown
+from milopt.names import unknown
 
 
 def load_data(

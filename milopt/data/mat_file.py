@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Points
 from milopt.data.data_set import DataSet
 from milopt.data.gathering import long_table, with_labels
 from milopt.data.limits import NAMES
 from milopt.data.matlab_format import BrokenFileError, Cell, Value, variables
 from milopt.data.messages import file_error, shown
-from milopt.declaration.arrays import Points, csr
-from milopt.declaration.bags import as_bags
+from milopt.declaration.arrays import csr
+from milopt.declaration.bags.bags import as_bags
 from milopt.errors import BagsError, DataError
 
 _LABELS = ("labels", "label", "y", "targets", "target", "classes", "class", "baglabels", "baglabel")

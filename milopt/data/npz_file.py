@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
+from milopt.archive import check_text
+from milopt.arrays import Floats
 from milopt.data.data_set import DataSet
 from milopt.data.gathering import long_table, with_labels
 from milopt.data.limits import NAME_LENGTH, NAMES, UNPACKED_VALUES
 from milopt.data.messages import file_error
-from milopt.declaration.arrays import Floats, check_text
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
 from milopt.errors import BagsError, MiloptError
 
 

@@ -7,8 +7,8 @@ from math import isfinite, isnan
 
 import numpy as np
 
+from milopt.arrays import Floats
 from milopt.data.messages import shown
-from milopt.declaration.arrays import Floats
 
 
 def parsed(lines: Sequence[str], columns: int) -> Floats | None:

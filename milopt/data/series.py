@@ -12,10 +12,11 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats
 from milopt.data.windows import Windows
-from milopt.declaration.arrays import Floats, frozen, numeric, spelled
-from milopt.declaration.bags import Bags
-from milopt.declaration.sliding import window_length
+from milopt.declaration.arrays import frozen, numeric, spelled
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.sliding import window_length
 from milopt.errors import BagsError, ParameterError
 
 Series = npt.ArrayLike | Sequence[npt.ArrayLike]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Index
 from milopt.data.data_set import DataSet
-from milopt.declaration.arrays import Indices
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import non_negative, one_of, whole
 from milopt.errors import ParameterError
 
@@ -45,7 +45,7 @@ def toy_bags(
     return DataSet(f"toy, {kind}", Bags(points, np.arange(bags + 1) * size), labels, ids, source="drawn")
 
 
-def toy_clusters(kind: str, labels: Indices, size: int, share: float, rng: np.random.Generator) -> Indices:
+def toy_clusters(kind: str, labels: Index, size: int, share: float, rng: np.random.Generator) -> Index:
     """The cluster of each instance, -1 or 1."""
     own = np.repeat(labels, size)
     return own if kind == "clusters" else np.where(rng.random(own.size) < share, own, -own)

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from milopt.arrays import Floats
 from milopt.data.gathering import Gathering
 from milopt.data.limits import HEADER_LINES
 from milopt.data.messages import shown
 from milopt.data.numbers import fault, parsed
 from milopt.data.text_file import TextFile
-from milopt.declaration.arrays import Floats, read_only
+from milopt.declaration.arrays import read_only
 
 _BLOCK = 1 << 20
 """Characters that are parsed at once."""

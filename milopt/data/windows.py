@@ -11,8 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats, Indices, Points, frozen, read_only
-from milopt.declaration.bags import Bags
+from milopt.arrays import Floats, Index, Points
+from milopt.declaration.arrays import frozen, read_only
+from milopt.declaration.bags.bags import Bags
 from milopt.errors import BagsError
 
 
@@ -81,7 +82,7 @@ class Windows(Bags):
     def _span(self, low: int, high: int) -> Bags:
         return Windows(self._series[low:high], self._length, self._stride, self._znormalise)
 
-    def _gather(self, chosen: Indices) -> Bags:
+    def _gather(self, chosen: Index) -> Bags:
         if chosen.size == 0:
             return super()._gather(chosen)
         series = tuple(self._series[i] for i in chosen)

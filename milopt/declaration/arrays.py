@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Floats, Index, Points
 from milopt.errors import BagsError, BagsTypeError
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Indices: TypeAlias = npt.NDArray[np.intp]
-Points: TypeAlias = Floats | sp.csr_array
-"""Instances as rows, n x D, dense or sparse."""
 
 
 def numeric(values: object, what: str) -> Floats:
@@ -27,18 +23,6 @@ def numeric(values: object, what: str) -> Floats:
         kind = BagsTypeError if isinstance(error, TypeError) else BagsError
         raise kind(f"{what} cannot be read as an array of numbers ({error}).") from error
     raise BagsError(f"{what} has values of type {array.dtype}: {_refusal(array.dtype)}.")
-
-
-def check_text(array: npt.NDArray[np.str_]) -> None:
-    """Raise a ValueError if an array of text holds numbers that are not Unicode characters.
-
-    numpy reads any 32-bit number as a character. Those above 0x10FFFF fail when they become a Python string, and
-    surrogates (0xD800 to 0xDFFF) when that string is written.
-    """
-    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    codes = native.reshape(-1).view(np.uint32)
-    if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes <= 0xDFFF))).any():
-        raise ValueError("an array of text holds numbers that are not Unicode characters")
 
 
 def spelled(value: float) -> str:
@@ -91,7 +75,7 @@ def _refusal(dtype: np.dtype[Any]) -> str:
     return "Complex data not supported" if dtype.kind == "c" else "only real numbers are taken"
 
 
-def first_of_each(rows: Points) -> Indices:
+def first_of_each(rows: Points) -> Index:
     """Where each different row occurs first, in order; sparse rows are canonical."""
     if isinstance(rows, sp.csr_array):
         parts = [slice(start, stop) for start, stop in pairwise(rows.indptr)]

@@ -8,8 +8,8 @@ from numbers import Real
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
-from milopt.declaration.labels import Signs
+from milopt.arrays import Floats
+from milopt.declaration.bags.labels import Signs
 from milopt.errors import ParameterError
 
 

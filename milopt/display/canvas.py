@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
+from milopt.arrays import Floats
 from milopt.errors import MiloptError
 
 if TYPE_CHECKING:

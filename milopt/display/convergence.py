@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
+from milopt.arrays import Floats
+from milopt.compilation.status import Termination
 from milopt.declaration.checks import one_of
 from milopt.display.canvas import COOL, WARM, axes_for, tidy
 from milopt.errors import MiloptError
 from milopt.outcome.result import Result
-from milopt.outcome.status import Termination
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

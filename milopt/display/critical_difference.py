@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
+from milopt.arrays import Floats
 from milopt.display.canvas import WARM, axes_for, note
 from milopt.errors import MiloptError
 

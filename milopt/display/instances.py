@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bags import as_bags
+from milopt.arrays import Floats
+from milopt.declaration.bags.bags import as_bags
 from milopt.display.canvas import COOL, GREY, WARM, axes_for, note, tidy
 from milopt.errors import BagsError
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from milopt.declaration.arrays import Floats
-from milopt.declaration.labels import as_labels
+from milopt.arrays import Floats
+from milopt.declaration.bags.labels import as_labels
 from milopt.display.canvas import COOL, GREY, WARM, axes_for, tidy
 from milopt.errors import BagsError, ParameterError
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import Points
+from milopt.arrays import Floats, Points
+from milopt.declaration.bags.bags import Bags
 from milopt.display.canvas import GREY, Lanes, axes_for, diverging, note, signed, tidy
 from milopt.errors import BagsError
 from milopt.estimator.maximisers import CAUTION, MaximiserTable

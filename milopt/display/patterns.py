@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import Points
+from milopt.arrays import Points
+from milopt.declaration.bags.bags import Bags
 from milopt.display.canvas import COOL, GREY, SMALL, WARM, Lanes, axes_for, folded, note, signed, tidy
 from milopt.display.maximisers import series_of
 from milopt.errors import MiloptError

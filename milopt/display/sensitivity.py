@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from milopt.declaration.arrays import Floats
+from milopt.arrays import Floats
 from milopt.display.canvas import axes_for, note
 from milopt.errors import ParameterError
 
@@ -58,7 +58,7 @@ class SensitivityDisplay:
         from sklearn.base import clone
         from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-        from milopt.declaration.bags import as_bags
+        from milopt.declaration.bags.bags import as_bags
         from milopt.declaration.checks import whole
 
         held = as_bags(bags)

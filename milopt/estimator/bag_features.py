@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats
 from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.data.windows import Cut
-from milopt.declaration.arrays import Floats
 from milopt.errors import BagsError, ParameterError
 from milopt.estimator.inputs import new_bags, training_bags
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, TransformerMixin, UnfittedError

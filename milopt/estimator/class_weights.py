@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from milopt.declaration.arrays import Floats, Indices
+from milopt.arrays import Floats, Index
 from milopt.declaration.checks import positive
 from milopt.errors import ParameterError
 
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
 
-def class_weights(given: ClassWeight, classes: npt.NDArray[Any], place: Indices, weight: Floats) -> Floats:
+def class_weights(given: ClassWeight, classes: npt.NDArray[Any], place: Index, weight: Floats) -> Floats:
     """One positive number a class; a class that a mapping leaves out has 1."""
     if given is None:
         return np.ones(classes.size)

@@ -17,15 +17,17 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats, Points
+from milopt.compilation.status import PointStatus
 from milopt.data.windows import Windows
-from milopt.declaration.arrays import Floats, Points
-from milopt.declaration.bags import Bags
+from milopt.deadline import deadline
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.checks import one_of, truth
-from milopt.declaration.kernels import Kernel, as_kernel
-from milopt.declaration.labels import Signs, Weights, as_labels, as_weights
-from milopt.declaration.program import Program
-from milopt.declaration.recollection import recollection
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.kernels.kernel import Kernel, as_kernel
+from milopt.declaration.kernels.recollection import recollection
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import BagsError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.estimator.class_weights import ClassWeight
 from milopt.estimator.constant_scores import with_constant_scores_told
@@ -40,10 +42,8 @@ from milopt.estimator.shown_bag import ShownBag, single
 from milopt.estimator.training_set import TrainingSet, training_set
 from milopt.jit_time import jit_seconds, working_seconds
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve_each
-from milopt.solving.deadline import deadline
 from milopt.solving.options import Options
 
 LEAST_SECONDS = 1e-3

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats, Indices
-from milopt.declaration.bags import Bags
+from milopt.arrays import Floats, Index
+from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptWarning
 from milopt.outcome.result import Result
 
@@ -16,7 +16,7 @@ SCORE_TOLERANCE = 1e-6
 """Scores that differ by no more than this, beside 1 + their size, are equal: certificates prove values no better."""
 
 
-def with_constant_scores_told(result: Result, bags: Bags, place: Indices) -> Result:
+def with_constant_scores_told(result: Result, bags: Bags, place: Index) -> Result:
     """Warn if all training scores are equal, and add the sentence to the message, which reports show.
 
     One bag of each class is scored first; all bags are scored only if those scores are equal. `place` is the class of

@@ -19,25 +19,25 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.archive import check_text
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.bag_kernels.set_kernels import Minimax, SetKernel
+from milopt.compilation.inertia import Inertia
+from milopt.compilation.status import PointStatus, Termination
 from milopt.data.limits import SPARSE_FEATURES
 from milopt.data.windows import Cut
-from milopt.declaration.alignment import DTW, GlobalAlignment
-from milopt.declaration.arrays import check_text
-from milopt.declaration.bag_rows import BagRows
-from milopt.declaration.bags import Bags
-from milopt.declaration.kernels import RBF, Linear, Polynomial, Precomputed
+from milopt.declaration.bags.bag_rows import BagRows
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.kernels.alignment import DTW, GlobalAlignment
+from milopt.declaration.kernels.kernel import RBF, Linear, Polynomial, Precomputed
 from milopt.errors import ModelFileError
 from milopt.estimator.field_types import check_fields
 from milopt.estimator.scaling import Scaling
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble, Members
-from milopt.outcome.inertia import Inertia
 from milopt.outcome.result import Attempt, Seconds, Size, Step
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.schemes.scheme import Scheme
 from milopt.solving.options import Options

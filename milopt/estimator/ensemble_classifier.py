@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import Points
+from milopt.arrays import Points
+from milopt.declaration.bags.bags import Bags
 from milopt.estimator.choice import program_of
 from milopt.estimator.classifier import BagClassifier
 from milopt.estimator.maximisers import MaximiserTable, maximisers

@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats, Indices
-from milopt.declaration.bag_kernel import BagKernel
-from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import Points
+from milopt.arrays import Floats, Index, Points
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.estimator.choice import program_of
 from milopt.estimator.fitted import Fitted
 from milopt.estimator.losses import Losses, losses
@@ -46,9 +45,9 @@ class Explanation:
     contributions: Floats
     witness: int
     """The instance with the largest score; the first of those that tie."""
-    starts: Indices | None = None
+    starts: Index | None = None
     """The first sample of each instance where these are windows of a series; so too the lengths."""
-    lengths: Indices | None = None
+    lengths: Index | None = None
 
     def __str__(self) -> str:
         count = self.contributions.size
@@ -144,7 +143,7 @@ class _Known(FittedFunction):
 
     without: Bags
     bag: Bags
-    rows: Indices
+    rows: Index
     """The instance of the bag that each instance of `without` is."""
 
     def __call__(self, at: Points) -> Floats:

@@ -12,13 +12,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Floats, Points
 from milopt.data.windows import Cut
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bags import Bags
-from milopt.declaration.labels import Signs, Weights
-from milopt.declaration.leaves import Points
-from milopt.declaration.program import Program
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.result import Result
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Index
 from milopt.data.windows import Cut, Windows
-from milopt.declaration.arrays import Indices
-from milopt.declaration.bags import Bags, as_bags
-from milopt.declaration.labels import as_classes, as_labels
+from milopt.declaration.bags.bags import Bags, as_bags
+from milopt.declaration.bags.labels import as_classes, as_labels
 from milopt.errors import BagsError
 from milopt.estimator.scikit_learn import DataConversionWarning, validate_data
 
@@ -53,7 +53,7 @@ def new_bags(model: HasFeatures, given: object) -> Bags:
     return bags
 
 
-def training_labels(model: object, y: object) -> tuple[npt.NDArray[Any], Indices]:
+def training_labels(model: object, y: object) -> tuple[npt.NDArray[Any], Index]:
     """The different labels in order, and the place of each bag's label among them."""
     if y is None:
         raise BagsError(f"{type(model).__name__} requires y to be passed, but the target y is None: give the labels.")

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.data.windows import Cut
-from milopt.declaration.bags import Bags
-from milopt.declaration.labels import as_labels
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import as_labels
 from milopt.errors import BagsError
 from milopt.estimator.inputs import new_bags, training_bags
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, TransformerMixin, UnfittedError, clone

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats, Indices
+from milopt.arrays import Floats, Index
 from milopt.estimator.shown_bag import ShownBag
 from milopt.outcome.columns import columns_of
 from milopt.outcome.result import Result
@@ -28,8 +28,8 @@ class Losses:
     scores: Floats
     """The bag's, if x were all that the columns which look at x can see."""
     contributions: Floats
-    starts: Indices | None
-    lengths: Indices | None
+    starts: Index | None
+    lengths: Index | None
 
 
 def losses(result: Result, bag: ShownBag, total: float) -> Losses:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats, Indices
+from milopt.arrays import Floats, Index
 from milopt.estimator.shown_bag import ShownBag
-from milopt.inspection.table import Table
 from milopt.outcome.columns import columns_of
 from milopt.outcome.result import Result
+from milopt.table import Table
 
 _SHOWN = 10
 
@@ -39,16 +39,16 @@ class MaximiserTable:
     """The label that positive scores speak for."""
     score: float
     bias: float
-    columns: Indices
+    columns: Index
     """t, the place of the column in the ensemble."""
     weights: Floats
     signs: Floats
-    instances: Indices
+    instances: Index
     """x*_t, its place among the bag's instances, or among its windows of the column's length."""
     contributions: Floats
-    starts: Indices | None
+    starts: Index | None
     """The first sample of x*_t where it is a window of a series, otherwise None; so too the lengths."""
-    lengths: Indices | None
+    lengths: Index | None
     series: Floats | None
     """The bag's series, L x D, where it can be told."""
 
@@ -136,7 +136,7 @@ def sign(value: float) -> str:
     return "+" if value > 0 else "-"
 
 
-def samples(starts: Indices | None, lengths: Indices | None, which: range) -> list[str]:
+def samples(starts: Index | None, lengths: Index | None, which: range) -> list[str]:
     """Spans as people read them, the last sample included; nothing where there are none."""
     if starts is None or lengths is None:
         return [""] * len(which)

@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from milopt.arrays import Floats, Index, Points
 from milopt.data.windows import Cut
-from milopt.declaration.arrays import Floats, Indices
-from milopt.declaration.kernels import Kernel, Precomputed
-from milopt.declaration.leaves import Points
+from milopt.declaration.kernels.kernel import Kernel, Precomputed
 from milopt.estimator.maximisers import CAUTION, plain, samples, sign
 from milopt.estimator.shown_bag import ShownBag
 from milopt.estimator.training_set import TrainingSet
-from milopt.inspection.table import Table
 from milopt.outcome.columns import Columns, columns_of
 from milopt.outcome.result import Result
+from milopt.table import Table
 
 _SHOWN = 10
 _NUMBERS = ("weights", "signs", "coefficients", "distances")
@@ -34,9 +33,9 @@ class PatternTable:
 
     positive_label: object
     """The label that positive scores speak for."""
-    columns: Indices
+    columns: Index
     """t, the place of the column in the ensemble."""
-    atoms: Indices
+    atoms: Index
     """z, the place of the pattern in the dictionary of its column."""
     weights: Floats
     """omega = sign w a."""
@@ -45,17 +44,17 @@ class PatternTable:
     """a: where it is negative, the column asks how like z the instance least like z is."""
     patterns: tuple[Floats, ...]
     """z, as many numbers as an instance or a window has; a window has the features of all its samples in order."""
-    training_bags: Indices
+    training_bags: Index
     """The bag of the nearest training instance, among those that count for something."""
-    training_instances: Indices
+    training_instances: Index
     """The place of that instance in its bag, or among its windows."""
     neighbours: tuple[Floats, ...]
     """That instance."""
-    lengths: Indices | None
+    lengths: Index | None
     """Of patterns that are windows, in samples."""
-    instances: Indices | None
+    instances: Index | None
     """The instance of the shown bag that is nearest to the pattern; None where no bag is shown."""
-    starts: Indices | None
+    starts: Index | None
     """j* = argmin_j ||(tau[j], ..., tau[j + ell - 1]) - z||, the first sample of that window of the shown series."""
     distances: Floats | None
     """The root mean square of the differences between that window and the pattern."""
@@ -86,7 +85,7 @@ class PatternTable:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {"positive_label": plain(self.positive_label), "patterns": rows}
 
-    def _listed(self, held: Indices | Floats | None) -> list[Any]:
+    def _listed(self, held: Index | Floats | None) -> list[Any]:
         return [None] * len(self) if held is None else held.tolist()
 
     def __str__(self) -> str:
@@ -165,7 +164,7 @@ def _part(
     )
 
 
-def _nearest(kernel: Kernel, points: Points, instances: Points) -> Indices:
+def _nearest(kernel: Kernel, points: Points, instances: Points) -> Index:
     """For each point the nearest instance; where instances are numbers of a precomputed kernel, as that has it."""
     if isinstance(kernel, Precomputed):
         return np.asarray((2 * kernel(points, instances) - kernel.diagonal(instances)).argmax(axis=1))
@@ -174,7 +173,7 @@ def _nearest(kernel: Kernel, points: Points, instances: Points) -> Indices:
     return np.asarray(pairwise_distances_argmin(points, instances), dtype=np.intp)
 
 
-def _apart(points: Points, bag: ShownBag, samples: int | None, instances: Indices) -> Floats:
+def _apart(points: Points, bag: ShownBag, samples: int | None, instances: Index) -> Floats:
     """How far points are from instances of a shown bag, each from its own, in the units of its numbers."""
     from sklearn.metrics.pairwise import paired_distances
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.declaration.arrays import Floats, Indices
-from milopt.declaration.bags import Bags
+from milopt.arrays import Floats, Index
+from milopt.declaration.bags.bags import Bags
 from milopt.errors import BagsError
 from milopt.estimator.fitted import Fitted
 from milopt.estimator.scaling import Scaling
@@ -65,7 +65,7 @@ def _is_same(some: Bags, others: Bags, scaling: Scaling) -> bool:
     return bool((np.abs(values - other_values) <= SCALING_TOLERANCE * (np.abs(values) + 2 * shift)).all())
 
 
-def _entries(bags: Bags) -> tuple[Floats, Indices]:
+def _entries(bags: Bags) -> tuple[Floats, Index]:
     """The values of bags, and their columns if the bags are sparse."""
     rows = bags.instances
     if isinstance(rows, sp.csr_array):
@@ -73,8 +73,8 @@ def _entries(bags: Bags) -> tuple[Floats, Indices]:
     return rows, np.arange(0)
 
 
-def _chosen(sizes: Indices) -> Indices:
-    """Indices of bags evenly spaced over the training set, as many as the limits allow, and at least the smallest."""
+def _chosen(sizes: Index) -> Index:
+    """Index of bags evenly spaced over the training set, as many as the limits allow, and at least the smallest."""
     spaced = np.unique(np.linspace(0, sizes.size - 1, min(MAX_BAGS, sizes.size)).astype(np.intp))
     by_size = spaced[np.argsort(sizes[spaced], kind="stable")]
     kept = by_size[np.cumsum(sizes[by_size]) <= MAX_INSTANCES]

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
-from milopt.declaration.labels import Signs
+from milopt.arrays import Floats
+from milopt.compilation.status import PointStatus, Termination
+from milopt.declaration.bags.labels import Signs
 from milopt.errors import ConvexityError, MiloptError
 from milopt.estimator.fitted import Fitted, Model
 from milopt.estimator.sparsity import sparsity, sparsity_line
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.generalisation import Bounds, generalisation
 from milopt.outcome.result import Result, Size, Step
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.options import Options
 from milopt.solving.solver_parts import solver_names
 
@@ -221,7 +221,7 @@ def _said(result: Result) -> list[str]:
 
 def _size(result: Result) -> Json:
     """The kind and size of a program; rows and columns are None where finding them out would cost much."""
-    from milopt.inspection.lowered import lowered
+    from milopt.compilation.lowered import lowered
 
     program, size = result.program, result.size
     if program.oracles:

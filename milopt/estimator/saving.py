@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import milopt
+from milopt.archive import as_path, read, written, wrong_content
+from milopt.arrays import Floats
 from milopt.bag_kernels.grid_kernel import GridKernel
+from milopt.compilation.status import PointStatus
 from milopt.data.windows import Cut
-from milopt.declaration.arrays import Floats
-from milopt.declaration.program import Program
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, ModelFileError
-from milopt.estimator.archive import as_path, read, written, wrong_content
 from milopt.estimator.encoding import Encoder, decoded
 from milopt.estimator.field_types import check_fields, fits, hints_of
 from milopt.estimator.fitted import Fitted, Model
@@ -32,7 +33,6 @@ from milopt.estimator.positive_label import positive_place
 from milopt.estimator.probes import check_probes, probe_scores
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.result import FittedFunction, Result
-from milopt.outcome.status import PointStatus
 from milopt.solving import registry
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.declaration.arrays import Floats, Points, read_only, read_only_sparse
-from milopt.declaration.bags import Bags
+from milopt.arrays import Floats, Points
+from milopt.declaration.arrays import read_only, read_only_sparse
+from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import one_of
 from milopt.errors import BagsError
 

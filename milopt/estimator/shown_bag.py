@@ -11,11 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
+from milopt.arrays import Floats, Index, Points
 from milopt.data.windows import Cut, Windows
-from milopt.declaration.arrays import Floats, Indices
-from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import Points
-from milopt.declaration.sliding import sliding
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.sliding import sliding
 from milopt.errors import BagsError
 
 
@@ -29,7 +28,7 @@ class ShownBag:
     cut: Cut | None
     """How its instances were cut from a series, where they were."""
 
-    def spans(self, instances: Indices, samples: int | None) -> tuple[Indices, Indices] | None:
+    def spans(self, instances: Index, samples: int | None) -> tuple[Index, Index] | None:
         """The start and length, in samples, of instances that are windows; None where they are no windows.
 
         `samples` is the length of the windows that columns cut themselves, None where they look at the instances.

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.declaration.arrays import Indices, read_only
-from milopt.declaration.bags import Bags
-from milopt.declaration.labels import Signs, Weights, as_weights
+from milopt.arrays import Index
+from milopt.declaration.arrays import read_only
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.labels import Signs, Weights, as_weights
 from milopt.errors import BagsError
 from milopt.estimator.class_weights import ClassWeight, class_weights
 from milopt.estimator.positive_label import positive_place
@@ -30,7 +31,7 @@ class TrainingSet:
     bags: Bags
     """Scaled; only those that count for something."""
     classes: npt.NDArray[Any]
-    place: Indices
+    place: Index
     """For each bag, the place of its label among the classes."""
     weight: Weights
     scaling: Scaling
@@ -63,7 +64,7 @@ class TrainingSet:
 
 def training_set(
     bags: Bags,
-    labels: tuple[npt.NDArray[Any], Indices],
+    labels: tuple[npt.NDArray[Any], Index],
     sample_weight: npt.ArrayLike | None,
     class_weight: ClassWeight,
     scale: str,

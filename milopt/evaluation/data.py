@@ -7,8 +7,8 @@ import os
 import numpy as np
 
 from milopt.data.data_set import DataSet
-from milopt.declaration.bags import as_bags
-from milopt.declaration.labels import as_labels
+from milopt.declaration.bags.bags import as_bags
+from milopt.declaration.bags.labels import as_labels
 from milopt.errors import BagsError, ParameterError
 from milopt.evaluation.protocol import Labels
 from milopt.evaluation.task import Pool

@@ -30,10 +30,10 @@ from milopt.model_registry import (
 )
 from milopt.model_registry.settings import check_field
 from milopt.model_registry.values import parse_value
+from milopt.names import quoted
 from milopt.schemes.scheme import at_least_one
 from milopt.solving import registry
 from milopt.solving.model_file import refuse_amid_import
-from milopt.solving.names import quoted
 from milopt.solving.solver_parts import solver_names
 
 STORE = "milopt-results"

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milopt.declaration.arrays import Indices
+from milopt.arrays import Index
 from milopt.errors import ParameterError
-from milopt.solving.names import quoted
+from milopt.names import quoted
 
 DRAWN = "10-fold, 1x10 or 10x10 (repeats x folds), 20x80/20 (repeats x percent of training and test bags)"
 OFFICIAL = "train/test or 5xtrain/test (the official parts, with 5 seeds)"
@@ -34,8 +34,8 @@ class Split:
 
     repeat: int
     fold: int
-    train: Indices
-    test: Indices
+    train: Index
+    test: Index
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from milopt.declaration.arrays import Floats
+from milopt.arrays import Floats
 from milopt.declaration.checks import fraction, one_of
 from milopt.errors import MiloptError, ParameterError
 from milopt.evaluation.record import Plain, as_plain
 from milopt.evaluation.scores import Evaluated, Scores, gathered
-from milopt.inspection.table import Table
-from milopt.solving.names import unknown
+from milopt.names import unknown
+from milopt.table import Table
 
 MEASURES = ("accuracy", "balanced_accuracy", "auc")
 DIGITS = 9

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from milopt.compilation.status import PointStatus, Termination, keeps_promise
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus, Termination, keeps_promise
 
 Label: TypeAlias = str | int | float | bool
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"

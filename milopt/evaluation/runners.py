@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from milopt.declaration.bags import Bags
+from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, MissingSolverError, ParameterError
 from milopt.evaluation.interrupt import undisturbed
 from milopt.evaluation.record import Failure, Record

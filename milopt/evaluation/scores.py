@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
+from milopt.arrays import Floats
 from milopt.errors import ParameterError
 from milopt.evaluation.summary import Evaluation
 

@@ -19,8 +19,8 @@ from itertools import product
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats, Indices
-from milopt.declaration.bags import Bags
+from milopt.arrays import Floats, Index
+from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, ParameterError
 from milopt.estimator import BagClassifier
 from milopt.evaluation.protocol import Labels, derived_seed
@@ -127,7 +127,7 @@ def made(model: type[BagClassifier], *settings: Settings) -> BagClassifier:
     return one
 
 
-def _inner_folds(labels: Labels, seed: int, repeats: int) -> Iterator[tuple[Indices, Indices]]:
+def _inner_folds(labels: Labels, seed: int, repeats: int) -> Iterator[tuple[Index, Index]]:
     from sklearn.model_selection import StratifiedKFold
 
     classes, counts = np.unique(labels, return_counts=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
 from milopt.evaluation.record import Failure, Label, Plain, Record, as_plain
-from milopt.inspection.table import Table
+from milopt.table import Table
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import Any, cast
 import numpy as np
 
 import milopt
-from milopt.declaration.bags import Bags
-from milopt.declaration.recollection import recollection
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.kernels.recollection import recollection
 from milopt.errors import DeclarationError, MiloptWarning
 from milopt.estimator import BagClassifier
 from milopt.evaluation.one_thread import one_thread

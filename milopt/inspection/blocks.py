@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.entry_sides import OBJECTIVE, Side
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.lowered import evaluated_points
 from milopt.compilation.sides import sides
 from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.leaves import Variable
-from milopt.declaration.program import Program
-from milopt.inspection.lowered import evaluated_points
-from milopt.inspection.table import Table
+from milopt.declaration.programs.expression import Constraint, Expression, Leaf
+from milopt.declaration.programs.leaves import Variable
+from milopt.declaration.programs.program import Program
+from milopt.table import Table
 
 _SIGNS = {1: ">= 0", -1: "<= 0", 0: "any"}
 _SENSES = {ZERO: "= 0", NONNEGATIVE: ">= 0"}

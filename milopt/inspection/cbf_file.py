@@ -19,8 +19,8 @@ from itertools import groupby
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
 from milopt.compilation.bridges.quadratic_to_cone import factor
-from milopt.compilation.quadratic import Vector
 from milopt.compilation.standard_form import StandardForm
 from milopt.inspection.preamble import one_line, preamble
 

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Matrix, Piece, Quadratic, Vector
+from milopt.arrays import Matrix, Vector
+from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import in_cvxpy
 from milopt.errors import ConvexityError

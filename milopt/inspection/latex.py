@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milopt.compilation.quadratic import Vector
-from milopt.declaration.expression import IMPLIES, Constraint
-from milopt.declaration.leaves import Variable
-from milopt.declaration.program import Program
+from milopt.arrays import Vector
+from milopt.declaration.programs.expression import IMPLIES, Constraint
+from milopt.declaration.programs.leaves import Variable
+from milopt.declaration.programs.program import Program
 from milopt.inspection.latex_symbols import Symbols, number, symbol, upright
 from milopt.inspection.latex_terms import Block, Term, constant_of, joined, terms_of, variable_symbol, whole
 

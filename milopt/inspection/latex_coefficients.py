@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Vector
-from milopt.declaration.bags import Bags
+from milopt.arrays import Vector
+from milopt.declaration.bags.bags import Bags
 
 
 @dataclass(frozen=True)

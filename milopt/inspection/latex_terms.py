@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Weight
-from milopt.declaration.bag_kernel import BagKernel
-from milopt.declaration.coefficient import Product
-from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import Evaluation, Parameter, Variable
+from milopt.declaration.kernels.bag_kernel import BagKernel
+from milopt.declaration.programs.coefficient import Product
+from milopt.declaration.programs.expression import Expression, Leaf
+from milopt.declaration.programs.leaves import Evaluation, Parameter, Variable
 from milopt.inspection.latex_coefficients import Chosen, EntryByEntry, Full, OverBags, Reading, Weighted, read
 from milopt.inspection.latex_symbols import Symbols, index_after, number, symbol, upright
 

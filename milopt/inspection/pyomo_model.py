@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO, Cone
 from milopt.errors import UnsupportedError

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.quadratic import Vector
 
 WIDE = 1e6
 """Coefficients of one sort that differ by more than this factor lose digits in every solver."""

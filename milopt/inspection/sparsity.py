@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Matrix
+from milopt.arrays import Matrix
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptError, ParameterError
 from milopt.files import write_whole

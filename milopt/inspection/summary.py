@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
+from milopt.compilation.curvature_verdict import sentence, verdict
 from milopt.compilation.evaluation_form import Block, EvaluationForm
+from milopt.compilation.kind import kind, occurs, step_kind
+from milopt.compilation.lowered import lowered
 from milopt.cones import CONES
-from milopt.declaration.expression import describe_terms
-from milopt.declaration.program import Program
+from milopt.declaration.programs.expression import describe_terms
+from milopt.declaration.programs.program import Program
 from milopt.errors import MiloptError
 from milopt.inspection.blocks import atom_table, constraint_table, function_table, parameter_table, variable_table
-from milopt.inspection.curvature_verdict import sentence, verdict
-from milopt.inspection.kind import kind, occurs, step_kind
-from milopt.inspection.lowered import lowered
 from milopt.inspection.ranges import Range, ranges
-from milopt.inspection.table import Table
+from milopt.table import Table
 
 
 @dataclass(frozen=True)

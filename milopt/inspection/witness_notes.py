@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from milopt.arrays import Index
 from milopt.compilation.compile_program import WitnessChoice, chosen_witnesses
 from milopt.compilation.entry_sides import OBJECTIVE
-from milopt.compilation.evaluation_form import Index
 from milopt.compilation.minorant import StandIn
 from milopt.compilation.sides import sides
 from milopt.declaration.atoms.atom import Selecting
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 
 LINE_CHARACTERS = 100
 """Characters that a list of witnesses aims for."""

@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 import milopt
 from milopt.errors import DeclarationError
 from milopt.estimator import BagClassifier
+from milopt.names import quoted
 from milopt.solving import registry
-from milopt.solving.names import quoted
 
 _GIVEN: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 """The name by which a class of a person's own file was asked for."""

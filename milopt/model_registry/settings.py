@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 
-from milopt.declaration.kernels import Kernel, as_kernel
+from milopt.declaration.kernels.kernel import Kernel, as_kernel
 from milopt.errors import ParameterError
 from milopt.estimator.fields import annotation_of
 from milopt.model_registry.lookup import name_of
 from milopt.model_registry.values import KERNELS, parse_value, parse_values, spelled, spelled_part
-from milopt.solving.names import quoted, unknown
+from milopt.names import quoted, unknown
 
 
 def parse_settings(cls: type, items: Iterable[str]) -> dict[str, object]:

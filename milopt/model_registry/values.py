@@ -24,10 +24,10 @@ import numpy as np
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.bag_kernels.set_kernels import Minimax, SetKernel
-from milopt.declaration.alignment import DTW, GlobalAlignment
-from milopt.declaration.kernels import RBF, Linear, Polynomial
+from milopt.declaration.kernels.alignment import DTW, GlobalAlignment
+from milopt.declaration.kernels.kernel import RBF, Linear, Polynomial
 from milopt.errors import MiloptError, ParameterError
-from milopt.solving.names import quoted, unknown
+from milopt.names import quoted, unknown
 from milopt.solving.options import Options
 
 KERNELS: Mapping[str, type] = {

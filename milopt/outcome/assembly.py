@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
+from milopt.arrays import Index, Vector
 from milopt.compilation.arguments import has_affine_argument
 from milopt.compilation.compiled import Point
-from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.quadratic import Vector
 from milopt.compilation.sides import on_other_side
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
 from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.multiplier_slopes import declared_duals
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import FittedFunction, Result, Seconds, Size, Step
-from milopt.outcome.status import PointStatus, Termination
 
 
 def assemble(

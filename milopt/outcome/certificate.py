@@ -45,14 +45,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.compiled import Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.quadratic import Vector, weighted
+from milopt.compilation.quadratic import weighted
 from milopt.compilation.rows import Rows
 from milopt.compilation.supports import TermSizes
 from milopt.cones.cone import factor_starts
-from milopt.declaration.sparse import absolute, row_lengths, transposed
+from milopt.declaration.programs.sparse import absolute, row_lengths, transposed
 
 NOISE, DATA_NOISE = 1e-3, 1e-4
 """Share of the largest number of its kind that is added to the scale of a dual residual; the second for data."""

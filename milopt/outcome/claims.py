@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.compiled import Compiled, Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import Minorant
-from milopt.compilation.quadratic import Vector
 from milopt.compilation.supports import SupportedLowering, Supports, TermSizes
 from milopt.declaration.atoms.atom import Radial
-from milopt.declaration.sparse import absolute, transposed
+from milopt.declaration.programs.sparse import absolute, transposed
 from milopt.outcome.contradiction import Contradiction, scaled_contradiction
 from milopt.outcome.declared import declared_residuals
 from milopt.outcome.multiplier_slopes import atom_supports, declared_duals, radial_support, row_multipliers

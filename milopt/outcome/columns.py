@@ -12,13 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.evaluation_form import Index
-from milopt.compilation.quadratic import Matrix, Vector
-from milopt.declaration.bags import Bags
-from milopt.declaration.blocks import kernel_times
-from milopt.declaration.kernels import Kernel
-from milopt.declaration.leaves import Points
-from milopt.declaration.sliding import sliding
+from milopt.arrays import Index, Matrix, Points, Vector
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.sliding import sliding
+from milopt.declaration.kernels.blocks import kernel_times
+from milopt.declaration.kernels.kernel import Kernel
 from milopt.errors import DeclarationError
 from milopt.outcome.result import Result
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.quadratic import Vector
 from milopt.outcome.multiplier_slopes import declared_duals
 
 

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Vector
 from milopt.compilation.arguments import Directions, argument_directions, has_affine_argument
 from milopt.compilation.entry_sides import ABOVE, BELOW
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.quadratic import Vector
 from milopt.compilation.streamed import is_large
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Expression
-from milopt.declaration.sparse import row_lengths, times
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.sparse import row_lengths, times
 from milopt.outcome.certificate import DeclaredResiduals
 from milopt.outcome.point_values import LeafValues
 

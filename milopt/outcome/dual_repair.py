@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.quadratic import Vector
-from milopt.declaration.sparse import taken, transposed
+from milopt.declaration.programs.sparse import taken, transposed
 
 MOST_COLUMNS = 1000
 """Columns with a residual up to which a repair is tried: it solves a dense system of that size."""

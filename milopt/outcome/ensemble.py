@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from milopt.compilation.quadratic import Matrix, Vector
+from milopt.arrays import Matrix, Points, Vector
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.bags import Bags
-from milopt.declaration.blocks import kernel_times
-from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import Evaluation, Function, Points, Variable
-from milopt.declaration.maximum import Combination
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.kernels.blocks import kernel_times
+from milopt.declaration.programs.expression import Expression, Leaf
+from milopt.declaration.programs.leaves import Evaluation, Function, Variable
+from milopt.declaration.programs.maximum import Combination
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
-from milopt.declaration.ball import Ball
-from milopt.declaration.dictionary import distinct
-from milopt.declaration.kernels import Linear
-from milopt.declaration.labels import Signs
+from milopt.arrays import Floats
+from milopt.declaration.bags.labels import Signs
+from milopt.declaration.kernels.dictionary import distinct
+from milopt.declaration.kernels.kernel import Linear
+from milopt.declaration.programs.ball import Ball
 from milopt.errors import ConvexityError
 from milopt.outcome.margin_bounds import DELTA, complexity, complexity_by_moments, fixed_bound, uniform_bound
 from milopt.outcome.result import Result

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.quadratic import Vector, weighted
-from milopt.declaration.sparse import transposed
+from milopt.compilation.quadratic import weighted
+from milopt.declaration.programs.sparse import transposed
 from milopt.outcome.certificate import Evaluated
 
 

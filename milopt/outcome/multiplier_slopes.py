@@ -12,15 +12,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.arguments import has_affine_argument
 from milopt.compilation.epigraphs import Lowered
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import Minorant
-from milopt.compilation.quadratic import Vector
 from milopt.compilation.supports import Supports, support
 from milopt.declaration.atoms.atom import Atom, Radial
-from milopt.declaration.sparse import row_vector, transposed
+from milopt.declaration.programs.sparse import row_vector, transposed
 from milopt.outcome.point_values import LeafValues
 
 NEGLIGIBLE_MULTIPLIER = 1e-14

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from milopt.compilation.answer import Answer
 from milopt.compilation.compiled import Point
 from milopt.compilation.curvature import bending_terms
 from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.inertia import Inertia
+from milopt.compilation.status import PointStatus, Termination
 from milopt.outcome.certificate import Certificate, Evaluated
-from milopt.outcome.inertia import Inertia
-from milopt.outcome.status import PointStatus, Termination
-from milopt.solving.engine import Answer
 
 if TYPE_CHECKING:
     from milopt.outcome.contradiction import Contradiction

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.arguments import has_affine_argument
 from milopt.compilation.compiled import Point
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import Minorant, tangent
-from milopt.compilation.quadratic import Vector, weighted
+from milopt.compilation.quadratic import weighted
 from milopt.declaration.atoms.atom import Atom, Radial
-from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import Function, Variable
-from milopt.declaration.sparse import row_vector
+from milopt.declaration.programs.expression import Expression, Leaf
+from milopt.declaration.programs.leaves import Function, Variable
+from milopt.declaration.programs.sparse import row_vector
 from milopt.errors import DeclarationError
 from milopt.outcome.outcome import Outcome
 

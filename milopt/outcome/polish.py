@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.evaluation_form import Index
-from milopt.compilation.quadratic import Matrix, Piece, Quadratic, Vector
+from milopt.arrays import Index, Matrix, Vector
+from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import ZERO

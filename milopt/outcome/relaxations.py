@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.compiled import Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import Minorant
-from milopt.compilation.quadratic import Vector, weighted
+from milopt.compilation.quadratic import weighted
 from milopt.compilation.supports import SupportedLowering, Supports, TermSizes
 from milopt.declaration.atoms.atom import Atom, Radial
-from milopt.declaration.sparse import transposed
+from milopt.declaration.programs.sparse import transposed
 from milopt.outcome.certificate import Evaluated
 from milopt.outcome.multiplier_slopes import radial_support, row_multipliers
 

@@ -7,26 +7,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from milopt.compilation.evaluation_form import Index
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Index, Points, Vector
+from milopt.compilation.inertia import Inertia
+from milopt.compilation.status import PointStatus, Termination, keeps_promise
 from milopt.declaration.atoms.atom import Atom, Radial
-from milopt.declaration.bags import Bags
-from milopt.declaration.blocks import kernel_times
-from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.kernels import Kernel
-from milopt.declaration.leaves import (
-    Evaluation,
-    Points,
-    Variable,
-)
-from milopt.declaration.program import Program
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.kernels.blocks import kernel_times
+from milopt.declaration.kernels.kernel import Kernel
+from milopt.declaration.programs.expression import Constraint, Expression, Leaf
+from milopt.declaration.programs.leaves import Evaluation, Variable
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, UncertifiedError
 from milopt.outcome.by_name import ByName
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble
-from milopt.outcome.inertia import Inertia
-from milopt.outcome.status import PointStatus, Termination, keeps_promise
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from math import log, sqrt
 
 import numpy as np
 
-from milopt.declaration.arrays import Floats
-from milopt.declaration.bags import Bags
-from milopt.declaration.kernels import Kernel
+from milopt.arrays import Floats
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.kernels.kernel import Kernel
 
 NEGLIGIBLE = 1e-10
 """Of R^2: differences are of dimension q where what q directions leave of each is no longer, squared.

@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.declaration.expression import Constraint, Expression, as_expression
-from milopt.declaration.program import Program
-from milopt.declaration.sparse import Vector
-from milopt.reading.flat_model import Mask
+from milopt.arrays import Index, Mask, Vector
+from milopt.declaration.programs.expression import Constraint, Expression, as_expression
+from milopt.declaration.programs.program import Program
 
 CONTINUOUS, INTEGER = "continuous", "integer"
 """Names of the variable blocks."""
-
-Index = npt.NDArray[np.intp]
 
 
 class Columns:

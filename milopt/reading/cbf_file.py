@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Mask, Vector
 from milopt.data.messages import shown
 from milopt.data.text_file import TextFile
-from milopt.declaration.sparse import Vector
 from milopt.errors import DataError
-from milopt.reading.flat_model import Entries, Mask
+from milopt.reading.flat_model import Entries
 
 LATEST_VERSION = 4
 LARGEST_COUNT = 1 << 27

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.data.messages import file_error
 from milopt.declaration.atoms.exp import exp
 from milopt.declaration.atoms.norm import group_norms
 from milopt.declaration.atoms.relative_entropy import relative_entropy
-from milopt.declaration.program import Program
-from milopt.declaration.sparse import Vector
-from milopt.reading.blocks import Columns, Index
+from milopt.declaration.programs.program import Program
+from milopt.reading.blocks import Columns
 from milopt.reading.cbf_file import CbfModel, ConeRun
 
 

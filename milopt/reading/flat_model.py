@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.declaration.sparse import Vector
+from milopt.arrays import Mask, Vector
 
 INFINITE = 1e20
 """Bounds and sides of rows of at least this absolute value are infinite, as in every reader of these formats."""
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

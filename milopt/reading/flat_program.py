@@ -14,13 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from milopt.arrays import Index, Mask, Vector
 from milopt.data.messages import file_error, shown
 from milopt.declaration.atoms.quad_form import quad_form
-from milopt.declaration.expression import Expression, as_expression
-from milopt.declaration.program import Program
-from milopt.declaration.sparse import Vector
-from milopt.reading.blocks import Columns, Index
-from milopt.reading.flat_model import FlatModel, Mask
+from milopt.declaration.programs.expression import Expression, as_expression
+from milopt.declaration.programs.program import Program
+from milopt.reading.blocks import Columns
+from milopt.reading.flat_model import FlatModel
 
 UPPER = ".upper"
 """Added to the name of a range for its row in `at_most`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from milopt.data.messages import file_error
 
 if TYPE_CHECKING:
-    from milopt.declaration.program import Program
+    from milopt.declaration.programs.program import Program
 
 
 def read_program(path: str | os.PathLike[str]) -> Program:

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from time import perf_counter
 
+from milopt.compilation.features import Feature
 from milopt.compilation.lowered_program import LoweredProgram
-from milopt.declaration.program import Program
+from milopt.compilation.status import PointStatus, Termination, keeps_promise
+from milopt.deadline import deadline
+from milopt.declaration.programs.program import Program
 from milopt.errors import (
     ConvexityError,
     MiloptError,
@@ -19,16 +22,14 @@ from milopt.errors import (
 )
 from milopt.jit_time import jit_seconds, working_seconds
 from milopt.outcome.result import Attempt, Result, Seconds
-from milopt.outcome.status import PointStatus, Termination, keeps_promise
 from milopt.schemes.automatic import takers
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
 from milopt.solving import registry
 from milopt.solving.clock import Clock
-from milopt.solving.deadline import deadline
 from milopt.solving.explain import Case
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 SETTLED = (Termination.INFEASIBLE, Termination.UNBOUNDED)
 """Ends without a point that milopt has proved: another solver would find nothing else."""

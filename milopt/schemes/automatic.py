@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 from milopt.errors import UnsupportedError
 from milopt.solving import registry
 from milopt.solving.explain import Case

@@ -15,11 +15,11 @@ import numpy as np
 
 from milopt.compilation.minorant import Selections, one_hot
 from milopt.compilation.sides import sides
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Selecting
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock

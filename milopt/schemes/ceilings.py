@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
 from milopt.compilation.arguments import argument_directions, has_affine_argument, inner_sides
 from milopt.compilation.entry_sides import ABOVE, OBJECTIVE, signs_of
-from milopt.compilation.quadratic import Vector
 from milopt.compilation.sides import sides
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.expression import Constraint, Expression, as_expression
-from milopt.declaration.program import Program
+from milopt.declaration.programs.expression import Constraint, Expression, as_expression
+from milopt.declaration.programs.program import Program
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.session import Session

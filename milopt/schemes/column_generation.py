@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from milopt.compilation.sides import on_other_side
+from milopt.compilation.status import PointStatus
 from milopt.declaration.checks import fraction
-from milopt.declaration.problem import Problem
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.problem import Problem
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
 from milopt.outcome.assembly import assemble
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus
 from milopt.schemes.generation import Generation
 from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.schemes.scheme import Scheme, Steps, at_least_one

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
+from milopt.compilation.status import PointStatus
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.leaves import Variable
-from milopt.declaration.program import Program, leaves
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Constraint, Expression, Leaf
+from milopt.declaration.programs.leaves import Variable
+from milopt.declaration.programs.program import Program, leaves
 from milopt.outcome.point_values import PointValues
-from milopt.outcome.status import PointStatus
 from milopt.schemes.attempts import Attempts
 from milopt.schemes.direct import Direct
 from milopt.schemes.separable import separable_optimum

@@ -13,6 +13,7 @@ from copy import copy
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
 from milopt.compilation.arguments import has_affine_argument, keeps_quadratic
 from milopt.compilation.compile_program import compile_form
 from milopt.compilation.curvature import curvature
@@ -20,12 +21,12 @@ from milopt.compilation.lowering import Lowering
 from milopt.compilation.streamed import is_large
 from milopt.declaration.atoms.atom import Atom, Weight
 from milopt.declaration.atoms.sum_squares import sum_squares
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import Evaluation
-from milopt.declaration.program import Program, leaves
-from milopt.declaration.semidefinite import ROUNDING, is_semidefinite
-from milopt.declaration.sparse import Vector, row_vector
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Expression, Leaf
+from milopt.declaration.programs.leaves import Evaluation
+from milopt.declaration.programs.program import Program, leaves
+from milopt.declaration.programs.semidefinite import ROUNDING, is_semidefinite
+from milopt.declaration.programs.sparse import row_vector
 
 
 def with_concave_quadratics_split(program: Program) -> Program:

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 from milopt.compilation.minorant import StandIn, mean_selection, one_hot
 from milopt.compilation.sides import on_other_side
+from milopt.compilation.status import Termination
 from milopt.declaration.atoms.atom import Atom, Selecting
-from milopt.declaration.expression import Expression
-from milopt.declaration.program import Program
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.result import Result
-from milopt.outcome.status import Termination
 from milopt.schemes.descent import Descended, descend
 from milopt.schemes.direct import Direct
 from milopt.schemes.feasibility import NOT_FOUND, Feasibility, find_feasible

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from milopt.compilation.minorant import Selections, StandIn, StandIns, one_hot
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import TIE_TOLERANCE, Totals, differences
 from milopt.schemes.witness_choice import Choice, WitnessChoice

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.sides import on_other_side
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 from milopt.errors import ConvexityError
 from milopt.outcome.assembly import assemble
 from milopt.outcome.result import Result, Step

@@ -15,17 +15,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from milopt.compilation.kind import step_kind
 from milopt.compilation.minorant import one_hot
 from milopt.compilation.sides import witnessed_maxima
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Selecting
-from milopt.declaration.program import Program
-from milopt.inspection.kind import step_kind
+from milopt.declaration.programs.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.outcome import Outcome, unless_feasible
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound, Search
 from milopt.schemes.ceilings import Ranges, ceilings, convex_part, no_worse_than, ranges_of, wide_ranges
 from milopt.schemes.completion import LEAST_SECONDS

@@ -25,15 +25,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.compilation.minorant import Selections, one_hot
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Selecting
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Constraint, Expression, Leaf, as_expression
-from milopt.declaration.program import Program
-from milopt.declaration.sparse import picked
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Constraint, Expression, Leaf, as_expression
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.sparse import picked
 from milopt.errors import UnsupportedError
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.automatic import automatic
 from milopt.schemes.ceilings import convex_part, witness_rows
 from milopt.schemes.descent import descend

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from milopt.compilation.quadratic import Vector
-from milopt.declaration.expression import Constraint
-from milopt.declaration.leaves import Parameter, Variable
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.arrays import Vector
+from milopt.compilation.status import PointStatus, Termination
+from milopt.declaration.programs.expression import Constraint
+from milopt.declaration.programs.leaves import Parameter, Variable
+from milopt.declaration.programs.semi_infinite import SemiInfinite
+from milopt.interrupt import noted_interrupt
 from milopt.jit_time import working_seconds
 from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.master_rows import NOTHING, Row, idle_rows, is_same, largest, scores, weigh
 from milopt.schemes.members import side_by_side
 from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
-from milopt.solving.interrupt import noted_interrupt
 from milopt.solving.pricing import Found, Priced, Pricing
 from milopt.solving.session import Session
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milopt.compilation.quadratic import Vector
-from milopt.declaration.expression import Constraint
+from milopt.arrays import Vector
+from milopt.declaration.programs.expression import Constraint
 from milopt.solving.pricing import Priced
 
 NOTHING = 1e-9

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.evaluation_form import Index
-from milopt.compilation.quadratic import Matrix
-from milopt.declaration.leaves import Points
+from milopt.arrays import Index, Matrix, Points
 from milopt.outcome.ensemble import Members
 from milopt.solving.pricing import Priced
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from milopt.declaration.bags import Bags
-from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.schemes.automatic import named_solver
 from milopt.schemes.oracle_program import ExactPricing, ProgramPricing
 from milopt.solving import registry

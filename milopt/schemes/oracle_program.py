@@ -7,18 +7,18 @@ from itertools import islice
 
 import numpy as np
 
+from milopt.arrays import Points, Vector
 from milopt.compilation.minorant import StandIn
-from milopt.compilation.quadratic import Vector
 from milopt.compilation.sides import witnessed_maxima
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.bags import Bags
-from milopt.declaration.leaves import Parameter, Points
-from milopt.declaration.semi_infinite import Oracle
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.leaves import Parameter
+from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.errors import DeclarationError
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.descent import descend
 from milopt.schemes.exact import Exact
 from milopt.schemes.scheme import finished

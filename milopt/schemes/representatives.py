@@ -15,13 +15,13 @@ import numpy as np
 
 from milopt.compilation.minorant import Selections, StandIn, one_hot
 from milopt.compilation.sides import check_plain_maxima
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.completion import Completed, complete
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct

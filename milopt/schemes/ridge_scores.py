@@ -16,12 +16,11 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, lsqr
 
-from milopt.compilation.quadratic import Vector
-from milopt.declaration.arrays import Points
+from milopt.arrays import Points, Vector
 from milopt.declaration.atoms.atom import Selecting
-from milopt.declaration.kernels import Precomputed
-from milopt.declaration.leaves import Evaluation, Variable
-from milopt.declaration.program import Program
+from milopt.declaration.kernels.kernel import Precomputed
+from milopt.declaration.programs.leaves import Evaluation, Variable
+from milopt.declaration.programs.program import Program
 
 LANDMARKS = 100
 """How many columns of a precomputed Gram matrix stand for the features that its points do not have."""

@@ -23,7 +23,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from milopt.declaration.problem import Problem
+from milopt.declaration.programs.problem import Problem
 from milopt.errors import ParameterError
 from milopt.outcome.result import Result, Seconds, Step
 from milopt.solving.clock import Clock

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.quadratic import Vector
 from milopt.compilation.separation import has_cone, separated
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 
 
 def separable_optimum(program: Program, tolerance: float) -> tuple[float, dict[str, Vector]] | None:

@@ -16,9 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from milopt.declaration.problem import Problem
-from milopt.declaration.program import Program
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.deadline import deadline
+from milopt.declaration.programs.problem import Problem
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
 from milopt.jit_time import jit_seconds
 from milopt.outcome.result import Result
@@ -28,7 +29,6 @@ from milopt.schemes.direct import Direct
 from milopt.schemes.registered import scheme_class
 from milopt.schemes.scheme import Scheme
 from milopt.solving.clock import Clock
-from milopt.solving.deadline import deadline
 from milopt.solving.explain import Case
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver

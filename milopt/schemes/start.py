@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from milopt.compilation.minorant import StandIn, mean_selection, one_hot_selection
 from milopt.declaration.atoms.atom import Selecting
-from milopt.declaration.coefficient import Coefficient, identity_matrix
-from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.leaves import Evaluation
-from milopt.declaration.sparse import picked, scaled_rows
+from milopt.declaration.programs.coefficient import Coefficient, identity_matrix
+from milopt.declaration.programs.expression import Expression, Leaf
+from milopt.declaration.programs.leaves import Evaluation
+from milopt.declaration.programs.sparse import picked, scaled_rows
 from milopt.errors import ParameterError
 
 Start: TypeAlias = npt.NDArray[np.intp] | npt.NDArray[np.float64] | None

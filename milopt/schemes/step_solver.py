@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from milopt.declaration.program import Program
-from milopt.inspection.kind import block_cones, block_features
+from milopt.compilation.features import Feature, with_integers
+from milopt.compilation.kind import block_cones, block_features
+from milopt.declaration.programs.program import Program
 from milopt.solving.options import Options
-from milopt.solving.refusal import takes_all, with_integers
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.refusal import takes_all
+from milopt.solving.solver import Solver
 
 
 def takes_binaries(program: Program, solver: Solver) -> bool:

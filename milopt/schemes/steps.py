@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from milopt.compilation.evaluation_form import Index
+from milopt.arrays import Index, Vector
 from milopt.compilation.minorant import Selections
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.atoms.segments import Segments
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus, Termination
 
 TIE_TOLERANCE = 1e-9
 """Values that differ from the maximum of their bag by less, relative to 1 + the largest magnitude of all, are tied."""

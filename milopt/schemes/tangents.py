@@ -17,11 +17,11 @@ from milopt.compilation.entry_sides import ABOVE, signs_of
 from milopt.compilation.linear import Linear
 from milopt.compilation.minorant import Minorant, StandIn, tangent
 from milopt.declaration.atoms.atom import Atom, Radial, Selecting
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Expression, Leaf, as_expression
-from milopt.declaration.program import Program
-from milopt.declaration.ranges import range_of
-from milopt.declaration.sparse import row_vector, zeros
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Expression, Leaf, as_expression
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.ranges import range_of
+from milopt.declaration.programs.sparse import row_vector, zeros
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.point_values import PointValues
 from milopt.schemes.ceilings import convex_part, has_other_side_inside

@@ -18,14 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.compilation.evaluation_form import Index
+from milopt.arrays import Index, Points, Vector
 from milopt.compilation.minorant import Selections
-from milopt.compilation.quadratic import Vector
-from milopt.declaration.arrays import Points
 from milopt.declaration.atoms.atom import Selecting
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.leaves import Evaluation
-from milopt.declaration.program import Program
+from milopt.declaration.programs.leaves import Evaluation
+from milopt.declaration.programs.program import Program
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.schemes.ridge_scores import instance_features, ridge_scores

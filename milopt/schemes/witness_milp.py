@@ -10,10 +10,10 @@ from __future__ import annotations
 import scipy.sparse as sp
 
 from milopt.declaration.atoms.atom import Selecting
-from milopt.declaration.coefficient import Coefficient
-from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.leaves import Variable
-from milopt.declaration.program import Program
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Constraint, Expression, Leaf
+from milopt.declaration.programs.leaves import Variable
+from milopt.declaration.programs.program import Program
 from milopt.schemes.ceilings import Ranges
 
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from milopt.compilation.compiled import Compiled
+from milopt.compilation.status import Termination
 from milopt.outcome.claims import contradiction, falling_ray
 from milopt.outcome.outcome import Outcome
-from milopt.outcome.status import Termination
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import Diagnosis, diagnose
 from milopt.solving.live_form import LiveForm

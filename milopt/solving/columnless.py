@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.status import Termination
 from milopt.compilation.violations import violations
-from milopt.outcome.status import Termination
-from milopt.solving.engine import Answer
 
 
 def answer_without_columns(form: StandardForm, tolerance: float) -> Answer:

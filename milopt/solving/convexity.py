@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from milopt.compilation.answer import Answer
 from milopt.compilation.curvature import bending_terms, curvature
 from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.features import Feature
+from milopt.compilation.status import Termination
 from milopt.errors import ConvexityError
-from milopt.outcome.status import Termination
-from milopt.solving.engine import Answer
 from milopt.solving.live_form import LiveForm
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 
 class ConvexityCheck:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 
 
 class DeclaredState:

@@ -16,15 +16,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
 from milopt.compilation.recession import Recession
 from milopt.compilation.relaxation import Relaxation
 from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.status import Termination
 from milopt.errors import SolverError
-from milopt.outcome.status import Termination
 from milopt.solving import registry
 from milopt.solving.clock import Clock
-from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 from milopt.solving.refusal import refusal
 from milopt.solving.solver import Solver

@@ -13,30 +13,9 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.quadratic import Vector
+from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
-from milopt.outcome.inertia import Inertia
-from milopt.outcome.status import Termination
 from milopt.solving.options import Options
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a solver said, in the standard form's columns and rows and in milopt's dual signs; nothing believed yet."""
-
-    termination: Termination
-    raw_status: str
-    x: Vector | None = None
-    z: Vector | None = None
-    """Multipliers of all rows, in K*; None where the solver has none (integer programs)."""
-    bound: float | None = None
-    """A proved lower bound on the minimum, from a mixed-integer search."""
-    iterations: int = 0
-    log: str = ""
-    interrupted: bool = False
-    """Ended by Ctrl-C: a scheme must not go on."""
-    inertia: Inertia | None = None
-    """Of the form's Hessian on the subspace that its equalities leave, where the solver found it."""
 
 
 class What(Enum):

@@ -14,7 +14,7 @@ import numpy as np
 
 from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.standard_form import ColumnBlock, StandardForm
-from milopt.declaration.sparse import zeros
+from milopt.declaration.programs.sparse import zeros
 from milopt.errors import MiloptError
 from milopt.solving import registry
 from milopt.solving.engine_process import GRACE, LEAST_SECONDS, mark_child, pack_failure, read_frame, write_frame

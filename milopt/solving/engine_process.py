@@ -23,11 +23,11 @@ from time import perf_counter
 from typing import IO
 
 from milopt import errors
+from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
-from milopt.outcome.status import Termination
-from milopt.solving.engine import Answer
+from milopt.compilation.status import Termination
+from milopt.interrupt import Ended, run_interruptible
 from milopt.solving.engine_wire import Header, pack, pack_form, unpack, unpack_answer
-from milopt.solving.interrupt import Ended, run_interruptible
 from milopt.solving.options import Options
 
 MODULE = "milopt.solving.engine_child"

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.compilation.answer import Answer
+from milopt.compilation.inertia import Inertia
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import cone_named
-from milopt.outcome.inertia import Inertia
-from milopt.outcome.status import Termination
-from milopt.solving.engine import Answer
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 Header = dict[str, Any]

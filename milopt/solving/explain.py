@@ -11,22 +11,23 @@ from functools import cached_property
 
 from milopt.compilation.compile_program import FormName, compile_form
 from milopt.compilation.curvature import bending_terms
+from milopt.compilation.curvature_verdict import MAX_EXAMINED_POINTS, form_verdict, sentence, verdict
 from milopt.compilation.dual import dual_refusal
 from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.features import Feature
+from milopt.compilation.lowered import Lowered, sample, touched_points
 from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.standard_form import StandardForm
-from milopt.declaration.problem import Problem
-from milopt.declaration.program import Program
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.problem import Problem
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
-from milopt.inspection.curvature_verdict import MAX_EXAMINED_POINTS, form_verdict, sentence, verdict
-from milopt.inspection.lowered import Lowered, sample, touched_points
-from milopt.inspection.table import Table
 from milopt.solving import registry
 from milopt.solving.lazy import LazyRows
 from milopt.solving.profile import Profile
 from milopt.solving.refusal import lack, refusal, takes_all
-from milopt.solving.solver import Availability, Feature, Solver
+from milopt.solving.solver import Availability, Solver
+from milopt.table import Table
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.compilation.evaluation_form import EvaluationForm, Index
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Index, Vector
+from milopt.compilation.evaluation_form import EvaluationForm
 
 WORTHWHILE = 4
 """Rows a maximum, on average, from which laziness pays."""

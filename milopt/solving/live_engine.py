@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from milopt.compilation.features import cones_of, features_of
 from milopt.solving.engine import Change, Engine
 from milopt.solving.live_form import LiveForm
 from milopt.solving.options import Options
-from milopt.solving.refusal import check, cones_of, features_of, takes_all
+from milopt.solving.refusal import check, takes_all
 from milopt.solving.solver import Solver
 from milopt.solving.solver_failure import solver_errors
 

@@ -10,20 +10,22 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from milopt.arrays import Index
 from milopt.compilation.compiled import Compiled
 from milopt.compilation.coordinates import Coordinates
 from milopt.compilation.dual import Dual, dual_refusal
-from milopt.compilation.evaluation_form import EvaluationForm, Index
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.features import Feature
 from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import Cone
-from milopt.declaration.sparse import same_entries
+from milopt.declaration.programs.sparse import same_entries
 from milopt.errors import UnsupportedError
 from milopt.solving.engine import Change, What
 from milopt.solving.lazy import LazyRows
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 EVERYTHING = Change(What.EVERYTHING)
 

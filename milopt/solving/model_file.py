@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from milopt.errors import DeclarationError, UnknownNameError
-from milopt.solving.names import quoted, unknown
+from milopt.names import quoted, unknown
 
 _RUNNING: ContextVar[Path | None] = ContextVar("_RUNNING", default=None)
 """The file that is being imported."""

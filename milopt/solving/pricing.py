@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from milopt.compilation.quadratic import Vector
-from milopt.declaration.leaves import Parameter, Points
+from milopt.arrays import Points, Vector
+from milopt.declaration.programs.leaves import Parameter
 from milopt.errors import MiloptError
 from milopt.outcome.certificate import Certificate
 from milopt.solving.clock import Clock

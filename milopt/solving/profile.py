@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from milopt.compilation.features import Feature, kind_name
+from milopt.compilation.kind import block_cones, block_features
 from milopt.compilation.sides import on_other_side
-from milopt.declaration.program import Program
-from milopt.inspection.kind import block_cones, block_features
-from milopt.solving.refusal import kind_name
-from milopt.solving.solver import Feature
+from milopt.declaration.programs.program import Program
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from typing import TypeGuard
 
 import numpy as np
 
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
 from milopt.compilation.compiled import Compiled, Point
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.quadratic import Vector
 from milopt.outcome.certificate import (
     Certificate,
     DeclaredResiduals,
@@ -28,7 +29,6 @@ from milopt.outcome.dual_repair import repaired
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import LeafValues
 from milopt.outcome.polish import Equilibrated, Factorisation, equilibrated, least_squares, polish, regularised
-from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 
 MAX_POLISHES = 3

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol, cast
 
 from milopt.errors import DeclarationError, MissingSolverError, UnknownNameError
-from milopt.solving.names import quoted, unknown
+from milopt.names import quoted, unknown
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

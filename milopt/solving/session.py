@@ -18,9 +18,11 @@ from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowered_program import LoweredProgram, lower
 from milopt.compilation.minorant import StandIns
-from milopt.declaration.expression import Constraint, Expression, Leaf
-from milopt.declaration.leaves import Parameter
-from milopt.declaration.program import Program, leaves
+from milopt.compilation.status import Termination
+from milopt.deadline import deadline
+from milopt.declaration.programs.expression import Constraint, Expression, Leaf
+from milopt.declaration.programs.leaves import Parameter
+from milopt.declaration.programs.program import Program, leaves
 from milopt.errors import ConvexityError, DeclarationError, MiloptError, TimeLimitError
 from milopt.jit_time import working_seconds
 from milopt.outcome.certificate import Certificate
@@ -28,11 +30,9 @@ from milopt.outcome.declared import declared_residuals
 from milopt.outcome.declared_proof import certify_declared
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import LeafValues
-from milopt.outcome.status import Termination
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.convexity import ConvexityCheck
-from milopt.solving.deadline import deadline
 from milopt.solving.declared_state import DeclaredState
 from milopt.solving.engine import Change, What
 from milopt.solving.live_engine import LiveEngine

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from milopt.compilation.minorant import Minorant, StandIns
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.expression import Expression
-from milopt.declaration.leaves import Parameter
-from milopt.declaration.program import Program
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.leaves import Parameter
+from milopt.declaration.programs.program import Program
 from milopt.errors import DeclarationError, ParameterError
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options

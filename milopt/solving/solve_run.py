@@ -7,14 +7,15 @@ from traceback import format_exception
 
 import numpy as np
 
+from milopt.compilation.answer import Answer
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import SolverError
 from milopt.jit_time import working_seconds
 from milopt.outcome.outcome import Outcome, unless_feasible
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.claim_check import CLAIMS, checked, largest_residual, needs_check
 from milopt.solving.clock import Clock
 from milopt.solving.convexity import ConvexityCheck, with_inertia
-from milopt.solving.engine import Answer, Change
+from milopt.solving.engine import Change
 from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_engine import LiveEngine
 from milopt.solving.live_form import LiveForm

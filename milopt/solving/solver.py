@@ -15,33 +15,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.solving.engine import Engine
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 
 if TYPE_CHECKING:
-    from milopt.declaration.bags import Bags
-    from milopt.declaration.program import Program
-    from milopt.declaration.semi_infinite import Oracle
+    from milopt.declaration.bags.bags import Bags
+    from milopt.declaration.programs.program import Program
+    from milopt.declaration.programs.semi_infinite import Oracle
     from milopt.solving.pricing import Pricing
     from milopt.solving.profile import Profile
-
-
-class Feature(Enum):
-    """What a flat program may contain, and a solver may take, besides the cones of its rows."""
-
-    LINEAR = "linear rows"
-    QUADRATIC = "a convex quadratic objective"
-    NONCONVEX = "a non-convex quadratic objective"
-    INTEGER = "integer variables"
-    INTEGER_QUADRATIC = "a convex quadratic objective with integer variables"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from milopt.errors import ParameterError
-from milopt.solving.names import unknown
+from milopt.names import unknown
 from milopt.solving.solver import Solver
 
 PARTS = ("master", "oracle")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.sparse import Vector
 from milopt.testing.atom_error import SOLVER_TOLERANCE, fail, require_equal, spelled
 from milopt.testing.atom_minorant import require_minorant
 from milopt.testing.atom_samples import AtomSamples

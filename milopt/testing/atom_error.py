@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.sparse import Vector
 
 ROUNDING_TOLERANCE = 1e-9
 """Relative difference between members that are computed by formulas."""

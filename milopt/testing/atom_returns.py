@@ -8,7 +8,7 @@ import numpy as np
 
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.membership import Membership
-from milopt.declaration.expression import Expression, Shape
+from milopt.declaration.programs.expression import Expression, Shape
 from milopt.testing.atom_error import fail
 from milopt.testing.atom_samples import AtomSamples
 from milopt.testing.epigraph_program import new_variable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom
-from milopt.declaration.sparse import Vector
 from milopt.testing.atom_error import fail
 
 SPREADS = (1.0, 0.05, 3.0, 0.4)

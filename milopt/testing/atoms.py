@@ -6,9 +6,9 @@ from math import prod
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions
-from milopt.declaration.leaves import Variable
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.leaves import Variable
 from milopt.testing.atom_epigraph import check_epigraph
 from milopt.testing.atom_error import ROUNDING_TOLERANCE, fail, require_at_most, require_equal, spelled
 from milopt.testing.atom_minorant import require_minorant

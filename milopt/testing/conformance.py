@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from milopt.errors import MiloptWarning, ParameterError
-from milopt.solving.names import unknown
+from milopt.names import unknown
 
 
 class CaseError(AssertionError):

@@ -14,13 +14,13 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Index, Vector
 from milopt.cones import Cone
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.membership import Membership
-from milopt.declaration.atoms.segments import Index, Segments
-from milopt.declaration.expression import Leaf
-from milopt.declaration.leaves import Variable
-from milopt.declaration.sparse import Vector
+from milopt.declaration.atoms.segments import Segments
+from milopt.declaration.programs.expression import Leaf
+from milopt.declaration.programs.leaves import Variable
 from milopt.errors import UnsupportedError
 from milopt.testing.atom_error import fail
 

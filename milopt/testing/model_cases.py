@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt import BagClassifier, Result, Termination, load_model
-from milopt.declaration.problem import Problem
+from milopt.declaration.programs.problem import Problem
 from milopt.errors import MiloptError, UnsupportedError
 from milopt.estimator.names import registered_name
 from milopt.solving import registry

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.compilation.standard_form import StandardForm
-from milopt.declaration.sparse import Vector
 
 RESIDUAL_TOLERANCE = 1e-3
 """Relative size of a residual from which an answer is wrong; far above what any solver leaves by its tolerances."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Weight
-from milopt.declaration.expression import Expression
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression
 
 
 class PlainNotation:

@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from milopt import ConvexConcave, Options, PointStatus, Program, Result, Scheme, Step, Termination, load_model, solve
-from milopt.declaration.problem import Problem
+from milopt.declaration.programs.problem import Problem
 from milopt.errors import ConvexityError, MiloptError, MiloptWarning, UnsupportedError
 from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.solving import registry

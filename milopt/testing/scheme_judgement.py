@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt import PointStatus, Program, Result, Termination
-from milopt.declaration.problem import Problem
+from milopt.declaration.programs.problem import Problem
 from milopt.testing.conformance import WrongAnswerError, require
 
 OBJECTIVE_TOLERANCE = 1e-5

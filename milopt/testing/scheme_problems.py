@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from milopt import Linear, Program, Termination, as_bags, bag_max, bag_mean, sum_squares
-from milopt.declaration.problem import Problem
-from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.declaration.programs.problem import Problem
+from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.testing.known_programs import KNOWN_PROGRAMS
 
 DC_PROGRAMS = ("dc, two ends", "dc, margins on a line", "dc, 1-norm ball", "dc, Hilbert ball", "dc, infeasible")

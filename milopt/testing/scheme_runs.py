@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from milopt import Options, Result, Scheme
-from milopt.declaration.problem import Problem
+from milopt.declaration.programs.problem import Problem
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.solving.clock import Clock
 from milopt.solving.solver import Solver

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from milopt import Options, Termination
+from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
-from milopt.solving.engine import Answer
 from milopt.solving.refusal import refusal
 from milopt.solving.solver import Solver
 from milopt.testing.conformance import Case, NotApplicableError, WrongAnswerError, require

@@ -16,9 +16,10 @@ from time import perf_counter
 import numpy as np
 
 from milopt import Options, Program, Termination, norm, quad_form
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.solving.refusal import refusal
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 from milopt.testing.conformance import Case, CaseError, NotApplicableError, require
 
 LONG_SECONDS = 4.0

@@ -10,13 +10,14 @@ import sys
 from functools import partial
 
 from milopt import Options
+from milopt.compilation.features import Feature
 from milopt.cones import CONES
 from milopt.errors import ParameterError
 from milopt.solving import registry
 from milopt.solving.capture import captured
 from milopt.solving.engine import Engine
 from milopt.solving.profile import Profile
-from milopt.solving.solver import Availability, Feature, Solver
+from milopt.solving.solver import Availability, Solver
 from milopt.testing.conformance import Case, CaseError, NotApplicableError, require
 from milopt.testing.known_programs import KNOWN_PROGRAMS
 from milopt.testing.solver_answers import first_taken, solved

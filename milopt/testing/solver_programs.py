@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 
 from milopt import PointStatus, Result, Termination, solve
+from milopt.arrays import Vector
 from milopt.errors import MiloptWarning, UnsupportedError
 from milopt.solving.refusal import in_words, takes_all
 from milopt.solving.solver import Solver
 from milopt.testing.conformance import Case, CaseError, NotApplicableError, WrongAnswerError, require
 from milopt.testing.known_programs import KNOWN_PROGRAMS, Expected, KnownProgram
-from milopt.testing.known_programs.known_program import Vector
 
 OBJECTIVE_TOLERANCE = 1e-6
 """Relative difference between the objective of a certified point and the optimum."""

@@ -11,9 +11,9 @@ from enum import Enum
 import numpy as np
 
 import milopt
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus, Termination
 from tests.atoms.as_cvxpy import Model, Solved
 from tests.atoms.as_milopt import Declared, declare
 from tests.atoms.evaluate import Evaluator, objective, violation

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 import numpy as np
 
 import milopt
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus, Termination
 from tests.atoms.as_cvxpy import Model
 from tests.atoms.as_milopt import declare
 from tests.atoms.evaluate import objective, violation

@@ -18,9 +18,9 @@ import numpy as np
 
 import milopt
 from milopt import ConvexConcave
+from milopt.compilation.status import PointStatus
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus
 from tests.atoms.as_cvxpy import Model, Solved
 from tests.atoms.as_milopt import declare
 from tests.atoms.evaluate import Evaluator, objective

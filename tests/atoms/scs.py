@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import milopt
+from milopt.compilation.status import PointStatus
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus
 from tests.atoms.as_milopt import declare
 from tests.atoms.evaluate import Evaluator
 from tests.atoms.judge import point_of

@@ -7,8 +7,8 @@ import pytest
 
 import milopt
 from milopt import Program
+from milopt.compilation.status import PointStatus
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus
 
 
 def solved(program: Program, scheme: str | None = None) -> Result:

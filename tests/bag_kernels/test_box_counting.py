@@ -19,12 +19,12 @@ from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.grid import Grid, fitted_grid
 from milopt.bag_kernels.memory import forget_counts, known_counts
 from milopt.bag_kernels.random_boxes import RandomBoxes
-from milopt.declaration.bag_rows import as_bag_rows
-from milopt.declaration.recollection import gram_of, recollection
+from milopt.compilation.status import Termination
+from milopt.deadline import deadline
+from milopt.declaration.bags.bag_rows import as_bag_rows
+from milopt.declaration.kernels.recollection import gram_of, recollection
 from milopt.errors import BagsError, ParameterError, TimeLimitError
 from milopt.models.box_svm import BoxCountingSVM
-from milopt.outcome.status import Termination
-from milopt.solving.deadline import deadline
 
 GOLDEN = np.array(
     [

@@ -13,12 +13,12 @@ import pytest
 
 import milopt
 from milopt import as_bags
+from milopt.archive import packed
 from milopt.bag_kernels import box_counting
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.memory import forget_counts
 from milopt.bag_kernels.stored import load_gram
 from milopt.errors import ModelFileError, ParameterError
-from milopt.estimator.archive import packed
 from milopt.models import BoxCountingSVM
 from tests.bag_kernels.test_box_counting import random_bags
 

@@ -12,7 +12,7 @@ import pytest
 
 import milopt
 from milopt.compilation.minorant import one_hot_selection
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.solving.session import Session

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import milopt
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.column_generation import ColumnGeneration
 

@@ -23,7 +23,7 @@ def test_every_registered_solver_is_listed_with_its_version(run) -> None:
 
 
 def test_a_solver_that_is_not_installed_is_listed_with_the_command(run, monkeypatch) -> None:
-    from milopt.solvers.ecos import ECOS
+    from milopt.solvers.ecos.solver import ECOS
     from milopt.solving.solver import Availability
 
     monkeypatch.setattr(ECOS, "availability", lambda self: Availability(False, None, "pip install ecos"))

@@ -64,7 +64,7 @@ def test_highs_refuses_an_socp_and_says_who_takes_it(run, own_models: Path, smal
 
 
 def test_a_missing_solver_exits_4_with_the_command_that_installs_it(run, small_csv: Path, monkeypatch) -> None:
-    from milopt.solvers.ecos import ECOS
+    from milopt.solvers.ecos.solver import ECOS
     from milopt.solving.solver import Availability
 
     monkeypatch.setattr(ECOS, "availability", lambda self: Availability(False, None, "pip install ecos"))

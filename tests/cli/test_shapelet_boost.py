@@ -16,7 +16,7 @@ FIT = ("fit", "gunpoint", "-m", "shapelet-boost", "--window", "0.4", "--stride",
 BENT = '''
 """Shapelets with a kernel that has no Hilbert space."""
 
-from milopt.declaration.kernels import CallableKernel
+from milopt.declaration.kernels.kernel import CallableKernel
 from milopt.models import ShapeletBoost
 
 

@@ -190,7 +190,7 @@ def test_a_cell_that_fails_leaves_the_others(data: DataSet, monkeypatch) -> None
 
 
 def test_a_solver_that_is_not_installed_is_a_cell_that_cannot_be(data: DataSet, monkeypatch) -> None:
-    from milopt.solvers.ecos import ECOS
+    from milopt.solvers.ecos.solver import ECOS
     from milopt.solving.solver import Availability
 
     monkeypatch.setattr(ECOS, "availability", lambda self: Availability(False, None, "pip install ecos"))

@@ -10,13 +10,13 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from milopt.compilation.answer import Answer
 from milopt.compilation.bridges import bounds_to_rows, centred_exponentials, quadratic_to_cone, recentred, unit_scales
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ConvexityError
-from milopt.outcome.status import Termination
-from milopt.solving.engine import Answer
 
 
 def form_with(P: Quadratic, lower, upper) -> StandardForm:

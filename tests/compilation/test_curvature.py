@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from milopt import Options, Program, quad_form, solve
-from milopt.declaration import semidefinite
+from milopt.compilation.status import Termination
+from milopt.deadline import deadline
+from milopt.declaration.programs import semidefinite
 from milopt.errors import TimeLimitError
-from milopt.outcome.status import Termination
-from milopt.solving.deadline import deadline
 
 
 @pytest.mark.parametrize("n", [1, 4, 5, 9, 12])

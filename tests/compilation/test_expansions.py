@@ -7,8 +7,8 @@ import pytest
 
 from milopt import RBF, Program, Session, as_bags, bag_max, get, sum_squares
 from milopt.compilation.minorant import one_hot_selection
-from milopt.declaration.bags import Bags
-from milopt.declaration.expression import Constraint, Expression
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.expression import Constraint, Expression
 
 
 def bags_of(seed: int) -> Bags:

@@ -8,8 +8,8 @@ import pytest
 from milopt import RBF, Linear
 from milopt.compilation.evaluation_form import Space
 from milopt.compilation.kernel_space import KernelSpace, Whitening
-from milopt.declaration.gram import gathered
-from milopt.declaration.program import Program
+from milopt.declaration.kernels.gram import gathered
+from milopt.declaration.programs.program import Program
 
 POINTS = np.random.default_rng(0).normal(size=(8, 3))
 KERNEL = RBF(0.5)
@@ -43,7 +43,7 @@ def test_a_few_points_get_their_own_values() -> None:
 def test_rows_and_columns_are_gathered_in_any_order_and_number(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, columns = np.array([5, 0, 5, 2]), np.array([7, 7, 1])
     for piece in (1, 50, 2**20):
-        monkeypatch.setattr("milopt.declaration.gram._PIECE", piece)
+        monkeypatch.setattr("milopt.declaration.kernels.gram._PIECE", piece)
         np.testing.assert_array_equal(gathered(GRAM, rows, columns), GRAM[np.ix_(rows, columns)])
     assert gathered(GRAM, rows[:0], columns).shape == (0, 3)
 

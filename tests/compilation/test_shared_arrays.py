@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from milopt import RBF, Program, as_bags, bag_max, sum_squares
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.lowering import Lowering
-from milopt.declaration import sparse
+from milopt.declaration.programs import sparse
 
 
 def _sparse(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:

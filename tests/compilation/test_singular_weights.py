@@ -8,8 +8,8 @@ import pytest
 from milopt import RBF, Linear, Program, as_bags, bag_mean, quad_form, solve
 from milopt.compilation.dual import dual_refusal
 from milopt.compilation.lowering import Lowering
+from milopt.compilation.status import PointStatus
 from milopt.models import SAFE
-from milopt.outcome.status import PointStatus
 
 
 def laplacian_svm(seed: int) -> Program:

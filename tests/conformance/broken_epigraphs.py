@@ -13,10 +13,10 @@ import numpy as np
 
 import milopt
 from milopt import RBF, Program, Result, maximum, sum_squares
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms import Atom, exp, logistic, norm, norm1, square
-from milopt.declaration.expression import Expression
-from milopt.declaration.program import leaves
-from milopt.outcome.status import PointStatus, Termination
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.program import leaves
 from tests.declaration.atoms.cases import CASES, atom_of
 from tests.testing.mutants import mutants
 

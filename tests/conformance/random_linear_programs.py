@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.optimize import OptimizeResult, linprog
 
 from milopt import Program
-from milopt.outcome.status import Termination
+from milopt.compilation.status import Termination
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import milopt
+from milopt.compilation.status import PointStatus
 from milopt.declaration.atoms import Atom
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Leaf
-from milopt.outcome.status import PointStatus
+from milopt.declaration.programs.expression import Leaf
 from tests.declaration.atoms.cases import CASES, atom_of
 from tests.testing.mutants import altered, mutants
 

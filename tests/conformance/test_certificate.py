@@ -16,11 +16,12 @@ import pytest
 
 import milopt
 from milopt import RBF, Program, norm
+from milopt.arrays import Vector
 from milopt.compilation.compiled import Point
 from milopt.outcome.certificate import Certificate, certify, evaluate
 from milopt.solving import registry
 from milopt.solving.session import Session
-from milopt.testing.known_programs.planted import Planted, Vector, planted
+from milopt.testing.known_programs.planted import Planted, planted
 
 
 def _inf(*parts: Vector) -> float:

@@ -10,18 +10,20 @@ import pytest
 import milopt
 from milopt import RBF, Program, as_bags, bag_max, norm, norm1, quad_form, sum_squares
 from milopt.compilation import epigraphs
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import RowBlock
+from milopt.compilation.status import PointStatus, Termination
 from milopt.compilation.template import Template, read_template
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.semidefinite import is_semidefinite, symmetric_root
+from milopt.declaration.programs.semidefinite import is_semidefinite, symmetric_root
 from milopt.errors import ConvexityError, UnsupportedError
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.options import Options
 from milopt.solving.session import Session
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 CONIC = ["clarabel", "ecos", "cvxpy:SCS"]
 

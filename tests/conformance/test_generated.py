@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import milopt
 from milopt import RBF, Bags, Linear, Program, as_bags, bag_max, bag_mean, bag_sum, norm, norm1, quad_form, sum_squares
-from milopt.declaration.expression import Expression
-from milopt.outcome.status import PointStatus, Termination
+from milopt.arrays import Vector
+from milopt.compilation.features import Feature
+from milopt.compilation.status import PointStatus, Termination
+from milopt.declaration.programs.expression import Expression
 from milopt.solving import registry
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature
-from milopt.testing.known_programs.planted import Vector
 
 SEEDS = st.integers(0, 2**32 - 1)
 STOPPED = (Termination.STALLED, Termination.LIMIT)

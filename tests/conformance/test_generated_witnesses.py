@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import milopt
 from milopt import Bags, Linear, Program, as_bags, bag_max, norm1
-from milopt.outcome.status import PointStatus, Termination
-from milopt.testing.known_programs.planted import Vector
+from milopt.arrays import Vector
+from milopt.compilation.status import PointStatus, Termination
 
 
 def _selections(bags: Bags) -> list[list[int]]:

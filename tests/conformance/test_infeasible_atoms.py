@@ -9,7 +9,7 @@ import pytest
 
 import milopt
 from milopt import RBF, Program, entropy, exp, log1mexp, logistic, relative_entropy, square
-from milopt.outcome.status import Termination
+from milopt.compilation.status import Termination
 
 POINTS = np.random.default_rng(0).normal(size=(5, 2))
 

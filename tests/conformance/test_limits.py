@@ -15,11 +15,11 @@ import pytest
 
 import milopt
 from milopt import RBF, Linear, Options, Program, as_bags, bag_max, norm, norm1
+from milopt.compilation.answer import Answer
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import MiloptError, ParameterError, UnsupportedError
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.exact import Exact
 from milopt.solvers.clarabel import ClarabelEngine
-from milopt.solving.engine import Answer
 
 HARD = """
 import json, sys

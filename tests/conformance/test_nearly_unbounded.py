@@ -6,7 +6,7 @@ import pytest
 
 import milopt
 from milopt import Program, entropy, norm, norm1, square
-from milopt.outcome.status import PointStatus, Termination
+from milopt.compilation.status import PointStatus, Termination
 
 
 def parabola(slope: float) -> Program:

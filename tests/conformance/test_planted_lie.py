@@ -10,13 +10,15 @@ import pytest
 
 import milopt
 from milopt import RBF, Program, norm, sum_squares
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import UncertifiedError
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 Lie = Callable[[Answer], Answer]
 

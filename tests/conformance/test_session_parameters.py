@@ -10,10 +10,10 @@ import pytest
 
 from milopt import RBF, Program, as_bags, bag_max, norm, norm1, quad_form, sum_squares
 from milopt.compilation.minorant import StandIn
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.maximum import BagMax
-from milopt.declaration.expression import Expression
+from milopt.declaration.programs.expression import Expression
 from milopt.outcome.outcome import Outcome
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.options import Options
 from milopt.solving.session import Session

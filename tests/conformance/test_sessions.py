@@ -11,9 +11,9 @@ import scipy.sparse as sp
 import milopt
 from milopt import RBF, Program, as_bags, bag_max, quad_form, sum_squares
 from milopt.compilation.minorant import one_hot_selection
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.maximum import BagMax
 from milopt.outcome.outcome import Outcome
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.options import Options
 from milopt.solving.session import Session

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import milopt
+from milopt.compilation.features import Feature
 from milopt.solving import registry
 from milopt.solving.engine import What
 from milopt.solving.refusal import takes_all
-from milopt.solving.solver import Feature
 from milopt.testing import check_solver, solver_case_names
 from milopt.testing.known_programs import KNOWN_PROGRAMS, KnownProgram
 from milopt.testing.solver_sessions import CHANGES, ChangingProgram

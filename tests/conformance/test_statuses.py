@@ -7,13 +7,15 @@ import pytest
 
 import milopt
 from milopt import RBF, Program, norm, sum_squares
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
+from milopt.compilation.inertia import Inertia
 from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ParameterError, UnsupportedError
-from milopt.outcome.inertia import Inertia
-from milopt.outcome.status import PointStatus, Termination
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 from tests.conformance.random_linear_programs import random_linear_program
 from tests.conformance.solvers_under_test import solver_names
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import milopt
-from milopt.declaration import alignment
-from milopt.declaration.alignment import DTW, GlobalAlignment
-from milopt.declaration.blocks import gram_blocks
-from milopt.declaration.kernels import RBF, Kernel
+from milopt.declaration.kernels import alignment
+from milopt.declaration.kernels.alignment import DTW, GlobalAlignment
+from milopt.declaration.kernels.blocks import gram_blocks
+from milopt.declaration.kernels.kernel import RBF, Kernel
 from milopt.errors import BagsError, ParameterError
 
 quick = settings(max_examples=30, deadline=None)

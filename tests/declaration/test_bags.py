@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.declaration.bags import Bags, as_bags
-from milopt.declaration.labels import as_signs, as_weights
+from milopt.declaration.bags.bags import Bags, as_bags
+from milopt.declaration.bags.labels import as_signs, as_weights
 from milopt.errors import BagsError, MiloptWarning
 
 quick = settings(max_examples=60, deadline=None)
@@ -201,7 +201,9 @@ def test_the_digest_is_of_the_content():
 
 
 def test_the_digest_is_the_same_in_another_process():
-    code = "import numpy as np; from milopt.declaration.bags import Bags; print(Bags(np.eye(3), [0, 1, 3]).digest())"
+    code = (
+        "import numpy as np; from milopt.declaration.bags.bags import Bags; print(Bags(np.eye(3), [0, 1, 3]).digest())"
+    )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert told == Bags(np.eye(3), [0, 1, 3]).digest()
 

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 
 import milopt
 from milopt import Program
+from milopt.compilation.features import Feature
 from milopt.errors import DeclarationError
 from milopt.solving import registry
-from milopt.solving.solver import Feature
 from tests.conformance.solvers_under_test import solver_names
 
 INTEGER = [name for name in solver_names() if Feature.INTEGER in registry.get(name).features]

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from milopt import RBF, as_bags
-from milopt.declaration import dictionary as module
-from milopt.declaration.dictionary import dictionary, distinct
+from milopt.declaration.kernels import dictionary as module
+from milopt.declaration.kernels.dictionary import dictionary, distinct
 
 RNG = np.random.default_rng(0)
 CLUSTERED = (RNG.normal(size=(30, 1, 4)) * 3 + 0.3 * RNG.normal(size=(30, 50, 4))).reshape(-1, 4)

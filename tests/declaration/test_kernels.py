@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.declaration.blocks import gram_blocks, kernel_times
-from milopt.declaration.kernels import (
+from milopt.declaration.kernels.blocks import gram_blocks, kernel_times
+from milopt.declaration.kernels.kernel import (
     RBF,
     CallableKernel,
     Linear,
@@ -300,7 +300,7 @@ def test_kernels_read_well():
 
 
 def test_importing_bags_and_kernels_is_light():
-    code = "import sys, milopt.declaration.kernels, milopt.declaration.bags; print(*sys.modules)"
+    code = "import sys, milopt.declaration.kernels.kernel, milopt.declaration.bags.bags; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "scipy.sparse" in loaded
     assert not {"sklearn", "scipy.linalg", "scipy.spatial", "scipy.optimize"} & set(loaded)

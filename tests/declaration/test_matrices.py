@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import milopt
 from milopt import Program
-from milopt.declaration.expression import Expression
+from milopt.declaration.programs.expression import Expression
 from milopt.errors import DeclarationError
 
 Pair = tuple[Any, Any]

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from milopt import RBF
-from milopt.declaration import recollection as module
-from milopt.declaration.dictionary import dictionary
-from milopt.declaration.kernels import CallableKernel
-from milopt.declaration.recollection import gram_of, recalled, recollection
+from milopt.declaration.kernels import recollection as module
+from milopt.declaration.kernels.dictionary import dictionary
+from milopt.declaration.kernels.kernel import CallableKernel
+from milopt.declaration.kernels.recollection import gram_of, recalled, recollection
 
 
 class Counted:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milopt.declaration import sparse
+from milopt.declaration.programs import sparse
 
 
 def random(rows: int, columns: int, seed: int) -> sp.csr_array:

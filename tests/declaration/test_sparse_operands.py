@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import milopt
 from milopt.compilation.compile_program import compile_program
-from milopt.declaration.program import Program
+from milopt.declaration.programs.program import Program
 from milopt.errors import DeclarationError
 
 A = np.array([[1.0, 0.0, -2.0, 3.0], [0.0, 0.0, 4.0, 0.0], [-1.0, 2.0, 0.0, 0.5]])

@@ -9,9 +9,9 @@ import pytest
 from sklearn.base import clone
 
 from milopt import RBF, Options, as_bags
+from milopt.compilation.status import PointStatus
 from milopt.errors import BagsError
 from milopt.models import MISVM, SetKernelSVM, SoftKSC
-from milopt.outcome.status import PointStatus
 from milopt.solving.solver_parts import solver_names
 
 

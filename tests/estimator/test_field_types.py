@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from milopt.declaration.arrays import Floats, Indices
+from milopt.arrays import Floats, Index
 from milopt.estimator.encoding import _OUTCOMES
 from milopt.estimator.field_types import check_fields, fits, hints_of
 from milopt.outcome.result import Result
@@ -28,7 +28,7 @@ from milopt.outcome.result import Result
         (tuple[float, ...], [(), (1.0, 2)], [[1.0], ("a",)]),
         (Mapping[str, Floats], [{}, {"a": np.ones(2)}], [[], {1: np.ones(2)}, {"a": np.ones(2, dtype=int)}]),
         (Floats, [np.ones((2, 3))], [np.ones(2, dtype=np.float32), np.ones(2, dtype=">f8"), np.array(["a"]), 1.0]),
-        (Indices, [np.arange(3), np.arange(3, dtype=np.uint8)], [np.ones(2), np.array([True])]),
+        (Index, [np.arange(3), np.arange(3, dtype=np.uint8)], [np.ones(2), np.array([True])]),
         (npt.NDArray[Any], [np.array(["a"]), np.ones(1)], [[1]]),
         (Any, [1, None], []),
     ],

@@ -15,8 +15,8 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from milopt import BagClassifier, Program, load_model
+from milopt.archive import packed
 from milopt.errors import MiloptWarning, ParameterError, PositiveLabelWarning
-from milopt.estimator.archive import packed
 from milopt.models import GMIL1, MIORDM, MIRSVM, MISVM, SetKernelSVM, ShapeletBoost
 
 WITNESS_MODELS = (MISVM, MIORDM, MIRSVM)

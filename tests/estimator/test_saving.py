@@ -19,9 +19,9 @@ import scipy.sparse as sp
 
 import milopt
 from milopt import RBF, ConvexConcave, Linear, Options, Polynomial, Precomputed, load_model
+from milopt.archive import packed
 from milopt.bag_kernels.stored import load_gram
 from milopt.errors import DeclarationError, ModelFileError
-from milopt.estimator.archive import packed
 from milopt.estimator.probes import MAX_BAGS, MAX_INSTANCES, _chosen
 from milopt.models import MILES, MISVM, SetKernelSVM
 from milopt.solving import registry
@@ -155,7 +155,9 @@ def test_what_is_saved_is_what_was_fitted(data, tmp_path) -> None:
 
 
 def test_code_cannot_be_saved_and_nothing_is_written(data, tmp_path) -> None:
-    model = SetKernelSVM(kernel=milopt.declaration.kernels.CallableKernel(lambda A, B: A @ B.T)).fit(data.bags, data.y)
+    model = SetKernelSVM(kernel=milopt.declaration.kernels.kernel.CallableKernel(lambda A, B: A @ B.T)).fit(
+        data.bags, data.y
+    )
     (tmp_path / "model").write_text("precious")
     with pytest.raises(
         ModelFileError, match=r"its hyper-parameter kernel is CallableKernel\(<lambda>\): .* but no code"

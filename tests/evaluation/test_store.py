@@ -100,7 +100,7 @@ def test_edited_code_and_another_version_of_a_solver_do_their_own_tasks(
 ) -> None:
     import inspect
 
-    from milopt.solvers.highs import HiGHS
+    from milopt.solvers.highs.solver import HiGHS
     from milopt.solving.solver import Availability
 
     def keys(solver: str) -> set[str]:

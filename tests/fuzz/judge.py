@@ -11,10 +11,10 @@ from enum import Enum
 import numpy as np
 
 import milopt
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.assembly import assemble
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.options import Options
 from milopt.solving.session import Session

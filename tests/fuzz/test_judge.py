@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import milopt
+from milopt.compilation.status import PointStatus, Termination
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus, Termination
 from tests.fuzz.as_milopt import declared
 from tests.fuzz.as_script import script
 from tests.fuzz.descriptions import Affine, Description, Expression, Row, Term, Variable, scaled

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milopt import Program, bag_max, quad_form, sum_squares
-from milopt.declaration.expression import Constraint
+from milopt.declaration.programs.expression import Constraint
 from milopt.inspection.latex import latex_lines
 from milopt.inspection.latex_symbols import Symbols
 from milopt.models import MIORDM

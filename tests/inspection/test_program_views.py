@@ -30,7 +30,8 @@ from milopt import (
 )
 from milopt.compilation.compile_program import chosen_witnesses
 from milopt.compilation.dual import Dual
-from milopt.declaration.bags import as_bags
+from milopt.compilation.features import Feature
+from milopt.declaration.bags.bags import as_bags
 from milopt.errors import MiloptError, ParameterError, UnknownNameError, UnsupportedError
 from milopt.inspection.latex import latex_lines
 from milopt.inspection.names import legal_columns, legal_rows
@@ -40,7 +41,6 @@ from milopt.models.set_kernel_svm import SetKernelSVM
 from milopt.solving import registry
 from milopt.solving.options import Options
 from milopt.solving.session import Session
-from milopt.solving.solver import Feature
 
 DataSet = Callable[[str], tuple[list[np.ndarray], np.ndarray]]
 

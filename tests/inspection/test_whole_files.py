@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from milopt.archive import check_writable, read, written
 from milopt.errors import MiloptError, ModelFileError
-from milopt.estimator.archive import check_writable, read, written
 from milopt.files import check_place, write_text, write_whole
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these rights nor these files")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from milopt.compilation.features import Feature
 from milopt.solving import registry
-from milopt.solving.solver import Feature
 from tests.conformance.solvers_under_test import solver_names
 
 PATTERNS = ("native", "libsvm")

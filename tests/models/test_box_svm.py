@@ -11,10 +11,10 @@ from milopt.bag_kernels import exact
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap
 from milopt.bag_kernels.set_kernels import SetKernel
+from milopt.compilation.features import Feature
+from milopt.compilation.status import PointStatus
 from milopt.errors import BagsError, ConvexityError, DeclarationError, ParameterError, UnsupportedError
 from milopt.models import MISVM, SAFE, BoxCountingSVM, SetKernelSVM
-from milopt.outcome.status import PointStatus
-from milopt.solving.solver import Feature
 from tests.bag_kernels.test_box_counting import FIVE
 from tests.models.general_solvers import general_solvers
 from tests.models.test_set_kernel_svm import random_bags, svc_optimum

@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import milopt
-from milopt.declaration.leaves import Evaluation
-from milopt.declaration.program import leaves
-from milopt.outcome.status import PointStatus, Termination
+from milopt.compilation.status import PointStatus, Termination
+from milopt.declaration.programs.leaves import Evaluation
+from milopt.declaration.programs.program import leaves
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SOLVERS = ("clarabel", "ecos", "cvxpy:SCS")

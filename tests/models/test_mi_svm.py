@@ -11,10 +11,10 @@ import pytest
 from sklearn.svm import SVC
 
 from milopt import RBF, ConvexConcave, as_bags, solve
+from milopt.compilation.features import Feature
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ParameterError
 from milopt.models.mi_svm import MISVM
-from milopt.outcome.status import PointStatus, Termination
-from milopt.solving.solver import Feature
 from tests.models.general_solvers import general_solvers
 
 K = RBF(0.5)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from milopt import RBF, Program, as_bags, solve
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ParameterError
 from milopt.models.miles import MILES, similarity
-from milopt.outcome.status import PointStatus, Termination
 from tests.models.general_solvers import FIRST_ORDER, general_solvers
 
 K = RBF(0.5)

@@ -27,10 +27,10 @@ from milopt import (
     solve,
 )
 from milopt.compilation.minorant import one_hot
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.models import MIORDM, ODM
 from milopt.outcome.point_values import PointValues
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.separable import separable_optimum
 from milopt.schemes.start import starting_witness
 

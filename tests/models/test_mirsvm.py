@@ -7,9 +7,9 @@ import pytest
 from sklearn.svm import SVC
 
 from milopt import RBF, ConvexConcave, Representatives, as_bags, solve
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ParameterError
 from milopt.models import MIRSVM, MISVM
-from milopt.outcome.status import PointStatus, Termination
 
 K = RBF(0.5)
 pytestmark = pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")

@@ -14,11 +14,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import LinearSVC
 
 from milopt import RBF, Linear, Representatives, as_bags, solve
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import BagsError, ParameterError
 from milopt.models import MIORDM, MISVM, ODM
-from milopt.outcome.status import PointStatus, Termination
-from milopt.solvers.box_qp_split import split
-from milopt.solvers.box_qp_sweeps import sweeps
+from milopt.solvers.native.box_qp.split import split
+from milopt.solvers.native.box_qp.sweeps import sweeps
 
 K = RBF(0.5)
 

@@ -7,11 +7,11 @@ import pytest
 from sklearn.svm import SVC
 
 from milopt import RBF, Linear, as_bags, solve
+from milopt.compilation.features import Feature
+from milopt.compilation.status import PointStatus
 from milopt.cones import ZERO
 from milopt.errors import ParameterError
 from milopt.models.set_kernel_svm import SetKernelSVM
-from milopt.outcome.status import PointStatus
-from milopt.solving.solver import Feature
 from tests.models.general_solvers import general_solvers
 
 K = RBF(0.5)

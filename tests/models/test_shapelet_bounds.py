@@ -12,7 +12,7 @@ import pytest
 
 import milopt.cli
 from milopt import RBF, Bags, as_bags
-from milopt.declaration.kernels import CallableKernel, Linear
+from milopt.declaration.kernels.kernel import CallableKernel, Linear
 from milopt.models import MISVM
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.generalisation import Bounds

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milopt import DTW, RBF, GlobalAlignment, Kernel, Linear, Polynomial, Precomputed, load_model
-from milopt.declaration.dictionary import dictionary
-from milopt.declaration.sliding import sliding
+from milopt.declaration.bags.sliding import sliding
+from milopt.declaration.kernels.dictionary import dictionary
 from milopt.errors import ConvexityError, MiloptError, ParameterError
 from milopt.model_registry.settings import parse_grid, parse_settings, spelled_settings
 from milopt.models.shapelet_boost import ShapeletBoost
@@ -84,7 +84,8 @@ def test_a_dtw_model_travels(tmp_path) -> None:
 
 @pytest.mark.parametrize("ball", ["l1", "hilbert"])
 def test_what_our_own_oracles_leave_to_others_is_about_the_same_windows(ball: str, monkeypatch) -> None:
-    from milopt.solvers import hilbert_ball, l1_ball
+    from milopt.solvers.native.hilbert_ball import hilbert_ball
+    from milopt.solvers.native.l1_ball import l1_ball
 
     series, y = stretched(8, 3, longest=4)
     boosted = model(ball=ball, window=8, atoms=5, oracle="ccp")
@@ -130,7 +131,7 @@ def test_a_precomputed_gram_has_no_centroids() -> None:
 @given(st.integers(0, 99), st.integers(1, 12), st.sampled_from([RBF(0.03), Linear(), Polynomial(3), DTW(0.1), laplace]))
 @settings(max_examples=20, deadline=None)
 def test_a_sample_is_spread_by_the_kernel(seed: int, atoms: int, kernel: Kernel) -> None:
-    from milopt.declaration.kernels import as_kernel
+    from milopt.declaration.kernels.kernel import as_kernel
 
     centres = np.random.default_rng(seed).normal(size=(6, 30))
     instances = np.repeat(centres, 5, axis=0)

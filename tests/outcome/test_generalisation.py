@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milopt import RBF, Bags, as_bags
-from milopt.declaration.ball import Ball
-from milopt.declaration.kernels import CallableKernel, Kernel, Linear, Polynomial
+from milopt.declaration.kernels.kernel import CallableKernel, Kernel, Linear, Polynomial
+from milopt.declaration.programs.ball import Ball
 from milopt.errors import ConvexityError
 from milopt.outcome.generalisation import bounds
 from milopt.outcome.margin_bounds import complexity, complexity_by_moments, fixed_bound, uniform_bound

@@ -7,7 +7,7 @@ import pytest
 
 import milopt
 from milopt import RBF, Program
-from milopt.outcome.status import PointStatus
+from milopt.compilation.status import PointStatus
 
 POINTS = np.random.default_rng(0).normal(size=(5, 2))
 PULL = np.array([1.0, -2.0, 0.5, 1.0, 0.3])

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from milopt import Program, Result, as_bags, bag_max, norm, solve, sum_squares
+from milopt.compilation.answer import Answer
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError, UnsupportedError
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.solve import solve_each
 from milopt.solvers.clarabel import ClarabelEngine
-from milopt.solvers.highs import HighsEngine
-from milopt.solving.engine import Answer, Engine
+from milopt.solvers.highs.solver import HighsEngine
+from milopt.solving.engine import Engine
 
 Fails = Callable[[type[Engine], Termination], None]
 

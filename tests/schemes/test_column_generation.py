@@ -13,17 +13,17 @@ import pytest
 from milopt import Linear, Options, Program, as_bags, bag_max, bag_mean, explain, get, norm, solve
 from milopt.compilation.sides import on_other_side
 from milopt.compilation.standard_form import StandardForm
-from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.compilation.status import Termination
+from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import DeclarationError, MiloptError, MiloptWarning, ParameterError, UnknownNameError
+from milopt.interrupt import Ended
 from milopt.models.shapelet_boost import ShapeletBoost
-from milopt.outcome.status import Termination
 from milopt.schemes.ceilings import ranges_of
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
-from milopt.solvers import highs_model
-from milopt.solvers.highs_model import HighsModel
+from milopt.solvers.highs import model as highs_model
+from milopt.solvers.highs.model import HighsModel
 from milopt.solving.clock import Clock
-from milopt.solving.interrupt import Ended
 from milopt.solving.pricing import Found, Priced
 from milopt.solving.solver_parts import SolverParts
 

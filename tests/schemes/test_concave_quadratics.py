@@ -7,9 +7,9 @@ import pytest
 
 import milopt
 from milopt import ConvexConcave, Program, norm, quad_form, square, sum_squares
+from milopt.compilation.status import Termination
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.result import Result
-from milopt.outcome.status import Termination
 
 POINTS = np.array([[0.0], [1.0], [3.0]])
 GRAM = np.exp(-((POINTS - POINTS.T) ** 2))

@@ -10,8 +10,8 @@ import pytest
 import milopt
 from milopt import RBF, Linear, Program, as_bags, bag_max, norm1, sum_squares
 from milopt.compilation.sides import witnessed_maxima
+from milopt.compilation.status import PointStatus, Termination
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.branch_and_bound import BranchAndBound
 from milopt.schemes.ceilings import CUTOFF_MARGIN, no_worse_than, wide_ranges
 from milopt.solving.clock import Clock

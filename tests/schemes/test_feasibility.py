@@ -7,9 +7,9 @@ import pytest
 
 import milopt
 from milopt import Linear, Program, as_bags, bag_max, norm, sum_squares
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import UnsupportedError
 from milopt.outcome.result import Result
-from milopt.outcome.status import PointStatus, Termination
 from tests.schemes.generated_dc import generated_dc
 
 SCHEMES = ("ccp", "representatives", "exact")

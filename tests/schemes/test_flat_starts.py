@@ -8,7 +8,7 @@ import pytest
 
 import milopt
 from milopt import Program, huber, logistic, norm, norm1, square, sum_squares
-from milopt.declaration.expression import Expression
+from milopt.declaration.programs.expression import Expression
 
 LOGISTIC_AT_MINUS_1 = 0.31326168751822286
 

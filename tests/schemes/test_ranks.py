@@ -12,16 +12,18 @@ import pytest
 
 import milopt
 from milopt import Options, Program, Termination, as_bags, bag_max, norm, solve, sum_squares
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptWarning, UnsupportedError
 from milopt.schemes.automatic import takers
 from milopt.solvers.clarabel import Clarabel, ClarabelEngine
 from milopt.solving import registry
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.explain import Case
 from milopt.solving.profile import Profile
-from milopt.solving.solver import Availability, Feature, Solver
+from milopt.solving.solver import Availability, Solver
 
 
 def linear(**kinds: bool) -> Program:

@@ -10,16 +10,16 @@ import pytest
 
 import milopt
 from milopt import ColumnGeneration, ConvexConcave, Direct, Exact, Options, Program, Representatives, Result, Scheme
-from milopt.declaration.problem import Problem
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.compilation.answer import Answer
+from milopt.compilation.status import Termination
+from milopt.declaration.programs.problem import Problem
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, ParameterError, UnknownNameError
-from milopt.outcome.status import Termination
 from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.schemes.scheme import Steps
 from milopt.solvers.clarabel import ClarabelEngine
 from milopt.solving import registry
 from milopt.solving.clock import Clock
-from milopt.solving.engine import Answer
 from milopt.solving.solver import Solver
 
 OWN = {
@@ -83,7 +83,7 @@ def test_a_scheme_under_another_name_than_its_own_is_told(monkeypatch: pytest.Mo
 def test_an_entry_that_is_no_scheme_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib.metadata import EntryPoint
 
-    wrong = {"wrong": EntryPoint("wrong", "milopt.solvers.highs:HiGHS", "milopt.schemes")}
+    wrong = {"wrong": EntryPoint("wrong", "milopt.solvers.highs.solver:HiGHS", "milopt.schemes")}
     monkeypatch.setattr(registry, "_entries", lambda group: wrong)
     with pytest.raises(DeclarationError, match=r"milopt\.solvers\.highs:HiGHS is not a subclass of milopt\.Scheme"):
         scheme_class("wrong")

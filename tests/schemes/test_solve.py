@@ -9,13 +9,14 @@ import pytest
 
 import milopt
 from milopt import ConvexConcave, Exact, Program, Representatives, norm1
+from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError, DeclarationError, MiloptError, ParameterError
 from milopt.outcome.outcome import Outcome
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import proof
 from milopt.solving.clock import Clock
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.session import Session
 from milopt.solving.solver import Solver
 

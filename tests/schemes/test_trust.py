@@ -7,8 +7,8 @@ import pytest
 
 import milopt
 from milopt import RBF, Precomputed, Program, as_bags, bag_max, bag_mean, norm1, quad_form, sum_squares
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError
-from milopt.outcome.status import PointStatus, Termination
 from milopt.solving.session import Session
 
 

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 import milopt
 from milopt import RBF, Bags, Linear, Precomputed, Program, as_bags, bag_max
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import MiloptWarning
 from milopt.models import MISVM
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes import witness_choice
 from milopt.schemes.ridge_scores import inherited_targets, instance_features, ridge_scores
 

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.status import Termination
 from milopt.errors import ConvexityError
-from milopt.outcome.status import Termination
-from milopt.solvers.box_qp import BoxAnswer, solve_box_qp
-from milopt.solvers.box_qp_factor import Factor
-from milopt.solvers.box_qp_newton import Progress, Strict, projected_gradient
-from milopt.solvers.box_qp_pivoting import pivot
-from milopt.solvers.box_qp_split import prove_convex, split
-from milopt.solvers.box_qp_sweeps import compiled, reference_sweeps, sweeps
+from milopt.solvers.native.box_qp.box_qp import BoxAnswer, solve_box_qp
+from milopt.solvers.native.box_qp.factor import Factor
+from milopt.solvers.native.box_qp.newton import Progress, Strict, projected_gradient
+from milopt.solvers.native.box_qp.pivoting import pivot
+from milopt.solvers.native.box_qp.split import prove_convex, split
+from milopt.solvers.native.box_qp.sweeps import compiled, reference_sweeps, sweeps
 
 
 def dense(P: np.ndarray) -> Quadratic:

@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError, UnknownNameError
-from milopt.outcome.status import Termination
-from milopt.solvers.cvxpy import CVXPY
+from milopt.solvers.cvxpy.solver import CVXPY
 from milopt.solvers.pyomo import Pyomo
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import diagnose
-from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 from milopt.solving.refusal import refusal
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 SOLVERS: dict[str, Solver] = {
     solver.name: solver
@@ -285,7 +286,7 @@ def test_a_missing_package_gives_the_command_that_installs_it(monkeypatch: pytes
 
 def test_making_a_solver_imports_neither_cvxpy_nor_pyomo() -> None:
     code = (
-        "import sys; from milopt.solvers.cvxpy import CVXPY; from milopt.solvers.pyomo import Pyomo;"
+        "import sys; from milopt.solvers.cvxpy.solver import CVXPY; from milopt.solvers.pyomo import Pyomo;"
         "[s.availability() for s in (CVXPY('SCS'), Pyomo('highs'))]; CVXPY.variants(); Pyomo.variants();"
         "assert not {'cvxpy', 'pyomo'} & set(sys.modules), 'imported'"
     )

@@ -10,12 +10,12 @@ import cvxpy
 import numpy as np
 import pytest
 
+from milopt.compilation.status import Termination
 from milopt.cones import SECOND_ORDER
 from milopt.errors import ParameterError
-from milopt.outcome.status import Termination
 from milopt.solvers import clarabel as clarabel_engine
 from milopt.solvers.clarabel import Clarabel
-from milopt.solvers.highs import HiGHS
+from milopt.solvers.highs.solver import HiGHS
 from milopt.solving.engine import Change, What
 from milopt.solving.options import Options
 

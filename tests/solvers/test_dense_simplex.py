@@ -12,16 +12,18 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from milopt.compilation.answer import Answer
 from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, ZERO
-from milopt.outcome.status import Termination
-from milopt.solvers import dense_simplex_dual as dual
-from milopt.solvers import dense_simplex_kernel as kernel
-from milopt.solvers import dense_simplex_primal as primal
-from milopt.solvers.dense_simplex import DenseSimplex
-from milopt.solvers.dense_simplex_changes import append_column, append_row
-from milopt.solvers.dense_simplex_tableau import (
+from milopt.solvers.highs.solver import HiGHS
+from milopt.solvers.native.dense_simplex import dual as dual
+from milopt.solvers.native.dense_simplex import kernel as kernel
+from milopt.solvers.native.dense_simplex import primal as primal
+from milopt.solvers.native.dense_simplex.changes import append_column, append_row
+from milopt.solvers.native.dense_simplex.dense_simplex import DenseSimplex
+from milopt.solvers.native.dense_simplex.tableau import (
     COLUMNS,
     HIGH,
     LOW,
@@ -32,9 +34,8 @@ from milopt.solvers.dense_simplex_tableau import (
     empty_tableau,
     multipliers_of,
 )
-from milopt.solvers.highs import HiGHS
-from milopt.solvers.native import FEW, Native
-from milopt.solving.engine import Answer, Change, What
+from milopt.solvers.native.solver import FEW, Native
+from milopt.solving.engine import Change, What
 from milopt.solving.options import Options
 from tests.solvers.conftest import build_form, kkt_residuals, program
 
@@ -217,7 +218,7 @@ def test_time_limit_keeps_the_point_and_can_be_gone_on_from(monkeypatch: pytest.
     assert stopped.termination is Termination.LIMIT
     assert stopped.x is not None
     assert simplex.solve().termination is Termination.OPTIMAL
-    monkeypatch.setattr("milopt.solvers.dense_simplex.CHUNK", 1)
+    monkeypatch.setattr("milopt.solvers.native.dense_simplex.dense_simplex.CHUNK", 1)
     step_by_step = _cover(40, 60).solve()
     assert step_by_step.x == pytest.approx(simplex.solve().x, abs=1e-12)
 

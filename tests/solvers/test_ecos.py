@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import milopt
+from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ParameterError
-from milopt.outcome.status import Termination
 from milopt.solvers.clarabel import Clarabel
-from milopt.solvers.ecos import ECOS
-from milopt.solvers.ecos_call import Reply
+from milopt.solvers.ecos.call import Reply
+from milopt.solvers.ecos.solver import ECOS
 from milopt.solving.engine import Change, What
 from milopt.solving.options import Options
 
@@ -152,7 +152,8 @@ def test_a_wrong_extra_setting_is_named(extra, program):
 def test_nearly_infeasible_is_examined_and_no_error(flag: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = np.zeros(0)
     monkeypatch.setattr(
-        "milopt.solvers.ecos.call_ecos", lambda program, settings: Reply(flag, words, nothing, nothing, nothing, 9)
+        "milopt.solvers.ecos.solver.call_ecos",
+        lambda program, settings: Reply(flag, words, nothing, nothing, nothing, 9),
     )
     program = milopt.Program("near")
     x = program.variable("x", 2, lower=0)

@@ -9,21 +9,22 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from milopt.compilation.features import cones_of, features_of, kind_name
 from milopt.compilation.recession import Recession
 from milopt.compilation.relaxation import Relaxation
+from milopt.compilation.status import Termination
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import UnsupportedError
 from milopt.inspection.cvxpy_model import to_cvxpy
 from milopt.inspection.lp_file import write_lp
 from milopt.inspection.mps_file import write_mps
 from milopt.inspection.pyomo_model import to_pyomo
-from milopt.outcome.status import Termination
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.diagnosis import diagnose
 from milopt.solving.options import Options
-from milopt.solving.refusal import check, cones_of, features_of, kind_name, refusal
+from milopt.solving.refusal import check, refusal
 
 POINT = 3e-5
 """Tolerance for points and multipliers: at a smooth optimum, the square root of that for residuals."""

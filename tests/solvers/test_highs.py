@@ -16,13 +16,14 @@ import scipy.sparse as sp
 
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import RowBlock
+from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ParameterError
-from milopt.outcome.status import Termination
-from milopt.solvers import highs_model, highs_quadratic
-from milopt.solvers.highs import HiGHS
+from milopt.interrupt import Ended
+from milopt.solvers.highs import model as highs_model
+from milopt.solvers.highs import quadratic as highs_quadratic
+from milopt.solvers.highs.solver import HiGHS
 from milopt.solving.engine import Change, What
-from milopt.solving.interrupt import Ended
 from milopt.solving.options import Options
 from milopt.solving.refusal import refusal
 
@@ -313,7 +314,8 @@ def test_extra_options_reach_highs(program):
 
 
 def test_importing_the_solver_imports_no_solver():
-    code = "import sys, milopt.solvers.highs, milopt.solvers.clarabel, milopt.solvers.ecos; print(sorted(sys.modules))"
+    names = ", ".join(f"milopt.solvers.{name}" for name in ("highs.solver", "clarabel", "ecos.solver"))
+    code = f"import sys, {names}; print(sorted(sys.modules))"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not any(f"'{name}'" in modules for name in ("highspy", "clarabel", "ecos", "_ecos"))
 
@@ -325,7 +327,7 @@ INTERRUPTED = """
     from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
     from milopt.cones import NONNEGATIVE, ZERO
     from milopt.solvers import highs_model
-    from milopt.solvers.highs import HiGHS
+    from milopt.solvers.highs.solver import HiGHS
     from milopt.solving import engine_process
     from milopt.solving.options import Options
 

@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 
 import milopt
 from milopt import RBF, Bags, Linear, Program, bag_max, norm1
-from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import ConvexityError
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
-from milopt.solvers import hilbert_ball, hilbert_coordinates
-from milopt.solvers.bag_ceilings import Ceilings, maxima
-from milopt.solvers.hilbert_ball import hilbert_ball_pricing
-from milopt.solvers.hilbert_coordinates import DictionaryCoordinates, GrowingCoordinates
-from milopt.solvers.minimum_norm import MinimumNorm
+from milopt.solvers.native.hilbert_ball import coordinates as hilbert_coordinates
+from milopt.solvers.native.hilbert_ball import hilbert_ball
+from milopt.solvers.native.hilbert_ball.bag_ceilings import Ceilings, maxima
+from milopt.solvers.native.hilbert_ball.coordinates import DictionaryCoordinates, GrowingCoordinates
+from milopt.solvers.native.hilbert_ball.hilbert_ball import hilbert_ball_pricing
+from milopt.solvers.native.hilbert_ball.minimum_norm import MinimumNorm
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 

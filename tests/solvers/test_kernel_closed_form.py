@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from milopt import RBF, Program, solve, sum_squares
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.outcome.status import Termination
-from milopt.solvers.closed_form import ClosedForm
-from milopt.solvers.kernel_closed_form import KernelClosedForm, kernel_pattern
-from milopt.solvers.kernel_systems import DominantSystem, IndefiniteSystem, is_dominant, system_of
+from milopt.compilation.status import Termination
+from milopt.solvers.native.closed_form.closed_form import ClosedForm
+from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm, kernel_pattern
+from milopt.solvers.native.closed_form.kernel_systems import DominantSystem, IndefiniteSystem, is_dominant, system_of
 
 
 def quadratic(rng, sizes, d_points, d_bags, t=1.0):

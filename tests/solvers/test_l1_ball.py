@@ -10,14 +10,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from milopt import RBF, Bags, Linear, Program, bag_max, norm1, solve
-from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.schemes.oracle_program import ProgramPricing
-from milopt.solvers import l1_ball, l1_ball_similarities, l1_ball_small_game
-from milopt.solvers.l1_ball import l1_ball_pricing
-from milopt.solvers.l1_ball_descent import descend
-from milopt.solvers.l1_ball_game import CLOSED, FAILED
-from milopt.solvers.l1_ball_similarities import similarities
-from milopt.solvers.l1_ball_small_game import empty_game
+from milopt.solvers.native.l1_ball import l1_ball
+from milopt.solvers.native.l1_ball import similarities as l1_ball_similarities
+from milopt.solvers.native.l1_ball import small_game as l1_ball_small_game
+from milopt.solvers.native.l1_ball.descent import descend
+from milopt.solvers.native.l1_ball.game import CLOSED, FAILED
+from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
+from milopt.solvers.native.l1_ball.similarities import similarities
+from milopt.solvers.native.l1_ball.small_game import empty_game
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milopt import RBF, Bags, Linear, Options, Program, bag_max, norm1, solve
-from milopt.declaration.semi_infinite import Oracle
+from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.errors import ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost
-from milopt.solvers import l1_ball_highs_game
-from milopt.solvers.l1_ball import NativeDescents
-from milopt.solvers.l1_ball_game import CLOSED
-from milopt.solvers.l1_ball_highs import HighsDescents, l1_ball_pricing_by_highs
-from milopt.solvers.l1_ball_similarities import similarities
+from milopt.solvers.highs import l1_ball_game as l1_ball_highs_game
+from milopt.solvers.highs.l1_ball import HighsDescents, l1_ball_pricing_by_highs
+from milopt.solvers.native.l1_ball.game import CLOSED
+from milopt.solvers.native.l1_ball.l1_ball import NativeDescents
+from milopt.solvers.native.l1_ball.similarities import similarities
 from milopt.solving.clock import Clock
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from milopt.compilation.answer import Answer
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import ZERO
 from milopt.errors import ParameterError, UnsupportedError
-from milopt.outcome.status import Termination
-from milopt.solvers.cvxpy import CVXPY
+from milopt.solvers.cvxpy.solver import CVXPY
 from milopt.solvers.libsvm import LibSVM
-from milopt.solving.engine import Answer
 from milopt.solving.options import Options
 
 

@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 
+from milopt.compilation.answer import Answer
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO, Cone
 from milopt.errors import ConvexityError, ParameterError, UnsupportedError
-from milopt.outcome.status import Termination
-from milopt.solvers.closed_form import ClosedForm
-from milopt.solvers.native import Native
-from milopt.solving.engine import Answer, Change, What
+from milopt.solvers.native.closed_form.closed_form import ClosedForm
+from milopt.solvers.native.solver import Native
+from milopt.solving.engine import Change, What
 from milopt.solving.options import Options
 
 
@@ -249,9 +250,9 @@ import sys
 import numpy as np
 import scipy.sparse as sp
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.solvers.box_qp import solve_box_qp
-from milopt.solvers.box_qp_split import split
-import milopt.solvers.native
+from milopt.solvers.native.box_qp.box_qp import solve_box_qp
+from milopt.solvers.native.box_qp.split import split
+import milopt.solvers.native.solver
 
 P = Quadratic(2, (Piece(sp.csr_array(sp.eye_array(2)), np.array([[2.0, 1.0], [1.0, 2.0]])),))
 solve_box_qp(split(P), -np.ones(2), np.zeros(2), np.ones(2))

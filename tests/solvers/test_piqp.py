@@ -14,11 +14,11 @@ import scipy.sparse as sp
 import milopt
 from milopt import Program, sum_squares
 from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE
 from milopt.errors import MissingSolverError, ParameterError
-from milopt.outcome.status import Termination
 from milopt.solvers import piqp as piqp_engine
-from milopt.solvers.highs import HiGHS
+from milopt.solvers.highs.solver import HiGHS
 from milopt.solvers.piqp import PIQP
 from milopt.solving.engine import Change, What
 from milopt.solving.installed import installed_version

@@ -16,10 +16,10 @@ import pytest
 
 import milopt
 from milopt import Program, norm, sum_squares
+from milopt.compilation.status import PointStatus, Termination
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import MissingSolverError, ParameterError, UnsupportedError
-from milopt.outcome.status import PointStatus, Termination
-from milopt.solvers.highs import HiGHS
+from milopt.solvers.highs.solver import HiGHS
 from milopt.solvers.scip import SCIP
 from milopt.solving.options import Options
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from milopt import Options, Program, get
-from milopt.declaration.semi_infinite import Oracle
-from milopt.declaration.similarity import signed_similarity
+from milopt.declaration.kernels.similarity import signed_similarity
+from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.oracle_pricing import oracle_pricing
-from milopt.solvers.simplex_choice import simplex_choice
+from milopt.solvers.native.simplex_choice import simplex_choice
 from milopt.solving.clock import Clock
 from tests.models.shapelet_boost.cases import K, random_bags
 
@@ -68,7 +68,7 @@ def test_what_is_no_plain_simplex_is_left_to_others(other) -> None:
 
 
 def test_a_minimised_choice_is_the_smallest() -> None:
-    from milopt.solvers.simplex_choice import ChoicePricing
+    from milopt.solvers.native.simplex_choice import ChoicePricing
 
     oracle = _over(minimizes=True)
     choice = simplex_choice(oracle, random_bags(0, 3)[0])

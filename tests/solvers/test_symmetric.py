@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.solvers.symmetric import Symmetric
+from milopt.solvers.native.closed_form.symmetric import Symmetric
 
 
 def drawn(size: int, seed: int, rank: int, hollow: bool) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from milopt.solving.deadline import deadline, seconds_left
+from milopt.deadline import deadline, seconds_left
 
 
 def test_without_a_limit_there_is_no_deadline() -> None:

@@ -16,16 +16,18 @@ import scipy.sparse as sp
 
 import milopt
 from milopt import Options, Program
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
+from milopt.compilation.inertia import Inertia
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.compilation.status import Termination
 from milopt.cones import SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
-from milopt.outcome.inertia import Inertia
-from milopt.outcome.status import Termination
 from milopt.solving import engine_process, engine_wire, registry
-from milopt.solving.engine import Answer, Engine
+from milopt.solving.engine import Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.solver import Solver
 
 OUTER_SECONDS = 60.0
 """Far more than any of these takes on a busy machine, and far less than for ever."""

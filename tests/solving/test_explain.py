@@ -7,9 +7,9 @@ import pytest
 
 import milopt
 from milopt import RBF, Bags, Program, as_bags, bag_max, bag_mean, norm, norm1, quad_form, sum_squares
+from milopt.compilation import curvature_verdict
+from milopt.compilation.status import Termination
 from milopt.errors import ConvexityError, UnsupportedError
-from milopt.inspection import curvature_verdict
-from milopt.outcome.status import Termination
 from milopt.schemes.automatic import automatic
 from milopt.solving import explain as module
 from milopt.solving import registry

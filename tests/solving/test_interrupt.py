@@ -10,11 +10,11 @@ import threading
 
 import pytest
 
-from milopt.solving.interrupt import Ended, noted_interrupt, run_interruptible
+from milopt.interrupt import Ended, noted_interrupt, run_interruptible
 
 LEFT_BEHIND = """
 import os, signal, threading
-from milopt.solving.interrupt import run_interruptible
+from milopt.interrupt import run_interruptible
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from milopt import Program
+from milopt.compilation.status import Termination
 from milopt.errors import UnknownNameError
-from milopt.outcome.status import Termination
 from milopt.solving import registry
 from milopt.solving.session import Session
 

@@ -7,8 +7,8 @@ import pytest
 
 import milopt
 from milopt import Options, Program, as_bags, bag_max, norm, norm1
+from milopt.compilation.status import PointStatus
 from milopt.errors import ConvexityError, UnsupportedError
-from milopt.outcome.status import PointStatus
 from milopt.solving.session import Session
 
 

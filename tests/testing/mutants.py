@@ -10,7 +10,7 @@ import numpy as np
 from milopt.declaration.atoms import Atom
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression
+from milopt.declaration.programs.expression import Expression
 
 Epigraph = Callable[..., list[Membership]]
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from milopt import RBF, BagClassifier, Bags, Kernel, Program, Signs, Weights, bag_max, bag_mean, sum_squares
-from milopt.declaration.expression import Expression
+from milopt.declaration.programs.expression import Expression
 
 _CALLS = count()
 

@@ -8,7 +8,7 @@ from itertools import count
 import numpy as np
 
 from milopt import ConvexConcave, Options, PointStatus, Program, Result, Scheme, Termination
-from milopt.declaration.problem import Problem
+from milopt.declaration.programs.problem import Problem
 from milopt.schemes.scheme import Steps
 from milopt.solving.clock import Clock
 from milopt.solving.solver import Solver

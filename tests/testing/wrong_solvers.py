@@ -9,12 +9,14 @@ from time import perf_counter, sleep
 import numpy as np
 
 from milopt import Options, Termination
+from milopt.compilation.answer import Answer
+from milopt.compilation.features import Feature
 from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.standard_form import StandardForm
 from milopt.solving import registry
-from milopt.solving.engine import Answer, Change, Engine, What
+from milopt.solving.engine import Change, Engine, What
 from milopt.solving.profile import Profile
-from milopt.solving.solver import Availability, Feature, Solver
+from milopt.solving.solver import Availability, Solver
 
 LINEAR, QUADRATIC, INTEGER = Feature.LINEAR, Feature.QUADRATIC, Feature.INTEGER
 

@@ -15,9 +15,9 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import NONNEGATIVE, ZERO
-from milopt.solving.engine import Answer
 
 
 def apply(form: StandardForm) -> StandardForm:

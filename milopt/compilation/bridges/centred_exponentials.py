@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import EXPONENTIAL
-from milopt.solving.engine import Answer
 
 LARGEST = 30.0
 """Limit on |c|: exp(30) is about 1e13, beyond which a row would be lost to rounding."""

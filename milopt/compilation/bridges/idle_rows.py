@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.compilation.violations import violations
 from milopt.cones import NONNEGATIVE
-from milopt.solving.engine import Answer
 
 HUGE_OFFSET = 1e19
 """Below the 1e20 that stands for infinity in most tools: sums with it are a little less."""

@@ -16,11 +16,12 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Matrix, Quadratic, Vector
+from milopt.arrays import Matrix, Vector
+from milopt.compilation.answer import Answer
+from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import SECOND_ORDER
 from milopt.errors import ConvexityError
-from milopt.solving.engine import Answer
 
 SINGULAR = 1e-13
 """Eigenvalues up to this share of the largest are zero."""

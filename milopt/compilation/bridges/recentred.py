@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from milopt.compilation.quadratic import Vector
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
-from milopt.solving.engine import Answer
 
 
 def apply(form: StandardForm, centre: Vector, s: float) -> StandardForm:

@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Piece, Quadratic, Vector
+from milopt.arrays import Vector
+from milopt.compilation.answer import Answer
+from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import StandardForm
-from milopt.solving.engine import Answer
 
 PASSES = 4
 """Passes of the equilibration of rows and columns."""

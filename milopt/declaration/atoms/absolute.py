@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.projections import onto_norm1_ball
 from milopt.declaration.atoms.scalar_arguments import with_entries
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
 
 
 class NormInf(Atom):

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Operand, Shape, as_expression
+from milopt.declaration.programs.expression import Expression, Operand, Shape, as_expression
 from milopt.errors import DeclarationError
 
 

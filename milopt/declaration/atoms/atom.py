@@ -17,13 +17,13 @@ from typing import ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Index, Vector
 from milopt.cones import CONES
 from milopt.declaration.atoms.membership import Membership, NewVariables
-from milopt.declaration.atoms.segments import Index, Segments
+from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.atoms.vertices import largest_at_vertices
-from milopt.declaration.expression import Expression, Leaf, Shape
-from milopt.declaration.leaves import FeatureWeight, Function
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf, Shape
+from milopt.declaration.programs.leaves import FeatureWeight, Function
 from milopt.errors import DeclarationError
 
 Directions = npt.NDArray[np.int8]

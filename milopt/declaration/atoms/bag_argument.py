@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from milopt.declaration.bags import Bags
-from milopt.declaration.expression import Expression
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.expression import Expression
 from milopt.errors import DeclarationError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import scipy.sparse as sp
 
 from milopt.declaration.atoms.bag_argument import bags_of
-from milopt.declaration.bags import Bags
-from milopt.declaration.expression import Expression
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.expression import Expression
 
 
 def bag_sum(expression: Expression, bags: Bags | None = None) -> Expression:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import xlogy
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf, Operand
 
 SMALLEST_SLOPE_POINT = float(np.finfo(np.float64).tiny)
 """The smallest normal number. Slopes at 0, where x log x has none, are taken there: the minorant is 1e-308 too high."""

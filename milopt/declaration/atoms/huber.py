@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative, second_order
 from milopt.declaration.atoms.scalar_arguments import positive_number
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
 
 
 class Huber(Atom):

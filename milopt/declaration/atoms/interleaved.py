@@ -7,8 +7,8 @@ from functools import reduce
 
 import numpy as np
 
-from milopt.declaration.expression import Expression, Operand, Shape, as_expression, broadcast, common_shape
-from milopt.declaration.sparse import from_parts
+from milopt.declaration.programs.expression import Expression, Operand, Shape, as_expression, broadcast, common_shape
+from milopt.declaration.programs.sparse import from_parts
 from milopt.errors import DeclarationError
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
 
 SMALLEST_ARGUMENT = 1e-100
 """The smallest argument: the value there is 230, and the slope -1e100, so that products of slopes are finite."""

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from scipy.special import xlogy
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.bag_argument import bags_of
@@ -15,9 +16,8 @@ from milopt.declaration.atoms.membership import Membership, NewVariables, expone
 from milopt.declaration.atoms.projections import onto_simplex
 from milopt.declaration.atoms.scalar_arguments import positive_number, with_entries
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.bags import Bags
-from milopt.declaration.expression import Expression, Leaf, Operand, Shape
-from milopt.declaration.sparse import Vector
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape
 from milopt.errors import DeclarationError
 
 

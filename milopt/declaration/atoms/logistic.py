@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, xlogy
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
 
 
 class Logistic(Atom):

@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Directions, Notation, Selecting
 from milopt.declaration.atoms.bag_argument import bags_of
@@ -17,9 +18,8 @@ from milopt.declaration.atoms.membership import Membership, NewVariables, non_ne
 from milopt.declaration.atoms.projections import onto_simplex
 from milopt.declaration.atoms.scalar_arguments import with_entries
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.bags import Bags
-from milopt.declaration.expression import Expression, Leaf, Operand, Shape, as_expression
-from milopt.declaration.sparse import Vector
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape, as_expression
 from milopt.errors import DeclarationError
 
 

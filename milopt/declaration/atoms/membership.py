@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milopt.arrays import Index
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO, Cone
-from milopt.declaration.atoms.segments import Index, Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression, broadcast
-from milopt.declaration.sparse import from_parts
+from milopt.declaration.atoms.segments import Segments
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression, broadcast
+from milopt.declaration.programs.sparse import from_parts
 
 NewVariables = Callable[..., Leaf]
 """`new(name, count, lower=-inf)` returns new columns, which may occur in the memberships."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.absolute import norm_inf
 from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Notation, Radial
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.norm1 import norm1
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.leaves import Function
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
+from milopt.declaration.programs.leaves import Function
 from milopt.errors import DeclarationError
 
 

@@ -19,8 +19,8 @@ from milopt.declaration.atoms.maximum import maximum, minimum
 from milopt.declaration.atoms.norm import norm
 from milopt.declaration.atoms.sqrt import sqrt
 from milopt.declaration.atoms.sum_squares import square
-from milopt.declaration.expression import Expression
-from milopt.declaration.joined import concatenate, hstack, joined, stack, vstack
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.joined import concatenate, hstack, joined, stack, vstack
 from milopt.errors import DeclarationError
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from milopt.declaration.atoms.inv_pos import inv_pos
 from milopt.declaration.atoms.sqrt import sqrt
 from milopt.declaration.atoms.sum_squares import square
-from milopt.declaration.expression import Expression
+from milopt.declaration.programs.expression import Expression
 from milopt.errors import DeclarationError
 
 POWERS: Mapping[float, Callable[[Expression], Expression]] = {2.0: square, 0.5: sqrt, -1.0: inv_pos, 1.0: lambda e: e}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.declaration.atoms.segments import Index, Segments
-from milopt.declaration.sparse import Vector
+from milopt.arrays import Index, Vector
+from milopt.declaration.atoms.segments import Segments
 
 BISECTION_STEPS = 54
 """Halvings of an interval of length 1 until its ends are equal in double precision."""

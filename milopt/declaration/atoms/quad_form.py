@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions, Notation, Weight
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.constants import real
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.leaves import FeatureWeight
-from milopt.declaration.semidefinite import symmetric_root
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.constants import real
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
+from milopt.declaration.programs.leaves import FeatureWeight
+from milopt.declaration.programs.semidefinite import symmetric_root
 from milopt.errors import ConvexityError, DeclarationError
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Index, Vector
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.scalar_arguments import with_entries
-from milopt.declaration.atoms.segments import Index, Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.joined import concatenate
-from milopt.declaration.sparse import Vector
+from milopt.declaration.atoms.segments import Segments
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
+from milopt.declaration.programs.joined import concatenate
 from milopt.errors import DeclarationError
 
 SMALLEST = 1e-100

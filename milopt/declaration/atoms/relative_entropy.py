@@ -7,12 +7,12 @@ from typing import Self
 import numpy as np
 from scipy.special import xlogy
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.interleaved import at_one_shape, interleaved, separated
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, Shape
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 """The smallest normal number: the least y, as y = 0 is not in the domain, and the least x / y of a slope."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from numbers import Integral, Real
 
-from milopt.declaration.expression import Expression, Operand, as_expression
+from milopt.declaration.programs.expression import Expression, Operand, as_expression
 from milopt.errors import DeclarationError
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.declaration.sparse import Vector, from_parts
-
-Index = npt.NDArray[np.intp]
+from milopt.arrays import Index, Vector
+from milopt.declaration.programs.sparse import from_parts
 
 
 class Segments:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Index, Vector
 from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.bag_argument import bags_of
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.projections import onto_capped_simplex, ranks, sorted_downwards
 from milopt.declaration.atoms.scalar_arguments import positive_count, with_entries
-from milopt.declaration.atoms.segments import Index, Segments
-from milopt.declaration.bags import Bags
-from milopt.declaration.expression import Expression, Leaf, Operand, Shape
-from milopt.declaration.sparse import Vector
+from milopt.declaration.atoms.segments import Segments
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape
 
 
 class SumLargest(Atom):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.along_axis import runs_of
 from milopt.declaration.atoms.atom import Notation, Radial, Weight
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.leaves import Function
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
+from milopt.declaration.programs.leaves import Function
 
 
 class SumSquares(Radial):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.sparse import Vector
 
 if TYPE_CHECKING:
     from milopt.declaration.atoms.atom import Atom

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 
 from milopt import RBF, Program, as_bags, bag_max, norm, norm1, sum_squares
+from milopt.arrays import Vector
 from milopt.testing.known_programs.known_program import (
     INFEASIBLE,
     LP,
@@ -17,7 +18,6 @@ from milopt.testing.known_programs.known_program import (
     SOCP,
     UNBOUNDED,
     Expected,
-    Vector,
     known_program,
     rbf_gram,
     some_bags,

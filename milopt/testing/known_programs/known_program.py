@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from milopt.arrays import Vector
+from milopt.compilation.features import Feature
+from milopt.compilation.status import Termination
 from milopt.cones import EXPONENTIAL, SECOND_ORDER
-from milopt.declaration.bags import Bags, as_bags
-from milopt.declaration.program import Program
-from milopt.outcome.status import Termination
-from milopt.solving.solver import Feature
-
-Vector = npt.NDArray[np.float64]
+from milopt.declaration.bags.bags import Bags, as_bags
+from milopt.declaration.programs.program import Program
 
 LP = frozenset({Feature.LINEAR})
 QP = LP | {Feature.QUADRATIC}

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from milopt import Program, quad_form
-from milopt.declaration.expression import Expression
-
-Vector = npt.NDArray[np.float64]
+from milopt.arrays import Vector
+from milopt.declaration.programs.expression import Expression
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ from milopt.declaration.atoms import (
     sum_largest,
     sum_squares,
 )
-from milopt.declaration.bags import Bags, as_bags
-from milopt.declaration.expression import Expression
-from milopt.declaration.leaves import Variable
+from milopt.declaration.bags.bags import Bags, as_bags
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.leaves import Variable
 
 BAGS: Bags = as_bags([np.arange(2.0 * size).reshape(size, 2) for size in (1, 3, 2, 4)])
 W = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.0]])

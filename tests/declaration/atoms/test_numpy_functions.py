@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from milopt.declaration.atoms import Atom, quad_form
-from milopt.declaration.expression import Constraint, Expression
+from milopt.declaration.programs.expression import Constraint, Expression
 from milopt.errors import DeclarationError
 
 from .cases import variable

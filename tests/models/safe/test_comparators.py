@@ -9,11 +9,11 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from milopt import Bags, Linear, Program, quad_form, solve
+from milopt.compilation.status import PointStatus
 from milopt.data import toy_bags
-from milopt.declaration.spectrum import code_book, spectrum
+from milopt.declaration.kernels.spectrum import code_book, spectrum
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
-from milopt.outcome.status import PointStatus
 from tests.models.safe.cases import K, Matrices
 
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from milopt import Bags, Precomputed, Program, as_bags, bag_sum, load_data, quad_form, solve
-from milopt.compilation import streamed
-from milopt.inspection import lowered
+from milopt.compilation import lowered, streamed
+from milopt.compilation.features import Feature
+from milopt.compilation.status import PointStatus, Termination
 from milopt.models import SAFE, SetKernelSVM
-from milopt.outcome.status import PointStatus, Termination
-from milopt.solving.solver import Feature
 from tests.models.general_solvers import general_solvers
 from tests.models.safe.cases import K, safe, solved
 
@@ -158,7 +157,7 @@ def test_blocks_take_weights_of_both_signs_and_points_in_any_order(monkeypatch):
 
 
 def test_several_classes_share_one_factorisation(monkeypatch):
-    from milopt.solvers import kernel_closed_form
+    from milopt.solvers.native.closed_form import kernel_closed_form
 
     rng = np.random.default_rng(0)
     lists = [rng.standard_normal((3, 2)) + 3 * np.array([k == 1, k == 2]) for k in range(3) for _ in range(8)]

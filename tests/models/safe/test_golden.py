@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from milopt import solve
+from milopt.compilation.features import Feature
+from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError
-from milopt.outcome.status import PointStatus, Termination
-from milopt.solving.solver import Feature
 from tests.models.general_solvers import general_solvers
 from tests.models.safe.cases import Matrices, safe, solved
 

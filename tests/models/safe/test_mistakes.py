@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from milopt import Bags, Linear, load_data
+from milopt.compilation.status import PointStatus, Termination
 from milopt.data.toys import toy_bags
 from milopt.display.sensitivity import SensitivityDisplay
 from milopt.errors import BagsError, ConvexityError, MiloptWarning, ParameterError
 from milopt.estimator.scikit_learn import UnfittedError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
-from milopt.outcome.status import PointStatus, Termination
 from tests.models.safe.cases import K, Matrices, solved
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 
 from milopt import Program, as_bags, quad_form, solve
+from milopt.compilation.features import Feature
+from milopt.compilation.status import PointStatus, Termination
 from milopt.models import SAFE
-from milopt.outcome.status import PointStatus, Termination
-from milopt.solving.solver import Feature
 from tests.models.general_solvers import general_solvers
 from tests.models.safe.cases import K, Matrices, problems, safe, solved
 

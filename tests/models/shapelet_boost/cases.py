@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt import RBF, Bags, Program, as_bags, solve
-from milopt.declaration.semi_infinite import Oracle, SemiInfinite
+from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.result import Result
 from milopt.schemes.column_generation import ColumnGeneration

@@ -14,12 +14,12 @@ import milopt
 from milopt import load_data, solve
 from milopt.compilation.minorant import StandIn, one_hot_selection
 from milopt.compilation.sides import on_other_side
+from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.maximum import BagMax
-from milopt.declaration.semi_infinite import SemiInfinite
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import MiloptWarning, UnsupportedError
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.certificate import Certificate
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.solving.clock import Clock

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milopt import Linear, as_bags, load_model, solve
-from milopt.declaration.similarity import signed_similarity, similarity
+from milopt.compilation.status import Termination
+from milopt.declaration.kernels.similarity import signed_similarity, similarity
 from milopt.errors import ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost, primal_master
 from milopt.outcome.columns import columns_of
-from milopt.outcome.status import Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, random_bags
 

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from milopt import ConvexConcave, solve
+from milopt.compilation.features import Feature
+from milopt.compilation.status import PointStatus, Termination
 from milopt.models.shapelet_boost import ShapeletBoost
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_pricing import oracle_pricing
-from milopt.solvers import hilbert_ball, l1_ball
+from milopt.solvers.native.hilbert_ball import hilbert_ball
+from milopt.solvers.native.l1_ball import l1_ball
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.solver import Feature
 from tests.models.general_solvers import FIRST_ORDER, general_solvers
 from tests.models.shapelet_boost.cases import PLAIN, K, boosted, weak_learner
 

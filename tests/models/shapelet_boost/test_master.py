@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from milopt import Program, as_bags, solve
+from milopt.compilation.status import Termination
 from milopt.errors import ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost, centred_bias, primal_master
 from milopt.outcome.result import Result
-from milopt.outcome.status import Termination
 from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, master_over, random_bags
 
 

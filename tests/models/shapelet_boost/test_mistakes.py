@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from milopt import Linear, load_model, solve
-from milopt.declaration.kernels import CallableKernel
+from milopt.compilation.status import PointStatus, Termination
+from milopt.declaration.kernels.kernel import CallableKernel
 from milopt.errors import BagsError, ConvexityError, MiloptError, MiloptWarning, ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.outcome import Outcome
-from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.column_generation import ColumnGeneration
 from tests.models.shapelet_boost.cases import PLAIN, K, random_bags
 

@@ -14,7 +14,7 @@ import milopt
 from milopt import Bags, ConvexConcave, Program, quad_form, solve
 from milopt.compilation.minorant import one_hot_selection
 from milopt.compilation.sides import on_other_side
-from milopt.declaration.similarity import similarity
+from milopt.declaration.kernels.similarity import similarity
 from milopt.errors import UnsupportedError
 from milopt.outcome.point_values import PointValues
 from milopt.solving.session import Session

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.projections import onto_norm1_ball
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.expression import Expression, Leaf
-from milopt.declaration.sparse import Vector
+from milopt.declaration.programs.expression import Expression, Leaf
 
 
 class Peak(Atom):

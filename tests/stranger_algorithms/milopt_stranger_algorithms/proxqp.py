@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milopt import Options, Termination
+from milopt.compilation.answer import Answer
 from milopt.compilation.bridges import bounds_to_rows
+from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Answer, Engine
-from milopt.solving.solver import Feature, Solver
+from milopt.solving.engine import Engine
+from milopt.solving.solver import Solver
 
 if TYPE_CHECKING:
     from milopt.solving.profile import Profile

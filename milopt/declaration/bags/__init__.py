@@ -1,0 +1,1 @@
+"""Bags of instances, their labels, and windows of series as bags."""

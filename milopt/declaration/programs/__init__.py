@@ -1,0 +1,1 @@
+"""Variables, expressions, constraints and programs."""

@@ -1,0 +1,39 @@
+"""Interval constraints a <= e <= b: one block, with one multiplier per row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt.declaration.programs.absent_rows import without_absent_rows
+from milopt.declaration.programs.expression import Constraint, Operand, as_expression, as_side, chosen_entries
+from milopt.declaration.programs.joined import concatenate
+from milopt.declaration.programs.row_layout import RowLayout
+from milopt.errors import DeclarationError
+
+
+def interval(lower: Operand, expression: Operand, upper: Operand) -> Constraint:
+    """Return lower <= expression <= upper; infinite sides are absent, and equal numbers make an equation.
+
+    Raises
+    ------
+    DeclarationError
+        If a number on the left is above the number on the right, or the shapes do not match.
+    """
+    low, middle, high = as_side(lower), as_expression(expression), as_side(upper)
+    compared = (low, "<=", middle, "<=", high)
+    if not low.terms and not high.terms:
+        ends = low.constant.reshape(low.shape), high.constant.reshape(high.shape)
+        is_empty = np.greater(*ends)
+        if is_empty.any():
+            where = f" in row {int(np.flatnonzero(is_empty)[0])}" if is_empty.ndim else ""
+            raise DeclarationError(
+                f"No number satisfies {Constraint(middle, False, compared).describe()}: "
+                f"the left side is larger than the right one{where}."
+            )
+        if np.equal(*ends).all() and np.isfinite(ends[0]).all():
+            return Constraint(middle - low, True, compared)
+    above, below = middle - low, high - middle
+    shape = np.broadcast_shapes(above.shape, below.shape)
+    sides = [side if side.shape == shape else side + np.zeros(shape) for side in (above, below)]
+    rows = concatenate([chosen_entries(side, np.arange(side.size)) for side in sides])
+    return without_absent_rows(rows, False, compared, RowLayout.two_sided(shape))

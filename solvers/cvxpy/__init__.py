@@ -1,0 +1,1 @@
+"""The solvers that cvxpy reaches."""

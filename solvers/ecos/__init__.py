@@ -1,0 +1,1 @@
+"""ECOS: linear programs with second-order and exponential cones."""

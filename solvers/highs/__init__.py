@@ -1,0 +1,1 @@
+"""HiGHS: linear, convex quadratic and mixed-integer linear programs."""

@@ -1,0 +1,1 @@
+"""milopt's own algorithms, one folder per algorithm; `solver` selects among them."""

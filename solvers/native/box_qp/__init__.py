@@ -1,0 +1,1 @@
+"""Box-constrained quadratic programs: coordinate descent, principal pivoting and semismooth Newton."""

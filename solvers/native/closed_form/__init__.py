@@ -1,0 +1,1 @@
+"""Equality-constrained quadratic programs in closed form."""

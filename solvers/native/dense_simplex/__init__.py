@@ -1,0 +1,1 @@
+"""The simplex method on a dense dictionary, which is kept between solves."""

@@ -1,0 +1,1 @@
+"""Weak learning over the ball of a kernel's space, by minimum-norm points."""

@@ -1,0 +1,1 @@
+"""Weak learning over the ball of the 1-norm."""
