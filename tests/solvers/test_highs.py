@@ -326,7 +326,7 @@ INTERRUPTED = """
     from milopt.compilation.quadratic import Piece, Quadratic
     from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
     from milopt.cones import NONNEGATIVE, ZERO
-    from milopt.solvers import highs_model
+    from milopt.solvers.highs import model as highs_model
     from milopt.solvers.highs.solver import HiGHS
     from milopt.solving import engine_process
     from milopt.solving.options import Options
