@@ -45,6 +45,7 @@ class Attempts:
         self._jit = jit_seconds() if jit is None else jit
         self._made: list[Attempt] = []
         self._best: Result | None = None
+        self._last: Result | None = None
         self._failure: MiloptError | None = None
 
     def by(self, solver: str | Solver, lowered: LoweredProgram | None = None) -> bool:
@@ -87,8 +88,10 @@ class Attempts:
         last = self._made[-1]
         if self._clock.is_over() or last.termination in SETTLED or keeps_promise(last.termination, last.point):
             return False
-        # The time is not over: the limit was one of the solver, or of the scheme, for which solvers make no difference.
-        return last.termination is not Termination.LIMIT or not self._plan.ends_by_itself
+        if last.termination is not Termination.LIMIT or self._last is None:
+            return True
+        # The time is not over, so the limit was one of the solver or of the scheme.
+        return not self._plan.reached_limit(self._last)
 
     def _takers(self, case: Case, after: Solver | None) -> Iterator[Solver]:
         """Yield the solvers of `auto`, within the time: to find out who takes a program may need kernel values."""
@@ -110,7 +113,7 @@ class Attempts:
     def takes(self, found: Result, seconds: float) -> bool:
         """Record a result; return whether it needs no other solver."""
         self._made.append(attempt_of(found, seconds))
-        self._best = _better(self._best, found)
+        self._best, self._last = _better(self._best, found), found
         return found.point is PointStatus.CERTIFIED or found.termination in SETTLED
 
     def best(self) -> Result:

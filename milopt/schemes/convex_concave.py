@@ -53,6 +53,10 @@ class ConvexConcave(Scheme):
     def __post_init__(self) -> None:
         at_least_one("max_steps", self.max_steps)
 
+    def reached_limit(self, result: Result) -> bool:
+        """Whether all steps were made."""
+        return len(result.history) >= self.max_steps
+
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         """Iterate to a fixed point."""
         program = problem

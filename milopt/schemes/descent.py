@@ -24,7 +24,7 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.outcome.status import PointStatus, Termination
 from milopt.schemes.scheme import Steps
-from milopt.schemes.steps import TIE_TOLERANCE, Totals, differences, step_end
+from milopt.schemes.steps import TIE_TOLERANCE, Totals, differences
 from milopt.schemes.witness_choice import Choice, WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.session import Session
@@ -90,7 +90,7 @@ def descend(
                     outcome = session.solve(clock)
                     totals.add(outcome)
             if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
-                ended, message = step_end(outcome, clock), outcome.message
+                ended, message = outcome.termination, outcome.message
                 if ended in (Termination.OPTIMAL, Termination.STATIONARY):
                     ended = Termination.STALLED
                 if last is not None and ended is Termination.INFEASIBLE:

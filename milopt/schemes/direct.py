@@ -23,7 +23,10 @@ class Direct(Scheme):
     """One solve of a program that is convex as declared."""
 
     name = "direct"
-    ends_by_itself = False
+
+    def reached_limit(self, result: Result) -> bool:
+        """Return False: a limit is one of the solver."""
+        return False
 
     def steps(
         self,

@@ -27,7 +27,7 @@ from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, Steps, at_least_one
 from milopt.schemes.start import Start, starting_witness
-from milopt.schemes.steps import Totals, differences, kept_status, named, step_end
+from milopt.schemes.steps import Totals, differences, kept_status, named
 from milopt.schemes.witness_choice import WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -49,6 +49,10 @@ class Representatives(Scheme):
 
     def __post_init__(self) -> None:
         at_least_one("max_steps", self.max_steps)
+
+    def reached_limit(self, result: Result) -> bool:
+        """Whether all steps were made."""
+        return len(result.history) >= self.max_steps
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         """Alternate to a fixed point, a cycle or a limit."""
@@ -76,7 +80,7 @@ class Representatives(Scheme):
                     outcome = session.solve(clock)
                     totals.add(outcome)
                     if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
-                        ended, message = step_end(outcome, clock), outcome.message
+                        ended, message = outcome.termination, outcome.message
                         if ended in (Termination.INFEASIBLE, Termination.UNBOUNDED):
                             failed, ended = best is None, Termination.STALLED
                             message = f"A step is {outcome.termination}; the best iterate is kept."

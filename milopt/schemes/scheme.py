@@ -60,8 +60,6 @@ class Scheme(ABC):
 
     name: ClassVar[str]
     """The name under which it is registered."""
-    ends_by_itself: ClassVar[bool] = True
-    """Whether it may end at a limit of its own (steps, rounds, nodes), after which no other solver is tried."""
     descends: ClassVar[bool] = False
     """Whether the objective gets better from step to step, or stays as it is."""
     linearises_quadratics: ClassVar[bool] = False
@@ -96,6 +94,14 @@ class Scheme(ABC):
         if not problem.oracles:
             return None
         return f"{problem.core.name!r} is semi-infinite: its scheme is {problem.default_scheme}, not {self.name}."
+
+    def reached_limit(self, result: Result) -> bool:
+        """Whether a result that ended at a limit before the time was over ended at one of the scheme (steps, nodes).
+
+        Then no other solver is tried. The default is True; a scheme that can tell its own limits from those of a
+        solver overrides it.
+        """
+        return True
 
     def run(self, problem: Any, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Solve a problem to the end; the result has all steps, and the time that sessions with this clock took."""

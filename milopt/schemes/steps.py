@@ -15,7 +15,6 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus, Termination
-from milopt.solving.clock import Clock
 
 TIE_TOLERANCE = 1e-9
 """Values that differ from the maximum of their bag by less, relative to 1 + the largest magnitude of all, are tied."""
@@ -34,13 +33,6 @@ def _tied_argmax(over: Segments, values: Vector) -> Index:
     slack = TIE_TOLERANCE * (1.0 + float(np.abs(values).max(initial=0.0)))
     tied = values >= np.repeat(over.max(values), over.sizes) - slack
     return over.argmax(tied.astype(np.float64))
-
-
-def step_end(outcome: Outcome, clock: Clock) -> Termination:
-    """How a step without a certificate ends its scheme: a solver that gives up before the time is over has stalled."""
-    ended = outcome.termination
-    is_own_limit = ended is Termination.LIMIT and not clock.is_over()
-    return Termination.STALLED if is_own_limit else ended
 
 
 def kept_status(outcome: Outcome, ended: Termination) -> PointStatus:

@@ -73,7 +73,7 @@ def _check_members(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
     name = getattr(scheme, "name", None)
     is_name = isinstance(name, str) and bool(name) and " " not in name
     require(is_name, f"name must be a text without spaces, not {name!r}")
-    for member in ("descends", "ends_by_itself", "linearises_quadratics"):
+    for member in ("descends", "linearises_quadratics"):
         value = getattr(scheme, member)
         require(isinstance(value, bool), f"{member} must be True or False, not {value!r}")
     cls = type(scheme)

@@ -12,6 +12,7 @@ PATTERNS = ("native", "libsvm")
 FIRST_ORDER = {
     "cvxpy:SCS": "a first-order method needs minutes for eight digits",
     "cvxpy:OSQP": "a first-order method needs minutes for eight digits of a linear program",
+    "cvxpy:PROXQP": "an augmented Lagrangian that calls feasible linear programs infeasible",
 }
 
 

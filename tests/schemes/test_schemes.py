@@ -152,8 +152,7 @@ def test_the_seconds_of_all_attempts_add_up(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_solvers_own_limit_in_a_step_is_a_reason_to_try_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClarabelEngine, "solve", lambda self, limit: Answer(Termination.LIMIT, "MaxIterations"))
-    result = milopt.solve(witnesses(), ("clarabel",))
-    assert result.termination is Termination.STALLED
+    assert milopt.solve(witnesses(), "clarabel").termination is Termination.LIMIT
     result = milopt.solve(witnesses())
     assert [one.solver for one in result.attempts] == ["clarabel", "highs"]
     assert result.point == "certified"
@@ -162,3 +161,13 @@ def test_a_solvers_own_limit_in_a_step_is_a_reason_to_try_the_next(monkeypatch: 
 def test_a_limit_of_the_scheme_is_not_tried_again() -> None:
     result = milopt.solve(witnesses(), scheme=ConvexConcave(max_steps=1))
     assert (result.termination, len(result.attempts)) == (Termination.LIMIT, 1)
+
+
+def test_an_extended_clock_counts_the_work_of_the_one_that_it_extends() -> None:
+    """Completions of an alternation may take longer than the time limit, and belong to its solves."""
+    clock = Clock(1e-3)
+    program = Program("linear")
+    x = program.variable("x", 2, lower=1)
+    program.minimize(x.sum())
+    Direct().run(program, milopt.get("highs"), Options(), clock.extended(10.0))
+    assert min(clock.work.build, clock.work.solve) > 0
