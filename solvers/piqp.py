@@ -9,7 +9,7 @@ is up, without a point. It holds Python's lock while it works: Ctrl-C waits unti
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +27,9 @@ from milopt.solving.engine import Change, Engine, What
 from milopt.solving.engine_process import EngineProcess
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
+
+if TYPE_CHECKING:
+    from milopt.solving.profile import Profile
 
 STATUS_MAP = {
     "PIQP_SOLVED": Termination.OPTIMAL,
@@ -52,6 +55,10 @@ class PIQP(Solver):
     package = "piqp"
     extra: ClassVar[str] = "piqp"
     licence = "BSD-2-Clause"
+
+    def rank(self, profile: Profile) -> float:
+        """After the solvers that milopt installs."""
+        return 5.0
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """PIQP's own model of the form."""

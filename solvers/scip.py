@@ -18,7 +18,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,6 +40,9 @@ from milopt.solving.engine import Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
+
+if TYPE_CHECKING:
+    from milopt.solving.profile import Profile
 
 STATUS_MAP = {
     "optimal": Termination.OPTIMAL,
@@ -83,6 +86,10 @@ class SCIP(Solver):
     licence = "MIT (interface), Apache-2.0 (SCIP)"
     prefers: ClassVar[str] = "coordinates"
     """The dual of a program with functions is quadratic, and programs with integers have none."""
+
+    def rank(self, profile: Profile) -> float:
+        """After the solvers that milopt installs: first for the programs that they do not take."""
+        return 5.0
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """An engine that builds SCIP's model for every solve."""

@@ -167,7 +167,10 @@ class Prover:
         for _ in range(MAX_POLISHES):
             at = polish(self.compiled.form if units is None else units.form, *at, by)
             x, z = at if units is None else units.outwards(*at)
-            better, new = self._certified(x, _worth(self.form, self.spaces, self.compiled.recover(x, z)))
+            moved = _worth(self.form, self.spaces, self.compiled.recover(x, z))
+            if not np.isfinite(moved.worth.objective):
+                break  # numbers so large that their products overflow
+            better, new = self._certified(x, moved)
             better, new, _ = self._repaired(better, new)
             if _is_better(new, proof, self.options.tolerance):
                 found, proof, before = better, new, before or proof

@@ -20,7 +20,7 @@ from milopt.cones import CONES, NONNEGATIVE, ZERO
 from milopt.declaration.atoms import Atom
 
 ROOT = Path(milopt.__file__).parent
-MAY_NAME = ("__init__.py", "cones", "compilation/bridges", "declaration/atoms", "solvers")
+MAY_NAME = ("__init__.py", "cones", "compilation/bridges", "declaration/atoms", "solvers", "testing/known_programs")
 """Files and folders below milopt."""
 
 

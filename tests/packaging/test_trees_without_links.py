@@ -29,7 +29,7 @@ from importlib.metadata import distributions
 found = {}
 for distribution in distributions(path=[sys.argv[1]]):
     for entry in distribution.entry_points:
-        if entry.group in ("milopt.models", "milopt.solvers"):
+        if entry.group in ("milopt.models", "milopt.schemes", "milopt.solvers"):
             loaded = entry.load()
             found[f"{entry.group}:{entry.name}"] = sys.modules[loaded.__module__].__file__
 import milopt

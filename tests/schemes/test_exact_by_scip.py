@@ -157,6 +157,6 @@ def test_infeasible_program_is_proved_infeasible() -> None:
 
 
 def _step_solver(program: Program) -> str:
-    from milopt.schemes.solve import automatic
+    from milopt.schemes.automatic import automatic
 
     return automatic(program).name

@@ -19,6 +19,7 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptWarning, UnsupportedError
 from milopt.schemes.automatic import takers
 from milopt.solvers.clarabel import Clarabel, ClarabelEngine
+from milopt.solvers.scip import SCIP
 from milopt.solving import registry
 from milopt.solving.engine import Engine
 from milopt.solving.explain import Case
@@ -130,10 +131,12 @@ def test_a_solver_without_a_rank_is_the_last_resort(register) -> None:
     assert solve(quadratic()).solver == "clarabel"
 
 
-def test_the_last_resort_is_chosen_if_no_other_takes_the_program(register) -> None:
+def test_the_last_resort_is_chosen_if_no_other_takes_the_program(register, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SCIP, "availability", lambda self: Availability(False, None, "pip install it"))
+
     class Integers(Other):
         name = "integers"
-        features = Clarabel.features | {Feature.INTEGER}
+        features = Clarabel.features | {Feature.INTEGER, Feature.INTEGER_QUADRATIC}
 
         def engine(self, form: StandardForm, options: Options) -> Engine:
             return _Rounded(form, options)

@@ -85,7 +85,9 @@ def test_an_entry_that_is_no_scheme_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
     wrong = {"wrong": EntryPoint("wrong", "milopt.solvers.highs.solver:HiGHS", "milopt.schemes")}
     monkeypatch.setattr(registry, "_entries", lambda group: wrong)
-    with pytest.raises(DeclarationError, match=r"milopt\.solvers\.highs:HiGHS is not a subclass of milopt\.Scheme"):
+    with pytest.raises(
+        DeclarationError, match=r"milopt\.solvers\.highs\.solver:HiGHS is not a subclass of milopt\.Scheme"
+    ):
         scheme_class("wrong")
 
 
