@@ -71,6 +71,6 @@ from milopt.solving.explain import explain as explain
 from milopt.solving.options import Options as Options
 from milopt.solving.registry import available as available
 from milopt.solving.registry import get as get
-from milopt.solving.session import Session as Session
+from milopt.solving.step_session import Session as Session
 
 __version__: str

@@ -28,7 +28,7 @@ from milopt.declaration.expression import as_expression
 from milopt.errors import BagsError, DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.models.mi_svm import MISVM
 from milopt.outcome.status import Termination
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 NAN, INF = np.nan, np.inf
 BAGS = [np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[2.0, 2.0]]), np.array([[3.0, 1.0], [2.0, 0.0]]), np.eye(2)]
@@ -369,7 +369,7 @@ def test_a_result_lists_the_names_that_it_has(program) -> None:
 )
 def test_a_session_that_refuses_a_change_stays_as_it_is(program, other, change, sentence) -> None:
     program.parameter("a").value = 1.0
-    with Session(program, "highs") as session:
+    with StepSession(program, "highs") as session:
         before = state(program)
         with pytest.raises(MiloptError, match=sentence):
             change(session, other)
@@ -378,7 +378,7 @@ def test_a_session_that_refuses_a_change_stays_as_it_is(program, other, change, 
 
 
 def test_a_session_takes_a_number_as_objective(program) -> None:
-    with Session(program, "highs") as session:
+    with StepSession(program, "highs") as session:
         session.set_objective(3)
         assert session.solve().objective == pytest.approx(3.0)
 
@@ -386,10 +386,10 @@ def test_a_session_takes_a_number_as_objective(program) -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda _: Session(3, "highs"), "A session takes a Program, not int"),
-        (lambda p: Session(p, 3), "A session takes a solver or the name of one, not 3"),
-        (lambda p: Session(p, "highs", 3), "options must be an Options object, not 3"),
-        (lambda p: Session(p, "highs", witnesses=3), "Witnesses are a mapping"),
+        (lambda _: StepSession(3, "highs"), "A session takes a Program, not int"),
+        (lambda p: StepSession(p, 3), "A session takes a solver or the name of one, not 3"),
+        (lambda p: StepSession(p, "highs", 3), "options must be an Options object, not 3"),
+        (lambda p: StepSession(p, "highs", witnesses=3), "Witnesses are a mapping"),
         (lambda _: explain(3), "explain takes a Program, not int"),
     ],
 )

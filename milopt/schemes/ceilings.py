@@ -21,8 +21,8 @@ from milopt.declaration.program import Program
 from milopt.outcome.status import Termination
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 Ranges: TypeAlias = dict[Selecting, tuple[Vector, Vector]]
 """Per maximum, the smallest and the largest value that each instance can take."""
@@ -56,7 +56,7 @@ def _extremes(program: Program, atom: Selecting, solver: Solver, options: Option
     result = np.full(count, sign * np.inf)
     convex = convex_part(program)
     convex.maximize(atom.argument[0] * sign)
-    with Session(convex, solver, options) as session:
+    with StepSession(convex, solver, options) as session:
         for p in range(count):
             if clock.is_over():
                 return np.full(count, sign * np.inf)

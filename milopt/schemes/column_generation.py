@@ -25,8 +25,8 @@ from milopt.schemes.steps import kept_status
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import Pricing
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 USUAL = 1e-4
 """Of the value: local oracles leave more than that unseen."""
@@ -71,7 +71,7 @@ class ColumnGeneration:
         """Generate until nothing is violated, or to a limit; a `pricing` for each of the problem's oracles."""
         clock = clock or Clock(options.time_limit)
         problem.forget()
-        with Session(problem.master, solver, options) as session:
+        with StepSession(problem.master, solver, options) as session:
             generation = Generation(problem, session, pricings, self, clock, self._tolerance(problem, options))
             ended, message = generation.run()
             last = generation.outcome

@@ -13,8 +13,8 @@ from milopt.outcome.result import Result, Step
 from milopt.schemes.scheme import Scheme
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Direct(Scheme):
         """Solve once."""
         _refuse_witnesses(program)
         clock = clock or Clock(options.time_limit)
-        with Session(program, solver, options) as session:
+        with StepSession(program, solver, options) as session:
             return self._solved(session, clock)
 
     def run_each(self, programs: Sequence[Program], solver: Solver, options: Options) -> Iterator[Result]:
@@ -35,14 +35,14 @@ class Direct(Scheme):
         for program in programs:
             _refuse_witnesses(program)
         clock = Clock(options.time_limit)
-        with Session(programs[0], solver, options) as session:
+        with StepSession(programs[0], solver, options) as session:
             yield self._solved(session, clock)
             for program in programs[1:]:
                 clock = Clock(options.time_limit)
                 session.adopt(program)
                 yield self._solved(session, clock)
 
-    def _solved(self, session: Session, clock: Clock) -> Result:
+    def _solved(self, session: StepSession, clock: Clock) -> Result:
         outcome = session.solve(clock)
         sign = -1.0 if session.program.maximizes else 1.0
         bound = None if outcome.bound is None else sign * outcome.bound

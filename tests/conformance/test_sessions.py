@@ -16,7 +16,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.options import Options
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 SOLVERS = ("highs", "clarabel", "ecos")
 RNG = np.random.default_rng(81)
@@ -37,57 +37,57 @@ def _declared(curved: bool) -> Program:
     return program
 
 
-Verb = Callable[[Session], None]
+Verb = Callable[[StepSession], None]
 
 
-def _parameter(session: Session) -> None:
+def _parameter(session: StepSession) -> None:
     session.set_parameter(session.program.parameters["p"], np.linspace(0.0, 0.4, 6))
 
 
-def _parameter_twice(session: Session) -> None:
+def _parameter_twice(session: StepSession) -> None:
     _parameter(session)
     session.solve()
     session.set_parameter(session.program.parameters["p"], np.linspace(0.3, -0.2, 6))
 
 
-def _objective(session: Session) -> None:
+def _objective(session: StepSession) -> None:
     x = session.program.variables["x"]
     curved = any(session.form.objective.squares)
     session.set_objective(-2 * (C @ x) + x[0] + (0.5 * quad_form(x, np.eye(5)) if curved else 0.0))
 
 
-def _maximized(session: Session) -> None:
+def _maximized(session: StepSession) -> None:
     x = session.program.variables["x"]
     session.set_objective(C @ x - x[1], maximize=True)
 
 
-def _added(session: Session) -> None:
+def _added(session: StepSession) -> None:
     x = session.program.variables["x"]
     session.add_rows(x.sum() >= 1.6, name="total")
     session.solve()
     session.add_rows(x[0] - x[1] == 0.25, name="tie")
 
 
-def _replaced(session: Session) -> None:
+def _replaced(session: StepSession) -> None:
     x = session.program.variables["x"]
     session.replace_rows("caps", B[::-1].copy() @ x <= B[::-1].copy() @ NEAR + 0.1)
 
 
-def _replaced_by_fewer(session: Session) -> None:
+def _replaced_by_fewer(session: StepSession) -> None:
     x = session.program.variables["x"]
     session.replace_rows("rows", A[:2] @ x >= A[:2] @ NEAR)
 
 
-def _columns(session: Session) -> None:
+def _columns(session: StepSession) -> None:
     entering = np.linspace(-1, 1, 12).reshape(6, 2)
     session.add_columns("new", 2, {"rows": entering, "caps": np.ones((3, 2))}, [-0.3, 0.2], lower=0, upper=1)
 
 
-def _deleted(session: Session) -> None:
+def _deleted(session: StepSession) -> None:
     session.delete("rows")
 
 
-def _deleted_and_added(session: Session) -> None:
+def _deleted_and_added(session: StepSession) -> None:
     session.delete("rows")
     session.solve()
     session.add_rows(session.program.variables["x"].sum() >= 1.0, name="rows")
@@ -95,7 +95,7 @@ def _deleted_and_added(session: Session) -> None:
     session.delete("caps")
 
 
-def _everything(session: Session) -> None:
+def _everything(session: StepSession) -> None:
     for verb in (_parameter, _added, _columns, _replaced, _objective):
         verb(session)
         session.solve()
@@ -118,7 +118,7 @@ VERBS: list[Verb] = [
 NO_REBUILD = [verb for verb in VERBS if verb is not _replaced_by_fewer]
 
 
-def _same(outcome: Outcome, session: Session) -> None:
+def _same(outcome: Outcome, session: StepSession) -> None:
     """The outcome is certified and has the objective of a fresh solve by another solver."""
     fresh = milopt.solve(session.program, "clarabel" if session.solver.name != "clarabel" else "highs")
     fresh.require_certified()
@@ -132,7 +132,7 @@ def _same(outcome: Outcome, session: Session) -> None:
 @pytest.mark.parametrize("curved", [False, True], ids=["lp", "qp"])
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__.strip("_"))
 def test_changed_session_has_the_optimum_of_a_fresh_solve(verb: Verb, curved: bool, solver: str) -> None:
-    with Session(_declared(curved), registry.get(solver)) as session:
+    with StepSession(_declared(curved), registry.get(solver)) as session:
         before = session.solve().objective
         verb(session)
         after = session.solve()
@@ -143,7 +143,7 @@ def test_changed_session_has_the_optimum_of_a_fresh_solve(verb: Verb, curved: bo
 @pytest.mark.parametrize("verb", NO_REBUILD, ids=lambda verb: verb.__name__.strip("_"))
 @pytest.mark.parametrize("solver", ["highs", "native"])
 def test_linear_models_stay_alive(solver: str, verb: Verb) -> None:
-    with Session(_declared(False), registry.get(solver)) as session:
+    with StepSession(_declared(False), registry.get(solver)) as session:
         session.solve()
         verb(session)
         _same(session.solve(), session)
@@ -152,7 +152,7 @@ def test_linear_models_stay_alive(solver: str, verb: Verb) -> None:
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__.strip("_"))
 def test_change_before_the_first_solve(verb: Verb) -> None:
-    with Session(_declared(True), registry.get("clarabel")) as session:
+    with StepSession(_declared(True), registry.get("clarabel")) as session:
         verb(session)
         _same(session.solve(), session)
 
@@ -183,13 +183,13 @@ def test_witnesses_change_in_place(solver: str, form: str, lazy: bool) -> None:
     program = _bags_program()
     options = Options(form=form, lazy=lazy)
     seen = set()
-    with Session(program, registry.get(solver), options, witnesses=_witnesses(program, 0)) as session:
+    with StepSession(program, registry.get(solver), options, witnesses=_witnesses(program, 0)) as session:
         session.solve()
         for seed in (1, 2, 0):
             session.set_witnesses(_witnesses(program, seed))
             changed = session.solve()
             other = registry.get("clarabel" if solver != "clarabel" else "highs")
-            with Session(program, other, Options(lazy=False), witnesses=_witnesses(program, seed)) as fresh:
+            with StepSession(program, other, Options(lazy=False), witnesses=_witnesses(program, seed)) as fresh:
                 truth = fresh.solve()
             assert truth.status is changed.status is PointStatus.CERTIFIED
             assert changed.objective == pytest.approx(truth.objective, rel=1e-6)
@@ -214,14 +214,14 @@ def test_lazy_rows_change_nothing(solver: str, form: str) -> None:
     whole, lazy = (milopt.solve(declared(), solver, lazy=lazy, form=form).require_certified() for lazy in (False, True))
     assert lazy.objective == pytest.approx(whole.objective, rel=1e-6)
     assert lazy.functions["f"](bags.instances) == pytest.approx(whole.functions["f"](bags.instances), abs=1e-4)
-    with Session(declared(), registry.get(solver), Options(lazy=True, form=form)) as session:
+    with StepSession(declared(), registry.get(solver), Options(lazy=True, form=form)) as session:
         session.solve()
         assert 10 <= session.live.rows.active.size < 120, "lazy means fewer rows than there are"
         assert session.live.rows.lazy
 
 
 def test_closed_session_and_unknown_blocks() -> None:
-    with Session(_declared(False), registry.get("highs")) as session:
+    with StepSession(_declared(False), registry.get("highs")) as session:
         session.solve()
         with pytest.raises(milopt.MiloptError, match="it has rows, caps"):
             session.delete("row")

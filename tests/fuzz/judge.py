@@ -17,7 +17,7 @@ from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.options import Options
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 from tests.fuzz.as_milopt import declared
 from tests.fuzz.descriptions import Array, Description, Parameters, features, scaled
 from tests.fuzz.evaluate import Evaluator, Expansion, Point, violations, zero
@@ -102,7 +102,7 @@ def _solved(description: Description, solver: str) -> Iterator[Result | Exceptio
             if not description.parameters:
                 yield milopt.solve(translation.program, solver, description.scheme, options)
                 return
-            with Session(translation.program, registry.get(solver), options) as session:
+            with StepSession(translation.program, registry.get(solver), options) as session:
                 for k, parameters in enumerate(description.settings):
                     for name, value in parameters.items() if k else ():
                         session.set_parameter(translation.leaves[name], value)

@@ -1,4 +1,4 @@
-"""A session: one program compiled for one solver, kept alive while it changes, solved as often as wanted.
+"""The session of a scheme: one program compiled for one solver, kept alive while it changes, solved step by step.
 
 All verbs speak the program's own expressions. A persistent engine applies just what a verb changed; another rebuilds
 and counts (`rebuilds`). Every `solve` proves its answer on the whole program, lazy rows included.
@@ -49,7 +49,7 @@ from milopt.solving.solve_run import SolveRun
 from milopt.solving.solver import Solver
 
 
-class Session:
+class StepSession:
     """A compiled program inside a solver."""
 
     def __init__(
@@ -181,7 +181,7 @@ class Session:
         """Give back what the solver holds."""
         self._engine.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> StepSession:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -272,3 +272,6 @@ class Session:
         building = working_seconds() - began - outcome.solve_seconds
         build_seconds, self._build_seconds = self._build_seconds + building, 0.0
         return replace(outcome, build_seconds=build_seconds)
+
+
+Session = StepSession
