@@ -64,7 +64,7 @@ _HOME = {
     "Options": "milopt.solving.options",
     "available": "milopt.solving.registry",
     "get": "milopt.solving.registry",
-    "Session": "milopt.solving.step_session",
+    "Session": "milopt.schemes.session",
     "explain": "milopt.solving.explain",
     "Result": "milopt.outcome.result",
     "PointStatus": "milopt.outcome.status",

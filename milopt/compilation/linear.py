@@ -58,8 +58,14 @@ class Linear:
     def add_variable(self, variable: Variable) -> None:
         """Columns for a declared variable."""
         self._start[id(variable)] = self.width
-        lower, upper = whole_bounds(variable) if variable.integer else (variable.lower, variable.upper)
+        lower, upper = _column_bounds(variable)
         self._append(variable.name, lower, upper, variable.integer, not variable.shape)
+
+    def change_bounds(self, variable: Variable) -> None:
+        """Give the columns of a declared variable the bounds that it has now."""
+        start = self._start[id(variable)]
+        at = next(k for k, block in enumerate(self.columns) if block.start == start and block.name == variable.name)
+        self.lower[at], self.upper[at] = _column_bounds(variable)
 
     def add_columns(self, name: str, count: int, scalar: bool = False, lower: float = -np.inf) -> npt.NDArray[np.intp]:
         """Auxiliary columns, free unless bounded below; returns their indices."""
@@ -188,6 +194,10 @@ class Linear:
                 return start
             start += known.shape[0]
         raise KeyError(function.name)
+
+
+def _column_bounds(variable: Variable) -> tuple[Vector, Vector]:
+    return whole_bounds(variable) if variable.integer else (variable.lower, variable.upper)
 
 
 def whole_bounds(variable: Variable) -> tuple[Vector, Vector]:

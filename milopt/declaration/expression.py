@@ -225,7 +225,7 @@ class Expression:
         """The entries, given what every leaf is worth."""
         total = self.constant.copy()
         for leaf, coefficient in self.terms:
-            total += times(coefficient.value(), np.atleast_1d(leaf_value(leaf)))
+            total += times(coefficient.value(leaf_value), np.atleast_1d(leaf_value(leaf)))
         return total
 
     @cached_property

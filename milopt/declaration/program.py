@@ -9,15 +9,13 @@ Nothing is scalarised here, and no kernel is evaluated: a program of a hundred t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from milopt.declaration.atoms.atom import Atom, Selecting
 from milopt.declaration.bags import Bags
-from milopt.declaration.constants import matrix as as_matrix
 from milopt.declaration.constants import points as as_points
 from milopt.declaration.constants import real
 from milopt.declaration.expression import Constraint, Expression, Leaf, Shape, as_expression
@@ -39,6 +37,8 @@ if TYPE_CHECKING:
 
 BagScore = Callable[[Bags], Expression]
 InstanceScore = Callable[[Points], Expression]
+Handles: TypeAlias = Mapping[int, tuple[str, object]]
+"""Names by the ids of what was declared under them; the objects are kept alive, so that no other gets their ids."""
 
 
 class Program(Views):
@@ -130,8 +130,7 @@ class Program(Views):
         """Add a block of rows and return it; its multipliers are `result.duals[constraint]` or `result.duals[name]`."""
         chosen = name if name is not None else self._free_name()
         self._claim(chosen)
-        self._check(constraint, chosen)
-        self.constraints[chosen] = _named(constraint, chosen)
+        self.constraints[chosen] = _named(self._checked(constraint, chosen), chosen)
         return self.constraints[chosen]
 
     def family(self, name: str, row: Callable[[npt.NDArray[np.float64]], Constraint]) -> Family:
@@ -146,35 +145,7 @@ class Program(Views):
     def replace(self, name: str, constraint: Constraint) -> None:
         """Put another constraint in a block's place."""
         self.block(name)
-        self._check(constraint, name)
-        self.constraints[name] = _named(constraint, name)
-
-    def extend(
-        self,
-        name: str,
-        count: int,
-        rows: Mapping[str, npt.ArrayLike | sp.sparray],
-        cost: npt.ArrayLike = 0.0,
-        lower: npt.ArrayLike | None = None,
-        upper: npt.ArrayLike | None = None,
-    ) -> Variable:
-        """Add a variable block to the objective, with its cost, and to constraint blocks, each with its matrix."""
-        self._claim(name)
-        if not isinstance(rows, Mapping):
-            raise DeclarationError(f"extend takes a mapping from constraint blocks to matrices, not {rows!r}.")
-        # Everything is built before anything is changed: what is refused leaves the program as it was.
-        variable = _variable(name, (count,), lower, upper, integer=False)
-        prices = real(cost, f"The cost of {name!r}")
-        if prices.shape not in ((), variable.shape):
-            raise DeclarationError(f"The cost of {name!r} has shape {prices.shape}; the variable has {variable.shape}.")
-        objective = self.objective + np.broadcast_to(prices, variable.shape) @ variable
-        entered = {
-            block: _named(_entered(self.block(block), block, matrix, variable), block) for block, matrix in rows.items()
-        }
-        self.variables[name] = variable
-        self._objective(objective, self.maximizes)
-        self.constraints.update(entered)
-        return variable
+        self.constraints[name] = _named(self._checked(constraint, name), name)
 
     def score(self, bags: BagScore, instances: InstanceScore | None = None) -> None:
         """How new bags, and single instances, are scored with the solution."""
@@ -218,8 +189,16 @@ class Program(Views):
                     found.setdefault(id(leaf), leaf)
         return list(found.values())
 
-    def check_owned(self, expression: Expression, where: str) -> None:
-        """Raise an error if a leaf of an expression belongs to another program; `where` is for the message."""
+    def handles(self) -> Handles:
+        """Return what is declared now, by id: parts of results are found by it."""
+        parts = (self.variables, self.functions, self.constraints)
+        return {id(one): (name, one) for named in parts for name, one in named.items()}
+
+    def owned(self, expression: Expression, where: str) -> Expression:
+        """Return an expression; raise an error if a leaf of it belongs to another program.
+
+        `where` is for the message.
+        """
         for leaf in leaves(expression):
             if isinstance(leaf, Variable):
                 known = self.variables.get(leaf.name) is leaf
@@ -231,6 +210,7 @@ class Program(Views):
                 known = True
             if not known:
                 raise DeclarationError(f"{leaf.describe()} in {where} belongs to another program.")
+        return expression
 
     # -- keeping order -----------------------------------------------------------------------------------------
 
@@ -238,8 +218,7 @@ class Program(Views):
         expression = as_expression(objective)
         if expression.shape:
             raise DeclarationError(f"The objective must be a scalar, not of shape {expression.shape}; sum it.")
-        self.check_owned(expression, "the objective")
-        self.objective, self.maximizes = expression, maximizes
+        self.objective, self.maximizes = self.owned(expression, "the objective"), maximizes
         self._minimized = None
 
     def _claim(self, name: str) -> None:
@@ -255,13 +234,15 @@ class Program(Views):
             number += 1
         return f"rows{number}"
 
-    def _check(self, constraint: Constraint, name: str) -> None:
+    def _checked(self, constraint: Constraint, name: str) -> Constraint:
+        """Return a constraint in expressions of this program; raise an error if it is not one."""
         if not isinstance(constraint, Constraint):
             raise DeclarationError(
                 f"Constraint {name!r} must be a comparison of expressions such as x >= 0, "
                 f"not {type(constraint).__name__}."
             )
-        self.check_owned(constraint.expression, f"constraint {name!r}")
+        self.owned(constraint.expression, f"constraint {name!r}")
+        return constraint
 
 
 def leaves(expression: Expression) -> list[Leaf]:
@@ -282,27 +263,26 @@ def _variable(
     dimensions = _shape(shape, name)
     if not isinstance(integer, (bool, np.bool_)):
         raise DeclarationError(f"integer of variable {name!r} is True or False, not {integer!r}.")
-    low = _bounds(lower, -np.inf, dimensions, f"lower bound of {name!r}")
-    high = _bounds(upper, np.inf, dimensions, f"upper bound of {name!r}")
-    if (low > high).any():
-        entry = int(np.flatnonzero(low > high)[0])
-        raise DeclarationError(f"Variable {name!r} has lower > upper at entry {entry}.")
+    low, high = checked_bounds(name, dimensions, lower, upper)
     return Variable(name, dimensions, low, high, bool(integer))
 
 
-def _entered(constraint: Constraint, block: str, matrix: npt.ArrayLike | sp.sparray, variable: Variable) -> Constraint:
-    """The constraint with matrix @ variable added to its expression."""
-    entries = as_matrix(matrix)
-    due = (*constraint.expression.shape, variable.size)
-    if entries.shape != due:
-        raise DeclarationError(f"{variable.name!r} enters {block!r} by a matrix of shape {due}, not {entries.shape}.")
-    return Constraint(constraint.expression + entries @ variable, constraint.equality)
+def checked_bounds(
+    name: str, shape: Shape, lower: npt.ArrayLike | None, upper: npt.ArrayLike | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the bounds of a variable, one number per entry; raise an error if they leave no number."""
+    low = _bounds(lower, -np.inf, shape, f"lower bound of {name!r}")
+    high = _bounds(upper, np.inf, shape, f"upper bound of {name!r}")
+    if (low > high).any():
+        entry = int(np.flatnonzero(low > high)[0])
+        raise DeclarationError(f"Variable {name!r} has lower > upper at entry {entry}.")
+    return low, high
 
 
 def _named(constraint: Constraint, name: str) -> Constraint:
     """Return the constraint with the name of its block; a copy if it is a block already."""
     if constraint.name is not None:
-        constraint = Constraint(constraint.expression, constraint.equality)
+        constraint = Constraint(constraint.expression, constraint.equality, constraint.compared)
     constraint.name = name
     return constraint
 

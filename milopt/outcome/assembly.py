@@ -63,6 +63,7 @@ def assemble(
         log=outcome.log,
         witnesses=witnesses or {},
         inertia=outcome.inertia,
+        parameters={name: one.value for name, one in program.parameters.items() if one.value is not None},
     )
 
 

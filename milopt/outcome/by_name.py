@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
+from milopt.declaration.program import Handles
 from milopt.errors import UnknownNameError
 
 T = TypeVar("T")
@@ -19,19 +20,17 @@ class ByName(dict[str, T]):
         What the names are names of, for messages.
     parts : mapping
         The parts by name.
-    declared : mapping
-        What was declared, by name.
+    handles : mapping
+        What was declared and its name, by its id; see `Program.handles`.
     """
 
-    def __init__(self, kind: str, parts: Mapping[str, T], declared: Mapping[str, object]) -> None:
+    def __init__(self, kind: str, parts: Mapping[str, T], handles: Handles) -> None:
         super().__init__(parts)
         self.kind = kind
-        self._names = {id(one): name for name, one in declared.items()}
-        self._declared = dict(declared)
-        """Keeps what was declared alive, so that no other object gets its id."""
+        self._handles = handles
 
     def __missing__(self, key: object) -> T:
-        name = self._names.get(id(key))
+        name, _ = self._handles.get(id(key), (None, None))
         if name is not None and name in self:
             return self[name]
         known = ", ".join(self) or "none"

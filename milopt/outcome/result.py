@@ -16,6 +16,7 @@ from milopt.declaration.expression import Constraint, Expression, Leaf
 from milopt.declaration.kernels import Kernel
 from milopt.declaration.leaves import (
     Evaluation,
+    Parameter,
     Points,
     Variable,
 )
@@ -134,17 +135,20 @@ class Result:
     """Multipliers of the bounds of each variable, by its name or by the variable."""
     inertia: Inertia | None = None
     """Of the reduced Hessian, where a closed form was factorised: a minimum, or how many ways lead down."""
+    parameters: Mapping[str, Vector] = field(default_factory=dict)
+    """The values of parameters by name, as they were in this solve."""
 
     def __post_init__(self) -> None:
         program = self.program.master if isinstance(self.program, SemiInfinite) else self.program
-        kinds: dict[str, tuple[str, Mapping[str, object]]] = {
-            "values": ("variable", program.variables),
-            "functions": ("function", program.functions),
-            "duals": ("multipliers of a constraint block", program.constraints),
-            "reduced_costs": ("reduced costs of a variable", program.variables),
+        kinds = {
+            "values": "variable",
+            "functions": "function",
+            "duals": "multipliers of a constraint block",
+            "reduced_costs": "reduced costs of a variable",
         }
-        for field_name, (kind, declared) in kinds.items():
-            object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name), declared))
+        handles = program.handles()
+        for field_name, kind in kinds.items():
+            object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name), handles))
 
     @property
     def exit_code(self) -> int:
@@ -206,7 +210,7 @@ class Result:
             ended = f"{self.program.name!r} ended as {self.termination} by {self.solver}"
             raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
         program = self.program.master if isinstance(self.program, SemiInfinite) else self.program
-        program.check_owned(expression, "the expression to evaluate")
+        expression = program.owned(expression, "the expression to evaluate")
         return expression.evaluated(self._leaf).reshape(expression.shape)
 
     def _leaf(self, leaf: Leaf) -> Vector:
@@ -221,6 +225,8 @@ class Result:
                 return leaf.value(leaf.argument.evaluated(self._leaf), leaf.segments)
             assert isinstance(leaf, Radial)
             return leaf.profile(np.sqrt(np.array([max(0.0, self.functions[leaf.function.name].norm_squared)])))
+        if isinstance(leaf, Parameter) and leaf.name in self.parameters:
+            return self.parameters[leaf.name]
         return leaf.current()
 
     def __str__(self) -> str:

@@ -25,24 +25,25 @@ class Direct(Scheme):
 
     def run(self, program: Program, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
         """Solve once."""
-        _refuse_witnesses(program)
+        refuse_witnesses(program)
         clock = clock or Clock(options.time_limit)
         with StepSession(program, solver, options) as session:
-            return self._solved(session, clock)
+            return self.solved(session, clock)
 
     def run_each(self, programs: Sequence[Program], solver: Solver, options: Options) -> Iterator[Result]:
         """Solve programs one after another in one session, each within the time limit."""
         for program in programs:
-            _refuse_witnesses(program)
+            refuse_witnesses(program)
         clock = Clock(options.time_limit)
         with StepSession(programs[0], solver, options) as session:
-            yield self._solved(session, clock)
+            yield self.solved(session, clock)
             for program in programs[1:]:
                 clock = Clock(options.time_limit)
                 session.adopt(program)
-                yield self._solved(session, clock)
+                yield self.solved(session, clock)
 
-    def _solved(self, session: StepSession, clock: Clock) -> Result:
+    def solved(self, session: StepSession, clock: Clock) -> Result:
+        """Return the result of one solve of a session."""
         outcome = session.solve(clock)
         sign = -1.0 if session.program.maximizes else 1.0
         bound = None if outcome.bound is None else sign * outcome.bound
@@ -58,7 +59,8 @@ class Direct(Scheme):
         )
 
 
-def _refuse_witnesses(program: Program) -> None:
+def refuse_witnesses(program: Program) -> None:
+    """Raise an error if an atom stands on its other side."""
     needy = on_other_side(program)
     if needy:
         raise ConvexityError(

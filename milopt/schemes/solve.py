@@ -30,7 +30,7 @@ from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.deadline import deadline
 from milopt.solving.explain import Case
-from milopt.solving.options import Options
+from milopt.solving.options import Options, with_knobs
 from milopt.solving.solver import Solver
 
 LINEAR_FIRST = ("highs", "clarabel", "ecos")
@@ -51,23 +51,12 @@ def solve(
     """Solve a program; `knobs` are fields of `Options` (time_limit, tolerance, verbose, ...)."""
     if not isinstance(program, (Program, SemiInfinite)):
         raise ParameterError(f"solve takes a Program, not {type(program).__name__}.")
-    if options is not None and not isinstance(options, Options):
-        raise ParameterError(
-            f"options must be an Options object, not {type(options).__name__}; or give its fields by name."
-        )
-    chosen = options or Options()
-    if knobs:
-        unknown = set(knobs) - set(Options.__dataclass_fields__)
-        if unknown:
-            raise ParameterError(
-                f"Unknown option {sorted(unknown)[0]!r}; options are {', '.join(Options.__dataclass_fields__)}."
-            )
-        chosen = replace(chosen, **knobs)  # type: ignore[arg-type]  # Options checks the values itself
+    chosen = with_knobs(options, knobs)
     if isinstance(program, SemiInfinite):
         from milopt.schemes.generate import generate
 
         compiled = jit_seconds()
-        return _with_jit(generate(program, solver, scheme, chosen), compiled)
+        return with_jit(generate(program, solver, scheme, chosen), compiled)
     plan = named_scheme(scheme, program)
     tries = [solver] if isinstance(solver, (str, Solver)) else list(solver) if isinstance(solver, (tuple, list)) else []
     if not tries or not all(isinstance(one, (str, Solver)) for one in tries):
@@ -79,7 +68,7 @@ def solve(
             break
         if tried.automatic(clock) if one == "auto" else tried.by(one, clock):
             break
-    return replace(tried.best(), program=program)
+    return tried.best(program=program)
 
 
 def _posed(program: Program, asked: object, plan: Scheme, clock: Clock) -> Program:
@@ -117,7 +106,7 @@ def solve_each(
                 tried = Attempts(one, Direct(), asked)
                 failed = result.termination in FAILED
                 if (
-                    not tried.takes(_with_jit(result, compiled), clock.elapsed())
+                    not tried.takes(with_jit(result, compiled), clock.elapsed())
                     and solver == "auto"
                     and failed
                     and not clock.is_over()
@@ -130,9 +119,10 @@ def solve_each(
         yield solve(program, solver, scheme, options)
 
 
-def _with_jit(found: Result, before: float) -> Result:
+def with_jit(found: Result, before: float) -> Result:
     """Add the seconds of compilation since `before`, a reading of `jit_seconds`, to a result."""
-    return replace(found, seconds=replace(found.seconds, jit=jit_seconds() - before))
+    spent = jit_seconds() - before
+    return replace(found, seconds=replace(found.seconds, jit=spent)) if spent else found
 
 
 class Attempts:
@@ -149,7 +139,7 @@ class Attempts:
         began, compiled = perf_counter(), jit_seconds()
         try:
             chosen = registry.require(solver) if isinstance(solver, str) else solver
-            found = _with_jit(self._plan.run(self._program, chosen, self._options, clock), compiled)
+            found = with_jit(self._plan.run(self._program, chosen, self._options, clock), compiled)
         except (UnsupportedError, ConvexityError, MissingSolverError, SolverError) as error:
             self._fail(solver if isinstance(solver, str) else solver.name, error, perf_counter() - began)
             return False
@@ -204,12 +194,12 @@ class Attempts:
         self._best = _better(self._best, found)
         return found.point is PointStatus.CERTIFIED or found.termination in SETTLED
 
-    def best(self) -> Result:
-        """Return the best result with all attempts; raise the last failure if there is none."""
+    def best(self, **changes: object) -> Result:
+        """Return the best result with all attempts and other fields; raise the last failure if there is none."""
         if self._best is None:
             assert self._failure is not None
             raise self._failure
-        return replace(self._best, attempts=tuple(self._made))
+        return replace(self._best, attempts=tuple(self._made), **changes)  # type: ignore[arg-type]
 
     def _fail(self, name: str, error: MiloptError, seconds: float) -> None:
         self._failure = error

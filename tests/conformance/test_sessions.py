@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 import milopt
-from milopt import RBF, Program, as_bags, bag_max, quad_form, sum_squares
+from milopt import RBF, Program, Session, as_bags, bag_max, quad_form, sum_squares
 from milopt.compilation.minorant import one_hot_selection
 from milopt.declaration.atoms.maximum import BagMax
-from milopt.outcome.outcome import Outcome
+from milopt.outcome.result import Result
 from milopt.outcome.status import PointStatus, Termination
 from milopt.solving import registry
 from milopt.solving.options import Options
@@ -37,65 +37,66 @@ def _declared(curved: bool) -> Program:
     return program
 
 
-Verb = Callable[[StepSession], None]
+Verb = Callable[[Session], None]
 
 
-def _parameter(session: StepSession) -> None:
+def _parameter(session: Session) -> None:
     session.set_parameter(session.program.parameters["p"], np.linspace(0.0, 0.4, 6))
 
 
-def _parameter_twice(session: StepSession) -> None:
+def _parameter_twice(session: Session) -> None:
     _parameter(session)
     session.solve()
     session.set_parameter(session.program.parameters["p"], np.linspace(0.3, -0.2, 6))
 
 
-def _objective(session: StepSession) -> None:
+def _objective(session: Session) -> None:
     x = session.program.variables["x"]
-    curved = any(session.form.objective.squares)
-    session.set_objective(-2 * (C @ x) + x[0] + (0.5 * quad_form(x, np.eye(5)) if curved else 0.0))
+    curved = session.program.kind == "QP"
+    session.minimize(-2 * (C @ x) + x[0] + (0.5 * quad_form(x, np.eye(5)) if curved else 0.0))
 
 
-def _maximized(session: StepSession) -> None:
+def _maximized(session: Session) -> None:
     x = session.program.variables["x"]
-    session.set_objective(C @ x - x[1], maximize=True)
+    session.maximize(C @ x - x[1])
 
 
-def _added(session: StepSession) -> None:
+def _added(session: Session) -> None:
     x = session.program.variables["x"]
-    session.add_rows(x.sum() >= 1.6, name="total")
+    session.subject_to(x.sum() >= 1.6, name="total")
     session.solve()
-    session.add_rows(x[0] - x[1] == 0.25, name="tie")
+    session.subject_to(x[0] - x[1] == 0.25, name="tie")
 
 
-def _replaced(session: StepSession) -> None:
+def _replaced(session: Session) -> None:
     x = session.program.variables["x"]
-    session.replace_rows("caps", B[::-1].copy() @ x <= B[::-1].copy() @ NEAR + 0.1)
+    session.replace("caps", B[::-1].copy() @ x <= B[::-1].copy() @ NEAR + 0.1)
 
 
-def _replaced_by_fewer(session: StepSession) -> None:
+def _replaced_by_fewer(session: Session) -> None:
     x = session.program.variables["x"]
-    session.replace_rows("rows", A[:2] @ x >= A[:2] @ NEAR)
+    session.replace("rows", A[:2] @ x >= A[:2] @ NEAR)
 
 
-def _columns(session: StepSession) -> None:
+def _columns(session: Session) -> None:
     entering = np.linspace(-1, 1, 12).reshape(6, 2)
-    session.add_columns("new", 2, {"rows": entering, "caps": np.ones((3, 2))}, [-0.3, 0.2], lower=0, upper=1)
+    rows = {"rows": entering, "caps": -np.ones((3, 2))}
+    session.variable("new", 2, lower=0, upper=1, cost=[-0.3, 0.2], rows=rows)
 
 
-def _deleted(session: StepSession) -> None:
+def _deleted(session: Session) -> None:
     session.delete("rows")
 
 
-def _deleted_and_added(session: StepSession) -> None:
+def _deleted_and_added(session: Session) -> None:
     session.delete("rows")
     session.solve()
-    session.add_rows(session.program.variables["x"].sum() >= 1.0, name="rows")
+    session.subject_to(session.program.variables["x"].sum() >= 1.0, name="rows")
     session.solve()
     session.delete("caps")
 
 
-def _everything(session: StepSession) -> None:
+def _everything(session: Session) -> None:
     for verb in (_parameter, _added, _columns, _replaced, _objective):
         verb(session)
         session.solve()
@@ -118,21 +119,20 @@ VERBS: list[Verb] = [
 NO_REBUILD = [verb for verb in VERBS if verb is not _replaced_by_fewer]
 
 
-def _same(outcome: Outcome, session: StepSession) -> None:
-    """The outcome is certified and has the objective of a fresh solve by another solver."""
+def _same(result: Result, session: Session) -> None:
+    """The result is certified and has the objective of a fresh solve by another solver."""
     fresh = milopt.solve(session.program, "clarabel" if session.solver.name != "clarabel" else "highs")
     fresh.require_certified()
-    assert outcome.termination is Termination.OPTIMAL, outcome.message
-    assert outcome.status is PointStatus.CERTIFIED
-    sense = -1.0 if session.program.maximizes else 1.0
-    assert sense * outcome.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
+    assert result.termination is Termination.OPTIMAL, result.message
+    assert result.point is PointStatus.CERTIFIED
+    assert result.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("curved", [False, True], ids=["lp", "qp"])
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__.strip("_"))
 def test_changed_session_has_the_optimum_of_a_fresh_solve(verb: Verb, curved: bool, solver: str) -> None:
-    with StepSession(_declared(curved), registry.get(solver)) as session:
+    with Session(_declared(curved), registry.get(solver)) as session:
         before = session.solve().objective
         verb(session)
         after = session.solve()
@@ -143,7 +143,7 @@ def test_changed_session_has_the_optimum_of_a_fresh_solve(verb: Verb, curved: bo
 @pytest.mark.parametrize("verb", NO_REBUILD, ids=lambda verb: verb.__name__.strip("_"))
 @pytest.mark.parametrize("solver", ["highs", "native"])
 def test_linear_models_stay_alive(solver: str, verb: Verb) -> None:
-    with StepSession(_declared(False), registry.get(solver)) as session:
+    with Session(_declared(False), registry.get(solver)) as session:
         session.solve()
         verb(session)
         _same(session.solve(), session)
@@ -152,7 +152,7 @@ def test_linear_models_stay_alive(solver: str, verb: Verb) -> None:
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__.strip("_"))
 def test_change_before_the_first_solve(verb: Verb) -> None:
-    with StepSession(_declared(True), registry.get("clarabel")) as session:
+    with Session(_declared(True), registry.get("clarabel")) as session:
         verb(session)
         _same(session.solve(), session)
 
@@ -221,10 +221,10 @@ def test_lazy_rows_change_nothing(solver: str, form: str) -> None:
 
 
 def test_closed_session_and_unknown_blocks() -> None:
-    with StepSession(_declared(False), registry.get("highs")) as session:
+    with Session(_declared(False), registry.get("highs")) as session:
         session.solve()
         with pytest.raises(milopt.MiloptError, match="it has rows, caps"):
             session.delete("row")
         with pytest.raises(milopt.MiloptError, match="it has rows, caps"):
-            session.replace_rows("cap", session.program.variables["x"] >= 0)
+            session.replace("cap", session.program.variables["x"] >= 0)
         _same(session.solve(), session)

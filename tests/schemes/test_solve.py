@@ -63,20 +63,20 @@ def test_refused_changes_leave_the_session_as_it_was() -> None:
     x = program.variable("x", 3, lower=0, upper=1)
     program.minimize(-x.sum())
     program.subject_to(x[0] + x[1] <= 1, name="pair")
-    with StepSession(program, milopt.get("highs")) as session:
+    with milopt.Session(program, "highs") as session:
         assert session.solve().objective == pytest.approx(-2.0)
         with pytest.raises(ConvexityError):
-            session.add_rows(norm1(x) >= 1, name="bad")
+            session.subject_to(norm1(x) >= 1, name="bad")
         with pytest.raises(ConvexityError):
-            session.replace_rows("pair", norm1(x) >= 1)
+            session.replace("pair", norm1(x) >= 1)
         with pytest.raises(MiloptError):
-            session.add_columns("y", 2, {"pair": np.ones((5, 3))}, cost=-1.0, lower=0, upper=1)
+            session.variable("y", 2, lower=0, upper=1, cost=-1.0, rows={"pair": np.ones((5, 3))})
         with pytest.raises(ConvexityError):
-            session.set_objective(-1.0 * norm1(x))
-        assert list(program.constraints) == ["pair"]
-        assert list(program.variables) == ["x"]
+            session.minimize(-1.0 * norm1(x))
+        assert list(session.program.constraints) == ["pair"]
+        assert list(session.program.variables) == ["x"]
         assert session.solve().objective == pytest.approx(-2.0)
-        session.add_rows(x.sum() <= 1.5, name="bad")
+        session.subject_to(x.sum() <= 1.5, name="bad")
         assert session.solve().objective == pytest.approx(-1.5)
 
 
