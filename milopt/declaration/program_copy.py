@@ -55,7 +55,7 @@ class ProgramCopy(Program):
 
     def handles(self) -> Handles:
         """Return what stands for a part of this program now, by id, the declarations of the original included."""
-        return dict(self._handles)
+        return {**super().handles(), **self._handles}
 
     def remember(self, name: str, *handles: object) -> None:
         """Let objects stand for what is declared under a name, unless they stand for something already."""
@@ -68,6 +68,8 @@ class ProgramCopy(Program):
 
     def name_of(self, handle: object) -> str | None:
         """Return the name of what an object stands for; None if it is not known here."""
+        if isinstance(handle, Constraint) and handle.name and self.constraints.get(handle.name) is handle:
+            return handle.name
         return self._handles.get(id(handle), (None, None))[0]
 
     def snapshot(self) -> ProgramCopy:
