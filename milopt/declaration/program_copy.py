@@ -55,7 +55,7 @@ class ProgramCopy(Program):
 
     def handles(self) -> Handles:
         """Return what stands for a part of this program now, by id, the declarations of the original included."""
-        return {**super().handles(), **self._handles}
+        return dict(self._handles)
 
     def remember(self, name: str, *handles: object) -> None:
         """Let objects stand for what is declared under a name, unless they stand for something already."""
@@ -68,8 +68,6 @@ class ProgramCopy(Program):
 
     def name_of(self, handle: object) -> str | None:
         """Return the name of what an object stands for; None if it is not known here."""
-        if isinstance(handle, Constraint) and handle.name and self.constraints.get(handle.name) is handle:
-            return handle.name
         return self._handles.get(id(handle), (None, None))[0]
 
     def snapshot(self) -> ProgramCopy:
@@ -95,7 +93,7 @@ class ProgramCopy(Program):
                     )
         for block, row in list(self.constraints.items()):
             if _holds(row.expression, variable):
-                self.replace(block, without_variable(row, variable))
+                self.replace(block, without_variable(self.written(block), variable))
         if _holds(self.objective, variable):
             self._objective(without(self.objective, variable), self.maximizes)
         del self.variables[name]
@@ -106,15 +104,23 @@ class ProgramCopy(Program):
         """Return an expression with own leaves in place of the original's."""
         return super().owned(self._own(expression), where)
 
+    def written(self, name: str) -> Constraint:
+        """Return a block as it was written, in own leaves."""
+        block = self.constraints[name]
+        if block.compared is None:
+            return block
+        left, sense, right = block.compared
+        own = Constraint(block.expression, block.equality, (self._own(left), sense, self._own(right)))
+        own.name = name
+        return own
+
     def _checked(self, constraint: Constraint, name: str) -> Constraint:
         checked = super()._checked(constraint, name)
-        expression, compared = self._own(checked.expression), checked.compared
+        expression = self._own(checked.expression)
         if expression is checked.expression:
             return checked
-        if compared is not None:
-            left, sense, right = compared
-            compared = self._own(left), sense, self._own(right)
-        return Constraint(expression, checked.equality, compared)
+        # The comparison is printed only, and names are the same; `written` puts own leaves into it.
+        return Constraint(expression, checked.equality, checked.compared)
 
     def _own(self, expression: Expression) -> Expression:
         if isinstance(expression, Leaf):

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from milopt.compilation.arguments import has_affine_argument
-from milopt.compilation.evaluation_form import Index
+from milopt.compilation.evaluation_form import EvaluationForm, Index
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.quadratic import Vector
 from milopt.declaration.atoms.atom import Atom
+from milopt.declaration.leaves import Variable
+from milopt.declaration.program import Program
+from milopt.outcome.by_name import Deferred
 from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.multiplier_slopes import declared_duals
 from milopt.outcome.outcome import Outcome
@@ -34,9 +37,10 @@ def assemble(
     seconds: float,
     history: tuple[Step, ...] = (),
     witnesses: Mapping[str, Index] | None = None,
+    program: Program | None = None,
 ) -> Result:
-    """The result of a scheme that ended with this outcome."""
-    program = lowering.program
+    """Return the result of a scheme that ended with this outcome; `program` is by default the one that was lowered."""
+    program = program or lowering.program
     found = outcome.point is not None
     limit = bound if bound is not None else outcome.bound
     ended = termination or outcome.termination
@@ -50,8 +54,8 @@ def assemble(
         bound=None if limit is None else (-limit if program.maximizes else limit),
         values=_values(lowering, outcome) if found else {},
         functions=_functions(lowering, spaces, outcome) if found else {},
-        duals=_duals(lowering, outcome) if found else {},
-        reduced_costs=_reduced_costs(lowering, outcome) if found else {},
+        duals=_duals(program, outcome),
+        reduced_costs=_reduced_costs(lowering, outcome),
         certificate=outcome.certificate,
         raw_status=outcome.raw_status,
         message=outcome.message if message is None else message,
@@ -84,21 +88,23 @@ def _without_point(ended: Termination, maximizes: bool) -> float:
 
 def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     assert outcome.point is not None
-    return _by_variable(lowering, outcome, outcome.point.x)
+    return _by_variable(lowering.program.variables, outcome.form, outcome.point.x)
 
 
-def _reduced_costs(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
+def _reduced_costs(lowering: Lowering, outcome: Outcome) -> Mapping[str, Vector]:
+    """Return the multipliers of bounds by variable, when they are asked for."""
     point, worth = outcome.point, outcome.worth
     if point is None or worth is None or point.z is None:
         return {}
-    return _by_variable(lowering, outcome, column_gradient(outcome.form, point.x, worth, point.z))
+    variables, form, x, z = dict(lowering.program.variables), outcome.form, point.x, point.z
+    return Deferred(lambda: _by_variable(variables, form, column_gradient(form, x, worth, z)))
 
 
-def _by_variable(lowering: Lowering, outcome: Outcome, columns: Vector) -> dict[str, Vector]:
+def _by_variable(declared: Mapping[str, Variable], form: EvaluationForm, columns: Vector) -> dict[str, Vector]:
     """Return numbers of columns by the names of the declared variables."""
     found: dict[str, Vector] = {}
-    for column in outcome.form.columns:
-        if column.name in lowering.program.variables:
+    for column in form.columns:
+        if column.name in declared:
             part = columns[column.start : column.stop]
             found[column.name] = part.reshape(()) if column.scalar else part
     return found
@@ -119,10 +125,14 @@ def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outco
     return fitted
 
 
-def _duals(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
-    assert outcome.point is not None
-    z = outcome.point.z
-    if z is None:
+def _duals(program: Program, outcome: Outcome) -> Mapping[str, Vector]:
+    """Return the multipliers by block: only when they are asked for, since a master may have a thousand blocks."""
+    if outcome.point is None or outcome.point.z is None:
         return {}
-    duals = declared_duals(lowering, outcome.form, z)
-    return {name: dual.reshape(lowering.program.constraints[name].expression.shape) for name, dual in duals.items()}
+    constraints, form, z = dict(program.constraints), outcome.form, outcome.point.z
+
+    def make() -> dict[str, Vector]:
+        duals = declared_duals(constraints, form, z)
+        return {name: dual.reshape(constraints[name].expression.shape) for name, dual in duals.items()}
+
+    return Deferred(make)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TypeVar
 
 from milopt.declaration.program import Handles
@@ -11,8 +12,8 @@ from milopt.errors import UnknownNameError
 T = TypeVar("T")
 
 
-class ByName(dict[str, T]):
-    """A dictionary whose keys are names; what was declared under a name serves as a key too.
+class ByName(Mapping[str, T]):
+    """Parts by name; what was declared under a name serves as a key too.
 
     Parameters
     ----------
@@ -25,13 +26,65 @@ class ByName(dict[str, T]):
     """
 
     def __init__(self, kind: str, parts: Mapping[str, T], handles: Handles) -> None:
-        super().__init__(parts)
         self.kind = kind
+        self._parts: Mapping[str, T] = parts._parts if isinstance(parts, ByName) else parts
         self._handles = handles
 
-    def __missing__(self, key: object) -> T:
-        name, _ = self._handles.get(id(key), (None, None))
-        if name is not None and name in self:
-            return self[name]
-        known = ", ".join(self) or "none"
-        raise UnknownNameError(f"The result has no {self.kind} {key!r}; it has {known}.")
+    def __getitem__(self, key: object) -> T:
+        name = self._name(key)
+        if name is None:
+            raise UnknownNameError(f"The result has no {self.kind} {key!r}; it has {', '.join(self) or 'none'}.")
+        return self._parts[name]
+
+    def __contains__(self, key: object) -> bool:
+        return self._name(key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __repr__(self) -> str:
+        return repr(dict(self._parts))
+
+    def get(self, key: object, default: T | None = None) -> T | None:  # type: ignore[override]
+        """Return a part, or the default if it is not there."""
+        name = self._name(key)
+        return default if name is None else self._parts[name]
+
+    def _name(self, key: object) -> str | None:
+        """Return the name that a key stands for; None if there is no such part."""
+        name = key if isinstance(key, str) else self._handles.get(id(key), (None,))[0]
+        return name if name is not None and name in self._parts else None
+
+
+class Deferred(Mapping[str, T]):
+    """Parts by name that are computed when the first one is asked for.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the parts.
+    """
+
+    def __init__(self, make: Callable[[], Mapping[str, T]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Mapping[str, T]:
+        made = self._make()
+        del self._make
+        return made
+
+    def __getitem__(self, name: str) -> T:
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return dict, (dict(self._made),)

@@ -42,8 +42,8 @@ class Direct(Scheme):
                 session.adopt(program)
                 yield self.solved(session, clock)
 
-    def solved(self, session: StepSession, clock: Clock) -> Result:
-        """Return the result of one solve of a session."""
+    def solved(self, session: StepSession, clock: Clock, program: Program | None = None) -> Result:
+        """Return the result of one solve of a session, of the session's program unless one is given."""
         outcome = session.solve(clock)
         sign = -1.0 if session.program.maximizes else 1.0
         bound = None if outcome.bound is None else sign * outcome.bound
@@ -56,6 +56,7 @@ class Direct(Scheme):
             scheme=self.name,
             seconds=clock.elapsed(),
             history=(step,),
+            program=program,
         )
 
 

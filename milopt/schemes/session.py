@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -114,19 +114,21 @@ class Session:
         if self._step.lowering.other_side.missing:
             refuse_witnesses(self.program)
             self._step.start_again()  # The maximum that needed a witness is gone.
-        clock, compiled = Clock(self.options.time_limit), jit_seconds()
+        clock, compiled, program = Clock(self.options.time_limit), jit_seconds(), self.program.snapshot()
         try:
-            found = Direct().solved(self._step, clock)
+            found = Direct().solved(self._step, clock, program)
         except UnsupportedError:
             if not self._is_automatic:
                 raise
             self._choose_solver()
-            found = Direct().solved(self._step, clock)
+            found = Direct().solved(self._step, clock, program)
+        found = with_jit(found, compiled)
+        if not self._is_automatic or found.termination not in FAILED or clock.is_over():
+            return found
         tried = Attempts(self.program, Direct(), self.options)
-        settled = tried.takes(with_jit(found, compiled), clock.elapsed())
-        if self._is_automatic and not settled and found.termination in FAILED and not clock.is_over():
+        if not tried.takes(found, clock.elapsed()):
             tried.automatic(clock, after=self.solver)
-        return tried.best(program=self.program.snapshot())
+        return tried.best(program=program)
 
     # -- the objective -------------------------------------------------------------------------------------------
 
@@ -201,8 +203,8 @@ class Session:
             The block; what stood for it before still does.
         """
         name = self._block(constraint)
-        self._change(lambda: self._step.replace_rows(name, by))
-        self.program.remember(name, by, self.program.constraints[name])
+        self._replace(name, by)
+        self.program.remember(name, by)
         return self.program.constraints[name]
 
     def set_rhs(self, constraint: Constraint | str, value: npt.ArrayLike) -> None:
@@ -216,8 +218,7 @@ class Session:
             One number, or one per row.
         """
         name = self._block(constraint)
-        changed = with_rhs(self.program.constraints[name], value)
-        self._change(lambda: self._step.replace_rows(name, changed))
+        self._replace(name, with_rhs(self.program.written(name), value))
 
     def set_coefficients(self, constraint: Constraint | str, variable: Expression | str, values: Coefficients) -> None:
         """Change the coefficients of a variable in a block, as if all variables stood on the left.
@@ -234,8 +235,7 @@ class Session:
         """
         name = self._block(constraint)
         chosen = entries_of(self._variable(variable))
-        changed = with_coefficients(self.program.constraints[name], *chosen[:2], values, chosen[2])
-        self._change(lambda: self._step.replace_rows(name, changed))
+        self._replace(name, with_coefficients(self.program.written(name), *chosen[:2], values, chosen[2]))
 
     # -- variables and parameters --------------------------------------------------------------------------------
 
@@ -280,13 +280,14 @@ class Session:
                     objective = with_cost(program.objective, added, whole, cost, added.shape)
                     (program.maximize if program.maximizes else program.minimize)(objective)
                 for block, values in entering.items():
-                    changed = with_coefficients(program.constraints[block], added, whole, values, added.shape)
+                    changed = with_coefficients(program.written(block), added, whole, values, added.shape)
                     program.replace(block, changed)
                 self._step.take_columns(added, entering)
             return added
 
         added = self._change(add)
         self.program.remember(name, added)
+        self._remember_blocks(entering)
         return added
 
     def set_bounds(
@@ -360,6 +361,7 @@ class Session:
         self._change(change)
         for name in names:
             self.program.forget(name)
+        self._remember_blocks(self.program.constraints)
 
     def close(self) -> None:
         """Give back what the solver holds."""
@@ -404,6 +406,16 @@ class Session:
                 f"Program {self.program.name!r} has no constraint block or variable {part!r}; it has {known}."
             )
         return name
+
+    def _replace(self, name: str, by: Constraint) -> None:
+        """Put another constraint in a block's place."""
+        self._change(lambda: self._step.replace_rows(name, by))
+        self._remember_blocks([name])
+
+    def _remember_blocks(self, names: Iterable[str]) -> None:
+        """Let blocks that were made again stand for themselves, as those do that they were made of."""
+        for name in names:
+            self.program.remember(name, self.program.constraints[name])
 
     def _change(self, verb: Callable[[], T]) -> T:
         """Make a change; if the solver does not take it and `auto` chose the solver, choose another one."""
