@@ -25,7 +25,7 @@ from timing import single_thread, table, timed
 from milopt import RBF, Program, as_bags, get
 from milopt.compilation.status import PointStatus
 from milopt.outcome.outcome import Outcome
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 Array = npt.NDArray[np.float64]
 BAGS, SIZE, FEATURES, FIRST, LAST = 200, 7, 100, 90, 110
@@ -60,7 +60,7 @@ def master(row: Array, cap: float) -> Program:
     return program
 
 
-def next_round(session: Session, row: Array) -> Outcome:
+def next_round(session: StepSession, row: Array) -> Outcome:
     """One hypothesis more, solved again and proved."""
     d, gamma = session.program.variables["d"], session.program.variables["gamma"]
     session.add_rows(row @ d <= gamma)
@@ -80,7 +80,7 @@ class Growing:
     """A master in one solver, and how long its rounds took."""
 
     def __init__(self, solver: str, row: Array, cap: float) -> None:
-        self.session = Session(master(row, cap), get(solver))
+        self.session = StepSession(master(row, cap), get(solver))
         self.outcome = self.session.solve()
         self.times: list[float] = []
         self.inside: list[float] = []
