@@ -33,7 +33,8 @@ class SolverComparison:
     ----------
     rows : tuple of Cell
         One row per solver: `solver`, `termination`, `objective`, `certificate` (its largest residual is
-        `certificate.worst`), `seconds` (without just-in-time compilation), and for a solver that cannot take the program `refused` and `reason`.
+        `certificate.worst`), `seconds` (without just-in-time compilation), and for a solver that cannot take the
+        program `refused` and `reason`.
     results : mapping
         The result of each solver that has one, by its name.
     """

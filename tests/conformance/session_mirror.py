@@ -224,7 +224,7 @@ class Mirror:
 
     def _delete_rows(self, session: Session, declared: Program) -> None:
         contradictions = [name for name in self.blocks if name.startswith("c")]
-        names = contradictions or [name for name in list(self.blocks)[:1]]
+        names = contradictions or list(self.blocks)[:1]
         if names:
             session.delete(*names)
             for name in names:

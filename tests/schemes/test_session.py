@@ -35,6 +35,7 @@ def test_a_session_returns_what_solve_returns(solver: str) -> None:
     alone = milopt.solve(program, solver)
     assert found.solver == alone.solver
     assert found.scheme == alone.scheme
+    assert [one.solver for one in found.attempts] == [one.solver for one in alone.attempts]
     assert (found.termination, found.point) == (alone.termination, alone.point)
     assert found.objective == pytest.approx(alone.objective)
     assert found.values[x] == pytest.approx(alone.values["x"], abs=1e-6)
