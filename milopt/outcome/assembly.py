@@ -23,7 +23,7 @@ from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.multiplier_slopes import declared_duals
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
-from milopt.outcome.result import FittedFunction, Result, Seconds, Size, Step
+from milopt.outcome.result import Attempt, FittedFunction, Result, Seconds, Size, Step
 
 
 def assemble(
@@ -41,6 +41,7 @@ def assemble(
     history: tuple[Step, ...] = (),
     witnesses: Mapping[str, Index] | None = None,
     program: Program | None = None,
+    attempts: tuple[Attempt, ...] = (),
 ) -> Result:
     """Return the result of a scheme that ended with this outcome; `program` is by default the one that was lowered."""
     program = program or lowering.program
@@ -65,6 +66,7 @@ def assemble(
         iterations=outcome.iterations,
         seconds=Seconds(outcome.build_seconds, outcome.solve_seconds, seconds),
         history=history,
+        attempts=attempts,
         polished=outcome.polished,
         rebuilds=outcome.rebuilds,
         log=outcome.log,

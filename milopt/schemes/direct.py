@@ -10,7 +10,8 @@ from milopt.compilation.sides import on_other_side
 from milopt.declaration.programs.program import Program
 from milopt.errors import ConvexityError
 from milopt.outcome.assembly import assemble
-from milopt.outcome.result import Result, Step
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.result import Attempt, Result, Step
 from milopt.schemes.scheme import Scheme, Steps
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -80,7 +81,13 @@ class Direct(Scheme):
             seconds=clock.elapsed(),
             history=(step,),
             program=program,
+            attempts=(_attempt(session.solver.name, outcome, clock.elapsed()),),
         )
+
+
+def _attempt(solver: str, outcome: Outcome, seconds: float) -> Attempt:
+    ended, status, proof = outcome.termination, outcome.status, outcome.certificate
+    return Attempt(solver, ended, status, proof, outcome.raw_status, seconds, outcome.message)
 
 
 def refuse_witnesses(program: Program) -> None:

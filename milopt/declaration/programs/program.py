@@ -166,7 +166,7 @@ class Program(Views, Problem):
                 raise DeclarationError(f"The name {name!r} is for one constraint, not for {len(constraint)} of them.")
             return [self.subject_to(one) for one in constraint]
         chosen, own = self._new_block(constraint, name)
-        self.constraints[chosen] = _named(with_true_constants(own, chosen), chosen)
+        self.constraints[chosen] = named_block(with_true_constants(own, chosen), chosen)
         return self.constraints[chosen]
 
     def keep(self, constraint: Constraint, name: str | None = None) -> Constraint:
@@ -175,7 +175,7 @@ class Program(Views, Problem):
         A program that is read from a file, or is part of another one, is then infeasible instead of an error.
         """
         chosen, own = self._new_block(constraint, name)
-        self.constraints[chosen] = _named(own, chosen)
+        self.constraints[chosen] = named_block(own, chosen)
         return self.constraints[chosen]
 
     def between(self, lower: Operand, expression: Operand, upper: Operand, name: str | None = None) -> Constraint:
@@ -236,7 +236,7 @@ class Program(Views, Problem):
     def replace(self, name: str, constraint: Constraint) -> None:
         """Put another constraint in a block's place."""
         self.block(name)
-        self.constraints[name] = _named(with_true_constants(self._checked(constraint, name), name), name)
+        self.constraints[name] = named_block(with_true_constants(self._checked(constraint, name), name), name)
 
     def score(self, bags: BagScore, instances: InstanceScore | None = None) -> None:
         """How new bags, and single instances, are scored with the solution."""
@@ -406,7 +406,7 @@ def leaves(expression: Expression) -> list[Leaf]:
     return found
 
 
-def _named(constraint: Constraint, name: str) -> Constraint:
+def named_block(constraint: Constraint, name: str) -> Constraint:
     """Return the constraint with the name of its block; a copy if it is a block already."""
     if constraint.name is not None:
         constraint = Constraint(

@@ -13,7 +13,7 @@ from milopt.declaration.atoms.atom import Atom, Radial
 from milopt.declaration.programs.coefficient import Coefficient, Product
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
 from milopt.declaration.programs.leaves import Evaluation, Function, Variable
-from milopt.declaration.programs.program import Handles, Program, leaves
+from milopt.declaration.programs.program import Handles, Program, leaves, named_block
 from milopt.declaration.programs.row_edits import without, without_variable
 from milopt.errors import DeclarationError
 
@@ -78,6 +78,11 @@ class ProgramCopy(Program):
         for parts in ("variables", "functions", "parameters", "constraints", "_handles"):
             setattr(taken, parts, dict(getattr(self, parts)))
         return taken
+
+    def replace(self, name: str, constraint: Constraint) -> None:
+        """Put another constraint in a block's place, even if a row without variables does not hold, as `keep` does."""
+        self.block(name)
+        self.constraints[name] = named_block(self._checked(constraint, name), name)
 
     def delete_variable(self, name: str) -> None:
         """Delete a variable, and its terms in the objective and in constraints."""
