@@ -241,8 +241,10 @@ class Program(Views):
                 f"Constraint {name!r} must be a comparison of expressions such as x >= 0, "
                 f"not {type(constraint).__name__}."
             )
-        self.owned(constraint.expression, f"constraint {name!r}")
-        return constraint
+        expression = self.owned(constraint.expression, f"constraint {name!r}")
+        if expression is constraint.expression:
+            return constraint
+        return Constraint(expression, constraint.equality, constraint.compared)
 
 
 def leaves(expression: Expression) -> list[Leaf]:
