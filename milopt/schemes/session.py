@@ -14,8 +14,9 @@ from milopt.declaration.expression import Constraint, Expression, Shape
 from milopt.declaration.leaves import Parameter, Variable
 from milopt.declaration.program import Program, checked_bounds
 from milopt.declaration.program_copy import ProgramCopy
-from milopt.declaration.row_edits import entries_of, with_coefficients, with_cost, with_rhs
-from milopt.errors import DeclarationError, UnknownNameError, UnsupportedError
+from milopt.declaration.program_parts import block_name, own_entries, own_parameter, part_name
+from milopt.declaration.row_edits import with_coefficients, with_cost, with_rhs
+from milopt.errors import DeclarationError, UnsupportedError
 from milopt.jit_time import jit_seconds
 from milopt.outcome.result import Result
 from milopt.schemes.direct import Direct, refuse_witnesses
@@ -162,8 +163,8 @@ class Session:
         cost : array-like
             One number, or one per entry; of a maximised objective too with the sign as written.
         """
-        chosen = entries_of(self._variable(variable))
-        objective = with_cost(self.program.objective, *chosen[:2], cost, chosen[2])
+        chosen = own_entries(self.program, variable)
+        objective = with_cost(self.program.objective, cost, *chosen)
         self._change(lambda: self._step.set_objective(objective, maximize=self.program.maximizes))
 
     # -- constraints ---------------------------------------------------------------------------------------------
@@ -202,7 +203,7 @@ class Session:
         Constraint
             The block; what stood for it before still does.
         """
-        name = self._block(constraint)
+        name = block_name(self.program, constraint)
         self._replace(name, by)
         self.program.remember(name, by)
         return self.program.constraints[name]
@@ -217,7 +218,7 @@ class Session:
         value : array-like
             One number, or one per row.
         """
-        name = self._block(constraint)
+        name = block_name(self.program, constraint)
         self._replace(name, with_rhs(self.program.written(name), value))
 
     def set_coefficients(self, constraint: Constraint | str, variable: Expression | str, values: Coefficients) -> None:
@@ -233,9 +234,9 @@ class Session:
             One row per row of the block and one column per entry: of shape (rows, entries), without the first for a
             block of one scalar row, without the second for a scalar variable. Terms inside atoms stay as they are.
         """
-        name = self._block(constraint)
-        chosen = entries_of(self._variable(variable))
-        self._replace(name, with_coefficients(self.program.written(name), *chosen[:2], values, chosen[2]))
+        name = block_name(self.program, constraint)
+        chosen = own_entries(self.program, variable)
+        self._replace(name, with_coefficients(self.program.written(name), values, *chosen))
 
     # -- variables and parameters --------------------------------------------------------------------------------
 
@@ -269,7 +270,7 @@ class Session:
         """
         if rows is not None and not isinstance(rows, Mapping):
             raise DeclarationError(f"rows must be a mapping from constraint blocks to coefficients, not {rows!r}.")
-        entering = {self._block(block): values for block, values in (rows or {}).items()}
+        entering = {block_name(self.program, block): values for block, values in (rows or {}).items()}
 
         def add() -> Variable:
             program = self.program
@@ -277,10 +278,10 @@ class Session:
                 added = program.variable(name, shape, lower=lower, upper=upper, integer=integer, binary=binary)
                 whole = np.arange(added.size)
                 if np.any(np.asarray(cost)):
-                    objective = with_cost(program.objective, added, whole, cost, added.shape)
+                    objective = with_cost(program.objective, cost, added, whole, added.shape)
                     (program.maximize if program.maximizes else program.minimize)(objective)
                 for block, values in entering.items():
-                    changed = with_coefficients(program.written(block), added, whole, values, added.shape)
+                    changed = with_coefficients(program.written(block), values, added, whole, added.shape)
                     program.replace(block, changed)
                 self._step.take_columns(added, entering)
             return added
@@ -306,7 +307,7 @@ class Session:
         lower, upper : array-like, optional
             One number, or one per entry; None leaves the bound as it is, -inf and inf take it away.
         """
-        chosen, entries, shape = entries_of(self._variable(variable))
+        chosen, entries, shape = own_entries(self.program, variable)
         low = _with_entries(chosen.lower, entries, lower, shape, f"The lower bound of {chosen.name!r}")
         high = _with_entries(chosen.upper, entries, upper, shape, f"The upper bound of {chosen.name!r}")
         bounds = checked_bounds(chosen.name, chosen.shape, low, high)
@@ -328,11 +329,7 @@ class Session:
         value : array-like
             Numbers of its shape.
         """
-        name = parameter if isinstance(parameter, str) else self.program.name_of(parameter)
-        own = self.program.parameters.get(name or "", parameter)
-        if isinstance(own, str):
-            known = ", ".join(self.program.parameters) or "none"
-            raise UnknownNameError(f"Program {self.program.name!r} has no parameter {own!r}; it has {known}.")
+        own = own_parameter(self.program, parameter)
         self._change(lambda: self._step.set_parameter(own, value))
 
     # -- both ----------------------------------------------------------------------------------------------------
@@ -345,7 +342,7 @@ class Session:
         *parts : Constraint, Variable or str
             Blocks and variables, or their names.
         """
-        names = list(dict.fromkeys(self._deletable(part) for part in parts))
+        names = list(dict.fromkeys(part_name(self.program, part) for part in parts))
         if not names:
             return
 
@@ -377,35 +374,6 @@ class Session:
         return f"Session({self.program!r}, {self.solver.name!r})"
 
     # -- pieces --------------------------------------------------------------------------------------------------
-
-    def _block(self, constraint: Constraint | str) -> str:
-        """Return the name of a block."""
-        name = constraint if isinstance(constraint, str) else self.program.name_of(constraint)
-        if name not in self.program.constraints:
-            known = ", ".join(self.program.constraints) or "none"
-            raise UnknownNameError(
-                f"Program {self.program.name!r} has no constraint block {constraint!r}; it has {known}."
-            )
-        return name
-
-    def _variable(self, variable: Expression | str) -> Expression:
-        """Return a variable, or entries of one, as an expression of the session's own program."""
-        if isinstance(variable, str):
-            if variable not in self.program.variables:
-                known = ", ".join(self.program.variables) or "none"
-                raise UnknownNameError(f"Program {self.program.name!r} has no variable {variable!r}; it has {known}.")
-            return self.program.variables[variable]
-        return self.program.owned(variable, "the variable") if isinstance(variable, Expression) else variable
-
-    def _deletable(self, part: Constraint | Variable | str) -> str:
-        """Return the name of a block or a variable."""
-        name = part if isinstance(part, str) else self.program.name_of(part)
-        if name not in self.program.constraints and name not in self.program.variables:
-            known = ", ".join([*self.program.constraints, *self.program.variables]) or "none"
-            raise UnknownNameError(
-                f"Program {self.program.name!r} has no constraint block or variable {part!r}; it has {known}."
-            )
-        return name
 
     def _replace(self, name: str, by: Constraint) -> None:
         """Put another constraint in a block's place."""
