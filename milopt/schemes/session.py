@@ -20,8 +20,9 @@ from milopt.declaration.programs.leaves import Parameter, Variable
 from milopt.declaration.programs.new_variable import new_variable
 from milopt.declaration.programs.program import Program, leaves
 from milopt.declaration.programs.program_copy import ProgramCopy
-from milopt.declaration.programs.row_edits import entries_of, with_coefficients, with_cost, with_rhs
-from milopt.errors import DeclarationError, UnknownNameError, UnsupportedError
+from milopt.declaration.programs.program_parts import block_name, own_entries, own_parameter, part_name
+from milopt.declaration.programs.row_edits import with_coefficients, with_cost, with_rhs
+from milopt.errors import DeclarationError, UnsupportedError
 from milopt.jit_time import jit_seconds
 from milopt.outcome.result import Result
 from milopt.schemes.attempts import Attempts, warn_if_late
@@ -169,8 +170,8 @@ class Session:
         cost : array-like
             One number, or one per entry; of a maximised objective too with the sign as written.
         """
-        chosen = entries_of(self._variable(variable))
-        objective = with_cost(self.program.objective, *chosen[:2], cost, chosen[2])
+        chosen = own_entries(self.program, variable)
+        objective = with_cost(self.program.objective, cost, *chosen)
         self._change(lambda: self._step.set_objective(objective, maximize=self.program.maximizes))
 
     # -- constraints ---------------------------------------------------------------------------------------------
@@ -245,7 +246,7 @@ class Session:
         Constraint
             The block; what stood for it before still does.
         """
-        name = self._block(constraint)
+        name = block_name(self.program, constraint)
         _refuse_condition(by)
         self._replace(name, by)
         self.program.remember(name, by)
@@ -261,7 +262,7 @@ class Session:
         value : array-like
             One number, or one per row.
         """
-        name = self._block(constraint)
+        name = block_name(self.program, constraint)
         self._replace(name, with_rhs(self.program.written(name), value))
 
     def set_coefficients(self, constraint: Constraint | str, variable: Expression | str, values: Coefficients) -> None:
@@ -278,9 +279,9 @@ class Session:
             for a block of one scalar row, without the second for a scalar variable. Terms inside atoms stay as they
             are.
         """
-        name = self._block(constraint)
-        chosen = entries_of(self._variable(variable))
-        self._replace(name, with_coefficients(self.program.written(name), *chosen[:2], values, chosen[2]))
+        name = block_name(self.program, constraint)
+        chosen = own_entries(self.program, variable)
+        self._replace(name, with_coefficients(self.program.written(name), values, *chosen))
 
     # -- variables and parameters --------------------------------------------------------------------------------
 
@@ -314,7 +315,7 @@ class Session:
         """
         if rows is not None and not isinstance(rows, Mapping):
             raise DeclarationError(f"rows must be a mapping from constraint blocks to coefficients, not {rows!r}.")
-        entering = {self._block(block): values for block, values in (rows or {}).items()}
+        entering = {block_name(self.program, block): values for block, values in (rows or {}).items()}
 
         def add() -> Variable:
             program = self.program
@@ -322,10 +323,10 @@ class Session:
                 added = program.variable(name, shape, lower=lower, upper=upper, integer=integer, binary=binary)
                 whole = np.arange(added.size)
                 if sp.issparse(cost) or np.any(np.asarray(cost)):
-                    objective = with_cost(program.objective, added, whole, cost, added.shape)
+                    objective = with_cost(program.objective, cost, added, whole, added.shape)
                     (program.maximize if program.maximizes else program.minimize)(objective)
                 for block, values in entering.items():
-                    changed = with_coefficients(program.written(block), added, whole, values, added.shape)
+                    changed = with_coefficients(program.written(block), values, added, whole, added.shape)
                     program.replace(block, changed)
                 self._step.take_columns(added, entering)
             return added
@@ -351,7 +352,7 @@ class Session:
         lower, upper : array-like, optional
             One number, or one per entry; None leaves the bound as it is, -inf and inf take it away.
         """
-        chosen, entries, shape = entries_of(self._variable(variable))
+        chosen, entries, shape = own_entries(self.program, variable)
         low = _with_entries(chosen.lower, entries, lower, shape, f"The lower bound of {chosen.name!r}")
         high = _with_entries(chosen.upper, entries, upper, shape, f"The upper bound of {chosen.name!r}")
         self._refuse_use_of_bounds(chosen)
@@ -374,11 +375,7 @@ class Session:
         value : array-like
             Numbers of its shape.
         """
-        name = parameter if isinstance(parameter, str) else self.program.name_of(parameter)
-        own = self.program.parameters.get(name or "", parameter)
-        if isinstance(own, str):
-            known = ", ".join(self.program.parameters) or "none"
-            raise UnknownNameError(f"Program {self.program.name!r} has no parameter {own!r}; it has {known}.")
+        own = own_parameter(self.program, parameter)
         self._change(lambda: self._step.set_parameter(own, value))
 
     # -- both ----------------------------------------------------------------------------------------------------
@@ -391,7 +388,7 @@ class Session:
         *parts : Constraint, Variable or str
             Blocks and variables, or their names.
         """
-        names = list(dict.fromkeys(self._deletable(part) for part in parts))
+        names = list(dict.fromkeys(part_name(self.program, part) for part in parts))
         if not names:
             return
 
@@ -423,35 +420,6 @@ class Session:
         return f"Session({self.program!r}, {self.solver.name!r})"
 
     # -- pieces --------------------------------------------------------------------------------------------------
-
-    def _block(self, constraint: Constraint | str) -> str:
-        """Return the name of a block."""
-        name = constraint if isinstance(constraint, str) else self.program.name_of(constraint)
-        if name not in self.program.constraints:
-            known = ", ".join(self.program.constraints) or "none"
-            raise UnknownNameError(
-                f"Program {self.program.name!r} has no constraint block {constraint!r}; it has {known}."
-            )
-        return name
-
-    def _variable(self, variable: Expression | str) -> Expression:
-        """Return a variable, or entries of one, as an expression of the session's own program."""
-        if isinstance(variable, str):
-            if variable not in self.program.variables:
-                known = ", ".join(self.program.variables) or "none"
-                raise UnknownNameError(f"Program {self.program.name!r} has no variable {variable!r}; it has {known}.")
-            return self.program.variables[variable]
-        return self.program.owned(variable, "the variable") if isinstance(variable, Expression) else variable
-
-    def _deletable(self, part: Constraint | Variable | str) -> str:
-        """Return the name of a block or a variable."""
-        name = part if isinstance(part, str) else self.program.name_of(part)
-        if name not in self.program.constraints and name not in self.program.variables:
-            known = ", ".join([*self.program.constraints, *self.program.variables]) or "none"
-            raise UnknownNameError(
-                f"Program {self.program.name!r} has no constraint block or variable {part!r}; it has {known}."
-            )
-        return name
 
     def _add(self, constraint: Constraint, name: str | None) -> Constraint:
         """Add a block of rows."""

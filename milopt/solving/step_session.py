@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy.typing as npt
 
@@ -281,10 +280,8 @@ class StepSession:
 
     def _solve(self, clock: Clock) -> Outcome:
         self._refuse_missing_witnesses()
-        began = working_seconds()
-        outcome = SolveRun(self.live, self._engine, self._convexity, clock).outcome()
-        building = working_seconds() - began - outcome.solve_seconds
-        build_seconds, self._build_seconds = self._build_seconds + building, 0.0
-        clock.work.build += build_seconds
+        outcome = SolveRun(self.live, self._engine, self._convexity, clock, self._build_seconds).outcome()
+        self._build_seconds = 0.0
+        clock.work.build += outcome.build_seconds
         clock.work.solve += outcome.solve_seconds
-        return replace(outcome, build_seconds=build_seconds)
+        return outcome

@@ -390,8 +390,10 @@ class Program(Views, Problem):
                 f"Constraint {name!r} must be a comparison of expressions such as x >= 0, "
                 f"not {type(constraint).__name__}."
             )
-        self.owned(constraint.expression, f"constraint {name!r}")
-        return constraint
+        expression = self.owned(constraint.expression, f"constraint {name!r}")
+        if expression is constraint.expression:
+            return constraint
+        return Constraint(expression, constraint.equality, constraint.compared, constraint.layout, constraint.shape)
 
 
 def leaves(expression: Expression) -> list[Leaf]:

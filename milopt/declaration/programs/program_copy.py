@@ -74,7 +74,8 @@ class ProgramCopy(Program):
 
     def snapshot(self) -> ProgramCopy:
         """Return this program as it is now; later changes of bounds and of parameters show in it too."""
-        taken = copy(self)
+        taken = ProgramCopy.__new__(ProgramCopy)
+        taken.__dict__.update(self.__dict__)  # `copy` takes several microseconds longer.
         for parts in ("variables", "functions", "parameters", "constraints", "_handles"):
             setattr(taken, parts, dict(getattr(self, parts)))
         return taken
@@ -116,7 +117,7 @@ class ProgramCopy(Program):
         return self._new_block(constraint, name)[1]
 
     def written(self, name: str) -> Constraint:
-        """Return a block as it was written, in own leaves."""
+        """Return a block as it was written, in own leaves: only printed, the comparison may have the original's."""
         block = self.constraints[name]
         if block.compared is None:
             return block
@@ -124,14 +125,6 @@ class ProgramCopy(Program):
         own = Constraint(block.expression, block.equality, compared, block.layout, block.shape)
         own.name = name
         return own
-
-    def _checked(self, constraint: object, name: str) -> Constraint:
-        checked = super()._checked(constraint, name)
-        expression = self._own(checked.expression)
-        if expression is checked.expression:
-            return checked
-        # The comparison is printed only, and names are the same; `written` puts own leaves into it.
-        return Constraint(expression, checked.equality, checked.compared, checked.layout, checked.shape)
 
     def _own(self, expression: Expression) -> Expression:
         if isinstance(expression, Leaf):

@@ -31,7 +31,7 @@ TWO_SIDED = 3
 
 
 def with_coefficients(
-    constraint: Constraint, variable: Variable, entries: Index, values: npt.ArrayLike | sp.sparray, shape: Shape
+    constraint: Constraint, values: npt.ArrayLike | sp.sparray, variable: Variable, entries: Index, shape: Shape
 ) -> Constraint:
     """Return a constraint with other coefficients of some entries of a variable; `shape` is that of the entries."""
     sides, sense = _sides(constraint)
@@ -53,7 +53,7 @@ def with_coefficients(
 
 
 def with_cost(
-    objective: Expression, variable: Variable, entries: Index, values: npt.ArrayLike, shape: Shape
+    objective: Expression, values: npt.ArrayLike, variable: Variable, entries: Index, shape: Shape
 ) -> Expression:
     """Return an objective with other linear coefficients of some entries of a variable."""
     new = _placed(values, (), variable, entries, shape, f"The cost of {variable.name!r}")
