@@ -23,7 +23,8 @@ def check_solver(
     The cases are: the members of the class, its rank, availability and options; known programs of all kinds that its
     features and cones state, badly scaled, degenerate, infeasible and unbounded ones among them, each with the known
     optimum, multipliers and status; refusals of other programs; the raw answers of its engine, with the signs of
-    multipliers; changes of a session; a time limit, and Ctrl-C. `solver_case_names` lists them.
+    multipliers; changes of a session; a time limit, and Ctrl-C. `solver_case_names` lists them. The check waits for
+    each solve, so a solver should have a limit of iterations.
 
     Parameters
     ----------

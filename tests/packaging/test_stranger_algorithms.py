@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.packaging import check_stranger_algorithms
 from tests.packaging.source_tree import ROOT
 
 STRANGER = ROOT / "tests" / "stranger_algorithms"
@@ -104,6 +105,15 @@ def test_the_command_line_lists_completes_and_runs_them(run: Runs) -> None:
     assert report["point"] == "certified"
     assert len(report["history"]) > 6
     assert report["seconds"]["scheme"] > 0
+
+
+def test_they_pass_the_checks_for_extensions(run: Runs) -> None:
+    found = json.loads(run("-W", "ignore", str(Path(__file__).with_name("check_stranger_algorithms.py"))))
+    assert found["solver"] >= 60
+    assert set(found["excepted"]) | set(found["unneeded"]) == set(check_stranger_algorithms.EXCEPTIONS)
+    assert "ProxQP has no setting for a time limit" in found["time limit"]
+    assert found["scheme"] >= 17
+    assert "saved by its name" in found["passed by the scheme"]
 
 
 def test_no_file_of_milopt_names_them() -> None:

@@ -16,6 +16,7 @@ from milopt.compilation.bridges import bounds_to_rows
 from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import NONNEGATIVE, ZERO
+from milopt.errors import ParameterError
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Engine
 from milopt.solving.solver import Solver
@@ -63,6 +64,12 @@ class ProxQPEngine(Engine):
         equal, inner, F = form.rows_in(ZERO), form.rows_in(NONNEGATIVE), form.F.toarray()
         qp = proxqp.dense.QP(form.n, equal.size, inner.size)
         qp.settings.eps_abs = 1e-3 * self.options.tolerance
+        # Without limits of its own it may not end on infeasible programs.
+        qp.settings.max_iter, qp.settings.max_iter_in = 200, 50
+        for name, value in self.options.extra.items():
+            if not hasattr(qp.settings, name):
+                raise ParameterError(f"ProxQP has no setting named {name!r}; see proxsuite's Settings for `extra`.")
+            setattr(qp.settings, name, value)
         everything = np.full(inner.size, np.inf)
         qp.init(form.P.dense, form.q, F[equal], -form.g[equal], F[inner], -form.g[inner], everything)
         qp.solve()

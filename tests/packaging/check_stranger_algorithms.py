@@ -1,0 +1,41 @@
+"""Run milopt's checks on the installed scheme and the installed solver, with the exceptions that their author states.
+
+`python check_stranger_algorithms.py` prints JSON. `tests/packaging/test_stranger_algorithms.py` runs this file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from milopt.solving import registry
+from milopt.testing import check_scheme, check_solver
+
+SLOW = "ProxQP reaches its limit of iterations"
+EXCEPTIONS = {
+    "dc, infeasible": SLOW,
+    "lp, columns scaled by 1e6": SLOW,
+    "lp, infeasible": SLOW,
+    "lp, unbounded": SLOW,
+    "qp, infeasible": SLOW,
+    "qp, unbounded function": SLOW,
+    "Ctrl-C": "ProxQP does not hear signals",
+}
+
+
+def main() -> None:
+    solver = check_solver("proxqp", except_for=EXCEPTIONS)
+    scheme = check_scheme(registry.scheme("random_restarts")())
+    found = {
+        "solver": len(solver.passed),
+        "excepted": sorted(solver.excepted),
+        "unneeded": sorted(solver.unneeded),
+        "time limit": solver.left_out.get("time limit", ""),
+        "scheme": len(scheme.passed),
+        "passed by the scheme": scheme.passed,
+    }
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
