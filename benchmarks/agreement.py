@@ -28,7 +28,7 @@ from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, Priced
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 ROUNDS, STARTS = 15, 10
 MASTERS = ("highs", "native", "clarabel", "ecos", "cvxpy:SCS")
@@ -65,7 +65,7 @@ def step(problem: SemiInfinite, column: Priced, solver: str) -> tuple[float, Cer
     points, coefficients = column.functions.get("u", (u.dictionary, column.values.get("u.coefficients")))
     values = u.kernel(atom.segments.instances, points) @ coefficients
     witnesses = {atom: one_hot_selection(atom, atom.segments.argmax(values))}
-    with Session(program, get(solver), Options(time_limit=LIMIT), witnesses=witnesses) as session:
+    with StepSession(program, get(solver), Options(time_limit=LIMIT), witnesses=witnesses) as session:
         outcome = session.solve()
     return -outcome.objective, outcome.certificate, str(outcome.status)
 

@@ -28,7 +28,7 @@ from milopt.models.miles import MILES
 from milopt.solvers.highs.solver import HighsEngine
 from milopt.solving import proof
 from milopt.solving.options import Options
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 PARTS = ("kernel", "pass", "solve", "proof")
 PASSING = ("addCols", "addRows", "passHessian")
@@ -98,7 +98,7 @@ def measure(model: Callable[[Kernel], BagClassifier], bags: list[Array], y: Arra
         program = model(CountedKernel(RBF(), parts)).program(bags_anew, y)
         declared = time.process_time() - began - parts.seconds["kernel"]
         means = {atom: mean_selection(atom) for atom in program.maxima()}
-        with Session(program, milopt.get("highs"), Options(), witnesses=means) as session:
+        with StepSession(program, milopt.get("highs"), Options(), witnesses=means) as session:
             outcome = session.solve()
         total = time.process_time() - began
     assert outcome.status is PointStatus.CERTIFIED, outcome.message

@@ -22,7 +22,7 @@ from timing import single_thread, table, timed
 
 from milopt import RBF, Program, as_bags, bag_max, get, norm1
 from milopt.compilation.status import PointStatus
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 Array = npt.NDArray[np.float64]
 NEGATIVE, POSITIVE, WINDOWS, LENGTH, ATOMS, ROUNDS = 25, 25, 120, 30, 100, 15
@@ -97,9 +97,9 @@ def results(data: Data) -> Iterator[tuple[object, ...]]:
         weights = changing(step)
         program = declared(data)
         program.parameters["d"].value = weights[0]
-        with Session(program, get("highs")) as session:
+        with StepSession(program, get("highs")) as session:
 
-            def ours(d: Array, session: Session = session) -> float:
+            def ours(d: Array, session: StepSession = session) -> float:
                 session.set_parameter(session.program.parameters["d"], d)
                 outcome = session.solve()
                 assert outcome.status is PointStatus.CERTIFIED, outcome.message

@@ -22,10 +22,7 @@ import numpy.typing as npt
 from data_sets import data_set
 from timing import single_thread, table, timed
 
-from milopt import RBF, Program, as_bags, get
-from milopt.compilation.status import PointStatus
-from milopt.outcome.outcome import Outcome
-from milopt.solving.session import Session
+from milopt import RBF, Program, Result, Session, as_bags
 
 Array = npt.NDArray[np.float64]
 BAGS, SIZE, FEATURES, FIRST, LAST = 200, 7, 100, 90, 110
@@ -60,13 +57,11 @@ def master(row: Array, cap: float) -> Program:
     return program
 
 
-def next_round(session: Session, row: Array) -> Outcome:
+def next_round(session: Session, row: Array) -> Result:
     """One hypothesis more, solved again and proved."""
     d, gamma = session.program.variables["d"], session.program.variables["gamma"]
-    session.add_rows(row @ d <= gamma)
-    outcome = session.solve()
-    assert outcome.status is PointStatus.CERTIFIED, outcome.message
-    return outcome
+    session.subject_to(row @ d <= gamma)
+    return session.solve().require_certified()
 
 
 def by_cvxpy(rows: Array, cap: float) -> float:
@@ -80,16 +75,16 @@ class Growing:
     """A master in one solver, and how long its rounds took."""
 
     def __init__(self, solver: str, row: Array, cap: float) -> None:
-        self.session = Session(master(row, cap), get(solver))
-        self.outcome = self.session.solve()
+        self.session = Session(master(row, cap), solver)
+        self.result = self.session.solve()
         self.times: list[float] = []
         self.inside: list[float] = []
 
     def grow(self, row: Array) -> None:
         """One round more."""
-        seconds, self.outcome = timed(next_round, self.session, row)
+        seconds, self.result = timed(next_round, self.session, row)
         self.times.append(1e3 * seconds)
-        self.inside.append(1e3 * self.outcome.solve_seconds)
+        self.inside.append(1e3 * self.result.seconds.solve)
 
     def medians(self) -> tuple[float, float]:
         """Milliseconds of the last rounds: all, and inside the solver."""
@@ -108,9 +103,7 @@ def results() -> Iterator[tuple[object, ...]]:
         sides = [Growing(solver, rows[chosen[0]], cap) for solver in ("highs", "native")]
         theirs, apart = [], 0.0
         while len(chosen) < LAST:
-            point = sides[0].outcome.point
-            assert point is not None
-            edges = rows @ point.x[1:]
+            edges = rows @ sides[0].result.values["d"]
             edges[chosen] = -np.inf
             chosen.append(int(edges.argmax()))
             for side in sides:
@@ -118,7 +111,7 @@ def results() -> Iterator[tuple[object, ...]]:
             if len(chosen) > FIRST:
                 seconds, value = timed(by_cvxpy, rows[chosen], cap)
                 theirs.append(1e3 * seconds)
-                apart = max(apart, *(abs(value - side.outcome.objective) for side in sides))
+                apart = max(apart, *(abs(value - side.result.objective) for side in sides))
         new, rebuilds = statistics.median(theirs), sum(side.session.rebuilds for side in sides)
         (highs, inside_highs), (native, inside_native) = (side.medians() for side in sides)
         for side in sides:

@@ -21,7 +21,7 @@ import milopt
 from milopt import RBF, BagClassifier
 from milopt.models.mi_svm import MISVM
 from milopt.models.set_kernel_svm import SetKernelSVM
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 MODELS: dict[str, BagClassifier] = {
     "MI-SVM, one step": MISVM(C=1.0, kernel=RBF()),
@@ -34,7 +34,7 @@ def measure(model: str, solver: str) -> dict[str, object]:
     """One solve, here; the first step of CCP takes each bag's mean as its witness."""
     bags, y = data_set("musk2")
     began = time.perf_counter()
-    with Session(MODELS[model].program(bags, y), milopt.get(solver)) as session:
+    with StepSession(MODELS[model].program(bags, y), milopt.get(solver)) as session:
         outcome = session.solve()
         seconds = time.perf_counter() - began
         used, rows = session.live.rows.active.size, session.form.rows.count

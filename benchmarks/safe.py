@@ -28,9 +28,10 @@ import numpy.typing as npt
 from data_sets import data_set
 from timing import single_thread, table, timed
 
-from milopt import RBF, Bags, Precomputed, Program, Session, as_bags, bag_sum, get, quad_form, sum_squares
+from milopt import RBF, Bags, Precomputed, Program, as_bags, bag_sum, get, quad_form, sum_squares
 from milopt.data import toy_bags
 from milopt.models import SAFE
+from milopt.solving.step_session import StepSession
 
 Array = npt.NDArray[np.float64]
 RANK, SIZE = 300, 25
@@ -61,7 +62,7 @@ def exact(name: str, gamma: float, rho: float = 1.0) -> tuple[object, ...]:
     f, b = program.function("f", Precomputed(omega)), program.variable("b")
     e = f(bags) + b
     program.minimize(0.5 * f.norm_squared() - 0.5 * gamma * quad_form(e, v) + 0.5 * rho * sum_squares(bag_sum(e) - y))
-    with Session(program, get("native")) as session:
+    with StepSession(program, get("native")) as session:
         form = session.compiled.form
         ours, answer = timed(lambda: get("native").engine(form, session.options).solve(None))
         point = session.compiled.recover(answer.x, answer.z)

@@ -64,7 +64,7 @@ def pieces() -> dict[str, tuple[Callable[[], object], int]]:
         program.subject_to(d.sum() == 1, name="simplex")
         with Session(program, solver) as session:
             for row in rows:
-                session.add_rows(row @ d <= gamma)
+                session.subject_to(row @ d <= gamma)
                 session.solve()
 
     musk, musk2, gunpoint = load_data("musk1"), load_data("musk2"), load_data("gunpoint")

@@ -73,7 +73,7 @@ _HOME = {
     "Options": "milopt.solving.options",
     "available": "milopt.solving.registry",
     "get": "milopt.solving.registry",
-    "Session": "milopt.solving.session",
+    "Session": "milopt.schemes.session",
     "explain": "milopt.solving.explain",
     "Result": "milopt.outcome.result",
     "PointStatus": "milopt.compilation.status",

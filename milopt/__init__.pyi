@@ -77,11 +77,11 @@ from milopt.schemes.direct import Direct as Direct
 from milopt.schemes.exact import Exact as Exact
 from milopt.schemes.representatives import Representatives as Representatives
 from milopt.schemes.scheme import Scheme as Scheme
+from milopt.schemes.session import Session as Session
 from milopt.schemes.solve import solve as solve
 from milopt.solving.explain import explain as explain
 from milopt.solving.options import Options as Options
 from milopt.solving.registry import available as available
 from milopt.solving.registry import get as get
-from milopt.solving.session import Session as Session
 
 __version__: str

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
+import milopt
 from milopt import (
     RBF,
     Bags,
@@ -28,7 +29,7 @@ from milopt.compilation.status import Termination
 from milopt.declaration.programs.expression import as_expression
 from milopt.errors import BagsError, DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.models.mi_svm import MISVM
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 NAN, INF = np.nan, np.inf
 BAGS = [np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[2.0, 2.0]]), np.array([[3.0, 1.0], [2.0, 0.0]]), np.eye(2)]
@@ -261,34 +262,40 @@ def test_an_atom_of_no_expression(program) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"rows": {"r": np.ones((3, 2)), "scalar": np.ones(3)}}, "'y' enters 'scalar' by a matrix of shape"),
-        ({"rows": {"scalar": np.ones(2), "r": np.ones((2, 2))}}, "'y' enters 'r' by a matrix of shape"),
-        ({"rows": {"r": np.ones(2)}}, "'y' enters 'r' by a matrix of shape"),
-        ({"rows": {"r": sp.csr_array((3, 3))}}, "'y' enters 'r' by a matrix of shape"),
+        ({"rows": {"r": np.ones((3, 2)), "scalar": np.ones(3)}}, "'y' in constraint 'scalar' must have shape"),
+        (
+            {"rows": {"scalar": np.ones(2), "r": np.ones((2, 2))}},
+            "'y' in constraint 'r' must have shape",
+        ),
+        ({"rows": {"r": np.ones(2)}}, "'y' in constraint 'r' must have shape"),
+        ({"rows": {"r": sp.csr_array((3, 3))}}, "'y' in constraint 'r' must have shape"),
         ({"rows": {"r": np.full((3, 2), NAN)}}, "NaN or infinite"),
         ({"rows": {"r": "a"}}, "Expected numbers"),
         ({"rows": {"other": np.ones((3, 2))}}, "no constraint block 'other'"),
-        ({"rows": 3}, "takes a mapping"),
-        ({"cost": np.ones(3)}, r"The cost of 'y' has shape \(3,\)"),
-        ({"cost": "a"}, "The cost of 'y' must be real numbers"),
+        ({"rows": 3}, "rows must be a mapping from constraint blocks"),
+        ({"cost": np.ones(3)}, r"The cost of 'y' must have shape \(2,\), not \(3,\)"),
+        ({"cost": "a"}, "Expected numbers or an expression, got 'a'"),
         ({"cost": NAN}, "NaN or infinite"),
         ({"lower": 2, "upper": 1}, "lower > upper"),
         ({"lower": np.inf}, "The lower bound of 'y' is inf at entry 0"),
         ({"upper": [1.0, -np.inf]}, "The upper bound of 'y' is -inf at entry 1"),
-        ({"count": 2.5}, "must be a scalar"),
+        ({"shape": 2.5}, "must be a scalar"),
         ({"name": "x"}, "is taken"),
     ],
 )
 def test_columns_that_are_refused_change_nothing(program, changes, sentence) -> None:
-    before = state(program)
-    with pytest.raises(MiloptError, match=sentence):
-        program.extend(**{"name": "y", "count": 2, "rows": {"r": np.ones((3, 2))}, "cost": 1.0, **changes})
-    assert state(program) == before
+    with milopt.Session(program, "highs") as session:
+        before = state(session.program)
+        with pytest.raises(MiloptError, match=sentence):
+            session.variable(**{"name": "y", "shape": 2, "rows": {"r": np.ones((3, 2))}, "cost": 1.0, **changes})
+        assert state(session.program) == before
+        assert session.solve().objective == pytest.approx(3.0)
 
 
 def test_columns_enter_vectors_and_scalars(program) -> None:
-    y = program.extend("y", 2, {"r": sp.csr_array(np.ones((3, 2))), "scalar": [1.0, 2.0]}, cost=0.1, lower=0)
-    result = solve(program, "highs")
+    with milopt.Session(program, "highs") as session:
+        y = session.variable("y", 2, rows={"r": sp.csr_array(np.ones((3, 2))), "scalar": [1.0, 2.0]}, cost=0.1, lower=0)
+        result = session.solve()
     assert result.objective == pytest.approx(0.1)
     assert result.value(y).sum() == pytest.approx(1.0)
 
@@ -369,7 +376,7 @@ def test_a_result_lists_the_names_that_it_has(program) -> None:
 )
 def test_a_session_that_refuses_a_change_stays_as_it_is(program, other, change, sentence) -> None:
     program.parameter("a").value = 1.0
-    with Session(program, "highs") as session:
+    with StepSession(program, "highs") as session:
         before = state(program)
         with pytest.raises(MiloptError, match=sentence):
             change(session, other)
@@ -377,19 +384,64 @@ def test_a_session_that_refuses_a_change_stays_as_it_is(program, other, change, 
         assert session.solve().objective == pytest.approx(3.0)
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda s, _: s.set_parameter(3, 2), "A session sets parameters, as program.parameter.* not 3; .* has a"),
+        (lambda s, _: s.set_parameter("b", 2), "has no parameter 'b'; it has a"),
+        (lambda s, p: s.set_parameter(p.parameters["a"], 2), "'a' belongs to another program than 'made'"),
+        (lambda s, _: s.set_parameter("a", None), "must be real numbers, not None"),
+        (lambda s, _: s.minimize(None), "Expected numbers or an expression, got None"),
+        (lambda s, _: s.maximize(s.program.variables["x"]), "The objective must be a scalar"),
+        (lambda s, _: s.subject_to(3), "must be a comparison of expressions"),
+        (lambda s, p: s.subject_to(p.variables["x"] >= 1), "x in constraint 'rows2' belongs to another program"),
+        (lambda s, _: s.replace("nope", 3), "has no constraint block 'nope'; it has r, scalar"),
+        (lambda s, _: s.replace("r", 3), "must be a comparison of expressions"),
+        (lambda s, _: s.set_rhs("r", [1.0, 2.0]), r"The right-hand side of 'r' has shape \(3,\), not \(2,\)"),
+        (lambda s, _: s.set_rhs("r", NAN), "NaN or infinite"),
+        (lambda s, _: s.set_rhs("x", 1), "has no constraint block 'x'; it has r, scalar"),
+        (lambda s, _: s.set_coefficients("r", "x", np.ones(3)), r"must have shape \(3, 3\), not \(3,\)"),
+        (lambda s, _: s.set_coefficients("r", "y", 1), "has no variable 'y'; it has x"),
+        (
+            lambda s, _: s.set_coefficients("r", 2 * s.program.variables["x"], 1),
+            "Give a variable, its name, or entries",
+        ),
+        (lambda s, _: s.set_cost("x", [1.0, 2.0]), r"The cost of 'x' must have shape \(3,\), not \(2,\)"),
+        (lambda s, _: s.set_bounds("x", lower=2, upper=1), "Variable 'x' has lower > upper at entry 0"),
+        (lambda s, _: s.set_bounds("x", lower=INF), "The lower bound of 'x' is inf at entry 0"),
+        (lambda s, _: s.set_bounds("x", upper=[1.0, 2.0]), r"must be one number or of shape \(3,\), not \(2,\)"),
+        (lambda s, _: s.set_bounds(3, upper=1), "Give a variable, its name, or entries of one such as .*, not 3"),
+        (lambda s, _: s.delete(3), "has no constraint block or variable 3; it has r, scalar, x"),
+        (lambda s, _: s.delete("r", "y"), "has no constraint block or variable 'y'"),
+    ],
+)
+def test_a_session_of_a_user_that_refuses_a_change_stays_as_it_is(program, other, change, sentence) -> None:
+    program.parameter("a").value = 1.0
+    with milopt.Session(program, "highs") as session:
+        before = state(session.program)
+        with pytest.raises(MiloptError, match=sentence):
+            change(session, other)
+        assert state(session.program) == before
+        assert session.solve().objective == pytest.approx(3.0)
+
+
 def test_a_session_takes_a_number_as_objective(program) -> None:
-    with Session(program, "highs") as session:
-        session.set_objective(3)
+    with milopt.Session(program, "highs") as session:
+        session.minimize(3)
         assert session.solve().objective == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda _: Session(3, "highs"), "A session takes a Program, not int"),
-        (lambda p: Session(p, 3), "A session takes a solver or the name of one, not 3"),
-        (lambda p: Session(p, "highs", 3), "options must be an Options object, not 3"),
-        (lambda p: Session(p, "highs", witnesses=3), "Witnesses are a mapping"),
+        (lambda _: StepSession(3, "highs"), "A session takes a Program, not int"),
+        (lambda p: StepSession(p, 3), "A session takes a solver or the name of one, not 3"),
+        (lambda p: StepSession(p, "highs", 3), "options must be an Options object, not 3"),
+        (lambda p: StepSession(p, "highs", witnesses=3), "Witnesses are a mapping"),
+        (lambda _: milopt.Session(3, "highs"), "A session takes a Program, not int"),
+        (lambda p: milopt.Session(p, 3), "A session takes a solver or the name of one, not 3"),
+        (lambda p: milopt.Session(p, "highs", 3), "options must be an Options object, not 3"),
+        (lambda p: milopt.Session(p, "highs", speed=3), "Unknown option 'speed'; options are time_limit"),
         (lambda _: explain(3), "explain takes a Program, not int"),
     ],
 )

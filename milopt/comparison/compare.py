@@ -1,4 +1,4 @@
-"""Compare formulations and solvers on one data set: `compare("musk1")`."""
+"""Compare formulations and solvers on one data set, `compare("musk1")`, or solvers on one program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,18 +24,34 @@ from milopt.comparison.formulation import (
 from milopt.comparison.order import in_good_order
 from milopt.comparison.part import Fitted, Part, Split
 from milopt.comparison.pool import finished
+from milopt.comparison.solver_comparison import SolverComparison, compare_solvers
+from milopt.declaration.programs.problem import Problem
+from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
 from milopt.estimator import BagClassifier
 from milopt.evaluation.data import as_data_set
 from milopt.evaluation.interrupt import Stopped, stoppable
 from milopt.evaluation.protocol import check_seed
+from milopt.schemes.scheme import Scheme
 from milopt.solving.model_file import refuse_amid_import
-from milopt.solving.options import Options
+from milopt.solving.options import Options, with_knobs
 
 if TYPE_CHECKING:
     from milopt.data.data_set import DataSet
 
 
+@overload
+def compare(
+    data: Program | SemiInfinite,
+    *,
+    solvers: str | Sequence[str] | None = None,
+    scheme: str | Scheme | None = None,
+    options: Options | None = None,
+) -> SolverComparison: ...
+
+
+@overload
 def compare(
     data: DataSet | str | os.PathLike[str] | tuple[object, object],
     models: ModelChoice | Sequence[ModelChoice] | None = None,
@@ -47,15 +63,75 @@ def compare(
     settings: Mapping[str, object] | None = None,
     options: Options | None = None,
     on_cell: Callable[[Cell], None] | None = None,
-) -> Comparison:
-    """Fit every model with every solver to all bags, and once a fold; by default a few models, all installed solvers.
+) -> Comparison: ...
 
-    `data` is a data set, its name or file, or a pair (bags, labels); several models or solvers may be one text with
-    commas. `settings` are hyper-parameters for those models that have them; `settings={"positive": label}` names the
-    positive class. `on_cell` gets each cell as soon as it is
-    complete; those that cannot be come first. The numbers do not depend on `n_jobs`, the number of processes. Ctrl-C
-    ends it with the cells that are complete.
+
+def compare(
+    data: Program | SemiInfinite | DataSet | str | os.PathLike[str] | tuple[object, object],
+    models: ModelChoice | Sequence[ModelChoice] | None = None,
+    solvers: str | Sequence[str] | None = None,
+    *,
+    scheme: str | Scheme | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    n_jobs: int = 2,
+    settings: Mapping[str, object] | None = None,
+    options: Options | None = None,
+    on_cell: Callable[[Cell], None] | None = None,
+) -> Comparison | SolverComparison:
+    """Compare solvers on one program, or models and solvers on one data set.
+
+    A program is solved once by every solver. To a data set, every model is fitted with every solver: to all bags for
+    the optimum, and once per fold for the accuracy.
+
+    Parameters
+    ----------
+    data : Program, DataSet, str, path or tuple
+        A program; or a data set, its name or file, or a pair (bags, labels).
+    models : str, class, model or sequence of these, optional
+        The models to fit, of a data set only; by default a few. Several names may be one text with commas.
+    solvers : str or sequence of str, optional
+        The solvers; by default all that are installed.
+    scheme : str or Scheme, optional
+        The scheme by which a program is solved, as `milopt.solve` takes it.
+    folds, seed, n_jobs : int
+        The number of folds, their seed and the number of processes, of a data set only. The numbers do not depend on
+        `n_jobs`.
+    settings : mapping, optional
+        Hyper-parameters for those models that have them; `settings={"positive": label}` names the positive class.
+    options : Options, optional
+        The options of every solve.
+    on_cell : callable, optional
+        Gets each cell as soon as it is complete; those that cannot be come first.
+
+    Returns
+    -------
+    SolverComparison or Comparison
+        Prints as a table. Ctrl-C ends that of a data set with the cells that are complete.
+
+    Examples
+    --------
+    >>> from milopt import Program, compare
+    >>> program = Program("diet")
+    >>> x = program.variable("x", 2, lower=0)
+    >>> program.minimize(2 * x[0] + 3 * x[1])
+    >>> need = program.subject_to(x.sum() >= 4, name="need")
+    >>> comparison = compare(program, solvers=["highs", "clarabel", "libsvm"])
+    >>> print(comparison.agreement.agree, [row.solver for row in comparison.rows if row.refused])
+    True ['libsvm']
     """
+    if isinstance(data, Problem):
+        if models is not None or settings or on_cell is not None or (folds, seed, n_jobs) != (5, 0, 2):
+            raise ParameterError(
+                "A program is compared by solvers alone: give solvers=, scheme= and options=; models, folds, seed, "
+                "n_jobs, settings and on_cell belong to the comparison of a data set."
+            )
+        names = checked_solvers(default_solvers() if solvers is None else _several(solvers))
+        if not names:
+            raise ParameterError("There is no solver to compare: name at least one.")
+        return compare_solvers(data, names, scheme, with_knobs(options, {}))
+    if scheme is not None:
+        raise ParameterError("scheme= belongs to the comparison of a program; the models of a data set have their own.")
     began = perf_counter()
     refuse_amid_import()
     check_seed(seed)

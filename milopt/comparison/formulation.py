@@ -19,7 +19,7 @@ from milopt.estimator import BagClassifier
 from milopt.estimator.positive_label import positive_place
 from milopt.evaluation.foresight import two_classes
 from milopt.solving import registry
-from milopt.solving.explain import case_of
+from milopt.solving.explain import Case, PartsCase, case_of
 
 ModelChoice = str | type[BagClassifier] | BagClassifier
 """A registered name or `path/file.py:Class`, a class, or a model with its hyper-parameters set."""
@@ -48,22 +48,27 @@ class Formulation:
         program = one.program(bags, two_classes(labels))
         self._case = case_of(program)
         self._grows = bool(program.oracles)
-        self.sizes = _sizes(program)
+        self.sizes = sizes_of(program)
 
     def refusal(self, solver: str) -> str:
         """Why a solver cannot take it, in words; empty when it can."""
-        found = registry.get(solver)
-        installed = found.availability()
-        if not installed.installed:
-            return f"not installed: {installed.install or installed.reason}"
-        asked = self._case.asked(found)
-        return "" if asked.takes else asked.reason
+        return refusal_of(self._case, solver)
 
     def patience(self, solver: str) -> str:
         """Why a solver that nobody named is not tried, in words; empty when it is."""
         if not self._grows or registry.get(solver).starts_warm:
             return ""
         return f"not in this table's time: hundreds of steps, each solved from the start; name {solver} to wait for it"
+
+
+def refusal_of(case: Case | PartsCase, solver: str) -> str:
+    """Return why a solver cannot take a program, in words; empty if it can."""
+    found = registry.get(solver)
+    installed = found.availability()
+    if not installed.installed:
+        return f"not installed: {installed.install or installed.reason}"
+    asked = case.asked(found)
+    return "" if asked.takes else asked.reason
 
 
 def told_apart(formulations: Sequence[Formulation]) -> list[Formulation]:
@@ -89,8 +94,8 @@ def _text(value: object) -> str:
         return repr(value)
 
 
-def _sizes(program: Program | SemiInfinite) -> Sizes:
-    """Of a semi-infinite program, the master's before it has any of its family's rows."""
+def sizes_of(program: Program | SemiInfinite) -> Sizes:
+    """Return the sizes of a program; of a semi-infinite one, those of its master before it has rows of its family."""
     flat = program.core
     form = lowered(flat).form
     step = step_kind(flat)

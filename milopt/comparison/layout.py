@@ -34,7 +34,9 @@ UNPROVED = "!"
 class Layout:
     """Fixed widths for the names that will come; `width` is the page's."""
 
-    def __init__(self, models: Sequence[str], solvers: Sequence[str], width: int = 120) -> None:
+    def __init__(
+        self, models: Sequence[str], solvers: Sequence[str], width: int = 120, answer: Sequence[Column] | None = None
+    ) -> None:
         self.width = width
         name = max(len("formulation"), *(len(_short(model)) for model in models))
         solver = Column("solver", max(len("solver"), *map(len, solvers)), lambda cell: cell.solver, right=False)
@@ -44,14 +46,7 @@ class Layout:
             Column("rows", 6, lambda cell: _count(cell.sizes.rows)),
             Column("columns", 8, lambda cell: cell.sizes.width),
         ]
-        self._answer = [
-            Column("objective", 11, lambda cell: _number(cell.objective, ".8g")),
-            Column("status", 10, lambda cell: cell.termination or "failed", right=False),
-            Column("certificate", 11, _proof),
-            Column("iter.", 6, lambda cell: _count(cell.iterations)),
-            Column("seconds", 7, lambda cell: _number(cell.seconds, ".2f")),
-            Column("accuracy", 8, lambda cell: _number(cell.accuracy, ".3f")),
-        ]
+        self._answer = [*OPTIMUM, ACCURACY] if answer is None else list(answer)
         self._left = [formulation[0], solver, *formulation[1:]]
         self.is_wide = len(GAP.join(" " * column.width for column in (*self._left, *self._answer))) <= width
         if not self.is_wide:
@@ -89,7 +84,7 @@ class Layout:
             said.append("SILP: a semi-infinite linear program, before any of its columns are generated")
         if any(cell.sizes.evaluations for cell in cells):
             said.append("a+b columns: a of variables, and at most b coordinates of functions")
-        if any(cell.termination is not None and not cell.kept for cell in cells):
+        if any(cell.certificate is not None and not cell.kept for cell in cells):
             said.append(f"{UNPROVED}: the certificate does not hold")
         return said
 
@@ -121,3 +116,14 @@ def _count(number: int | None) -> str:
 
 def _number(number: float | None, form: str) -> str:
     return "-" if number is None else format(number, form)
+
+
+OPTIMUM = (
+    Column("objective", 11, lambda cell: _number(cell.objective, ".8g")),
+    Column("status", 10, lambda cell: cell.termination or "failed", right=False),
+    Column("certificate", 11, _proof),
+    Column("iter.", 6, lambda cell: _count(cell.iterations)),
+    Column("seconds", 7, lambda cell: _number(cell.seconds, ".2f")),
+)
+"""What a solver found."""
+ACCURACY = Column("accuracy", 8, lambda cell: _number(cell.accuracy, ".3f"))

@@ -100,6 +100,13 @@ class Coordinates(Compiled):
         q, constant, _ = self.objective(source)
         self.form = replace(self.form, q=q, constant=constant)
 
+    def change_bounds(self, source: EvaluationForm) -> None:
+        """Other bounds of the program's own columns."""
+        self.source = source
+        own, form = source.n, self.form
+        lower = np.concatenate([source.lower, form.lower[own:]])
+        self.form = replace(form, lower=lower, upper=np.concatenate([source.upper, form.upper[own:]]))
+
     def recover(self, x: Vector, z: Vector | None) -> Point:
         """Columns, functions in the span of the kept points, and a multiplier for every row."""
         full: Vector | None = None

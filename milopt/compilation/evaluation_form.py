@@ -218,8 +218,15 @@ class EvaluationForm:
 
     def with_objective(self, objective: Objective) -> EvaluationForm:
         """The same rows under another objective."""
-        changed = replace(self, objective=objective)
-        known = ("bounds", "rows", "starts", "group", "equality", "inequality", "conic")
+        return self._with_known_rows(replace(self, objective=objective), "bounds")
+
+    def with_bounds(self, lower: Vector, upper: Vector) -> EvaluationForm:
+        """Return the form with other bounds of its columns."""
+        return self._with_known_rows(replace(self, lower=lower, upper=upper))
+
+    def _with_known_rows(self, changed: EvaluationForm, *more: str) -> EvaluationForm:
+        """Give a form with the same rows what is known of them."""
+        known = ("rows", "starts", "group", "equality", "inequality", "conic", *more)
         changed.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})
         return changed
 

@@ -58,10 +58,16 @@ class Linear:
     def add_variable(self, variable: Variable) -> None:
         """Columns for a declared variable."""
         self._start[id(variable)] = start = self.width
-        lower, upper = whole_bounds(variable) if variable.integer else (variable.lower, variable.upper)
+        lower, upper = _column_bounds(variable)
         shape = variable.shape if variable.ndim > 1 else ()
         columns = ColumnBlock(variable.name, start, start + variable.size, scalar=not variable.shape, shape=shape)
         self._append(columns, lower, upper, variable.integer_entries)
+
+    def change_bounds(self, variable: Variable) -> None:
+        """Give the columns of a declared variable the bounds that it has now."""
+        start = self._start[id(variable)]
+        at = next(k for k, block in enumerate(self.columns) if block.start == start and block.name == variable.name)
+        self.lower[at], self.upper[at] = _column_bounds(variable)
 
     def add_columns(self, name: str, count: int, scalar: bool = False, lower: float = -np.inf) -> npt.NDArray[np.intp]:
         """Auxiliary columns, free unless bounded below; returns their indices."""
@@ -191,6 +197,10 @@ class Linear:
                 return start
             start += known.shape[0]
         raise KeyError(function.name)
+
+
+def _column_bounds(variable: Variable) -> tuple[Vector, Vector]:
+    return whole_bounds(variable) if variable.integer else (variable.lower, variable.upper)
 
 
 def whole_bounds(variable: Variable) -> tuple[Vector, Vector]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +151,7 @@ class StandardForm:
         ranges = [np.arange(block.start, block.stop) for block in self.rows if block.cone is cone]
         return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.intp)
 
-    @property
+    @cached_property
     def conic(self) -> tuple[RowBlock, ...]:
         """Return the blocks whose cones are not polyhedral."""
         return tuple(block for block in self.rows if not block.cone.is_polyhedral)

@@ -16,11 +16,14 @@ from milopt.compilation.lowering import Lowering
 from milopt.compilation.sides import on_other_side
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
+from milopt.declaration.programs.leaves import Variable
+from milopt.declaration.programs.program import Program
+from milopt.outcome.by_name import Deferred
 from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.multiplier_slopes import declared_duals
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
-from milopt.outcome.result import FittedFunction, Result, Seconds, Size, Step
+from milopt.outcome.result import Attempt, FittedFunction, Result, Seconds, Size, Step
 
 
 def assemble(
@@ -37,9 +40,11 @@ def assemble(
     seconds: float,
     history: tuple[Step, ...] = (),
     witnesses: Mapping[str, Index] | None = None,
+    program: Program | None = None,
+    attempts: tuple[Attempt, ...] = (),
 ) -> Result:
-    """The result of a scheme that ended with this outcome."""
-    program = lowering.program
+    """Return the result of a scheme that ended with this outcome; `program` is by default the one that was lowered."""
+    program = program or lowering.program
     found = outcome.point is not None
     limit = bound if bound is not None else outcome.bound
     ended = termination or outcome.termination
@@ -53,14 +58,15 @@ def assemble(
         bound=None if limit is None else (-limit if program.maximizes else limit),
         values=_values(lowering, outcome) if found else {},
         functions=_functions(lowering, spaces, outcome) if found else {},
-        duals=_duals(lowering, outcome) if found else {},
-        reduced_costs=_reduced_costs(lowering, outcome) if found else {},
+        duals=_duals(program, outcome),
+        reduced_costs=_reduced_costs(lowering, outcome),
         certificate=outcome.certificate,
         raw_status=outcome.raw_status,
         message=outcome.message if message is None else message,
         iterations=outcome.iterations,
         seconds=Seconds(outcome.build_seconds, outcome.solve_seconds, seconds),
         history=history,
+        attempts=attempts,
         polished=outcome.polished,
         rebuilds=outcome.rebuilds,
         log=outcome.log,
@@ -70,6 +76,7 @@ def assemble(
         farkas=_farkas(lowering, outcome, ended),
         ray=_ray(lowering, spaces, outcome, ended),
         cone_duals=_cone_duals(outcome) if found else {},
+        parameters={name: one.value for name, one in program.parameters.items() if one.value is not None},
     )
 
 
@@ -97,14 +104,16 @@ def _without_point(ended: Termination, maximizes: bool) -> float:
 
 def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     assert outcome.point is not None
-    return _by_variable(lowering, outcome, outcome.point.x)
+    return _by_variable(lowering.program.variables, outcome.form, outcome.point.x)
 
 
-def _reduced_costs(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
+def _reduced_costs(lowering: Lowering, outcome: Outcome) -> Mapping[str, Vector]:
+    """Return the multipliers of bounds by variable, when they are asked for."""
     point, worth = outcome.point, outcome.worth
     if point is None or worth is None or point.z is None:
         return {}
-    return _by_variable(lowering, outcome, column_gradient(outcome.form, point.x, worth, point.z))
+    variables, form, x, z = dict(lowering.program.variables), outcome.form, point.x, point.z
+    return Deferred(lambda: _by_variable(variables, form, column_gradient(form, x, worth, z)))
 
 
 def _farkas(lowering: Lowering, outcome: Outcome, ended: Termination) -> dict[str, Vector]:
@@ -122,7 +131,7 @@ def _ray(
     ray = outcome.ray
     if ray is None or ended is not Termination.UNBOUNDED or on_other_side(lowering.program):
         return {}
-    values = _by_variable(lowering, outcome, ray.x)
+    values = _by_variable(lowering.program.variables, outcome.form, ray.x)
     sizes = [np.abs(part).max(initial=0.0) for part in values.values()]
     sizes = [size for size in sizes if size > 0] or [np.abs(a).max(initial=0.0) for a in ray.coefficients]
     unit = float(max(sizes))
@@ -143,13 +152,12 @@ def _cone_duals(outcome: Outcome) -> dict[str, tuple[Vector, ...]]:
     }
 
 
-def _by_variable(lowering: Lowering, outcome: Outcome, columns: Vector) -> dict[str, Vector]:
+def _by_variable(declared: Mapping[str, Variable], form: EvaluationForm, columns: Vector) -> dict[str, Vector]:
     """Return numbers of columns by the names of the declared variables."""
     found: dict[str, Vector] = {}
-    for column in outcome.form.columns:
-        if column.name in lowering.program.variables:
-            shape = lowering.program.variables[column.name].shape
-            found[column.name] = columns[column.start : column.stop].reshape(shape)
+    for column in form.columns:
+        if column.name in declared:
+            found[column.name] = columns[column.start : column.stop].reshape(declared[column.name].shape)
     return found
 
 
@@ -168,10 +176,14 @@ def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outco
     return fitted
 
 
-def _duals(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
-    assert outcome.point is not None
-    z = outcome.point.z
-    if z is None:
+def _duals(program: Program, outcome: Outcome) -> Mapping[str, Vector]:
+    """Return the multipliers by block: only when they are asked for, since a master may have a thousand blocks."""
+    if outcome.point is None or outcome.point.z is None:
         return {}
-    duals = declared_duals(lowering, outcome.form, z)
-    return {name: lowering.program.constraints[name].multipliers(dual) for name, dual in duals.items()}
+    constraints, form, z = dict(program.constraints), outcome.form, outcome.point.z
+
+    def make() -> dict[str, Vector]:
+        duals = declared_duals(constraints, form, z)
+        return {name: constraints[name].multipliers(dual) for name, dual in duals.items()}
+
+    return Deferred(make)

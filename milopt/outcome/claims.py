@@ -53,7 +53,7 @@ def contradiction(
     values = LeafValues(lowering, farkas, evaluations)
     # A Farkas vector has no objective: its rows alone make up the gradient.
     gradient = -np.asarray(transposed(form.rows.A) @ z)
-    duals = declared_duals(lowering, form, z)
+    duals = declared_duals(lowering.program.constraints, form, z)
     supports = _with_norms(lowering, spaces, duals, atom_supports(lowering, form, z, gradient, values))
     relaxed, y, more = _relaxed(lowering, duals, supports)
     pull, sizes = relaxed.rows.pulled(y), more.columns + transposed(absolute(relaxed.rows.A)) @ np.abs(y)

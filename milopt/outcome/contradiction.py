@@ -38,7 +38,7 @@ def scaled_contradiction(lowering: Lowering, form: EvaluationForm, y: Vector) ->
     if not margin > 0.0:
         return None
     program, columns = lowering.program, lowering.linear.columns_of
-    rows, bounds = declared_duals(lowering, form, y / margin), 0.0 - pull / margin
+    rows, bounds = declared_duals(lowering.program.constraints, form, y / margin), 0.0 - pull / margin
     return Contradiction(
         {name: program.constraints[name].multipliers(part) for name, part in rows.items()},
         {name: bounds[columns(variable)].reshape(variable.shape) for name, variable in program.variables.items()},

@@ -110,7 +110,8 @@ class _Step:
     def outside_domains(self) -> Iterator[tuple[Atom, Vector]]:
         """Yield each atom with a domain, and how far each entry of its argument is from the domain."""
         program = self._lowering.program
-        expressions = [program.minimized(), *(constraint.expression for constraint in program.constraints.values())]
+        rows = [constraint.expression for constraint in program.constraints.values() if constraint.expression.has_atoms]
+        expressions = [program.minimized(), *rows]
         with_domain = (
             atom
             for expression in expressions

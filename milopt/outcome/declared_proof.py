@@ -65,7 +65,7 @@ def _certified(
     values = LeafValues(lowering, point, worth.evaluations)
     gradient = column_gradient(form, point.x, worth, z)
     supports = atom_supports(lowering, form, z, gradient, values, negligible)
-    duals = declared_duals(lowering, form, z)
+    duals = declared_duals(lowering.program.constraints, form, z)
     relaxations = Relaxations(lowering, spaces, point, worth, duals, form.objective.ridge)
     supports |= relaxations.function_supports(
         {atom: m for atom, m in supports.items() if _is_free_function(lowering, atom)}, supports

@@ -20,6 +20,7 @@ from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import Minorant
 from milopt.compilation.supports import Supports, support
 from milopt.declaration.atoms.atom import Atom, Radial
+from milopt.declaration.programs.expression import Constraint
 from milopt.declaration.programs.sparse import row_vector, transposed
 from milopt.outcome.point_values import LeafValues
 
@@ -27,11 +28,9 @@ NEGLIGIBLE_MULTIPLIER = 1e-14
 """Share of the largest multiplier below which the multiplier of an epigraph counts as 0."""
 
 
-def declared_duals(lowering: Lowering, form: EvaluationForm, z: Vector) -> dict[str, Vector]:
+def declared_duals(constraints: Mapping[str, Constraint], form: EvaluationForm, z: Vector) -> dict[str, Vector]:
     """Return the multipliers of declared rows, by block, from those of the lowered rows."""
-    duals: dict[str, Vector] = {
-        name: np.zeros(constraint.expression.size) for name, constraint in lowering.program.constraints.items()
-    }
+    duals: dict[str, Vector] = {name: np.zeros(constraint.expression.size) for name, constraint in constraints.items()}
     for block, start in zip(form.blocks, form.starts[:-1], strict=True):
         if block.origin in duals:
             part = z[start : start + block.count]

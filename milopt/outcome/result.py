@@ -15,7 +15,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.blocks import kernel_times
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
-from milopt.declaration.programs.leaves import Evaluation, Variable
+from milopt.declaration.programs.leaves import Evaluation, Parameter, Variable
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, UncertifiedError
@@ -162,21 +162,23 @@ class Result:
     """Of the reduced Hessian, where a closed form was factorised: a minimum, or how many ways lead down."""
     size: Size | None = None
     """The size of the program that was solved, if it is the declared one."""
+    parameters: Mapping[str, Vector] = field(default_factory=dict)
+    """The values of parameters by name, as they were in this solve."""
 
     def __post_init__(self) -> None:
         program = self.program.core
-        kinds: dict[str, tuple[str, Mapping[str, object]]] = {
-            "values": ("variable", program.variables),
-            "functions": ("function", program.functions),
-            "duals": ("multipliers of a constraint block", program.constraints),
-            "reduced_costs": ("reduced costs of a variable", program.variables),
-            "cone_duals": ("multipliers of cones", program.constraints),
-            "farkas": ("Farkas multipliers", {**program.constraints, **program.variables}),
-            "ray": ("ray", {**program.variables, **program.functions}),
+        kinds = {
+            "values": "variable",
+            "functions": "function",
+            "duals": "multipliers of a constraint block",
+            "reduced_costs": "reduced costs of a variable",
+            "cone_duals": "multipliers of cones",
+            "farkas": "Farkas multipliers",
+            "ray": "ray",
         }
-        for field_name, (kind, declared) in kinds.items():
-            named = ByName(kind, getattr(self, field_name), declared, program.labels)
-            object.__setattr__(self, field_name, named)
+        handles = program.handles()
+        for field_name, kind in kinds.items():
+            object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name), handles, program.labels))
 
     @property
     def exit_code(self) -> int:
@@ -232,7 +234,7 @@ class Result:
         if self.certificate is None and not self.values and not self.functions:
             ended = f"{self.program.name!r} ended as {self.termination} by {self.solver}"
             raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
-        self.program.core.check_owned(expression, "the expression to evaluate")
+        expression = self.program.core.owned(expression, "the expression to evaluate")
         return expression.evaluated(self._leaf).reshape(shape)
 
     def _leaf(self, leaf: Leaf) -> Vector:
@@ -247,6 +249,8 @@ class Result:
                 return leaf.value(leaf.argument.evaluated(self._leaf), leaf.segments)
             assert isinstance(leaf, Radial)
             return leaf.profile(np.sqrt(np.array([max(0.0, self.functions[leaf.function.name].norm_squared)])))
+        if isinstance(leaf, Parameter) and leaf.name in self.parameters:
+            return self.parameters[leaf.name]
         return leaf.current()
 
     def __str__(self) -> str:

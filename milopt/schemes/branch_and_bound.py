@@ -23,7 +23,7 @@ from milopt.outcome.result import Step
 from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 
 @dataclass
@@ -52,7 +52,7 @@ class _Node:
 class BranchAndBound:
     """A best-first search in one session."""
 
-    def __init__(self, session: Session, atoms: list[Selecting], tolerance: float, max_nodes: int) -> None:
+    def __init__(self, session: StepSession, atoms: list[Selecting], tolerance: float, max_nodes: int) -> None:
         self.session = session
         self.atoms = atoms
         self.tolerance = tolerance

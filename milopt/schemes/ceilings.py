@@ -23,8 +23,8 @@ from milopt.declaration.programs.program import Program
 from milopt.outcome.result import Result
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 CUTOFF_MARGIN = 1e-3
 """How much worse than that of a known point, relative to 1 + its size, an objective may be: rows hold only nearly."""
@@ -78,7 +78,7 @@ def _extremes(program: Program, atom: Selecting, solver: Solver, options: Option
     result = np.full(count, sign * np.inf)
     convex = convex_part(program)
     convex.maximize(atom.argument[0] * sign)
-    with Session(convex, solver, options) as session:
+    with StepSession(convex, solver, options) as session:
         for p in range(count):
             if clock.is_over():
                 return np.full(count, sign * np.inf)

@@ -28,8 +28,8 @@ from milopt.schemes.steps import kept_status
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import Pricing
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 USUAL = 1e-4
 """Of the value: local oracles leave more than that unseen."""
@@ -102,7 +102,7 @@ class ColumnGeneration(Scheme):
         self, problem: SemiInfinite, solver: Solver, pricings: Sequence[Pricing], options: Options, clock: Clock
     ) -> Steps[Result]:
         problem.forget()
-        with Session(problem.master, solver, options) as session:
+        with StepSession(problem.master, solver, options) as session:
             generation = Generation(problem, session, pricings, self, clock, self._tolerance(problem, options))
             ended, message = yield from generation.run()
             last = generation.outcome

@@ -32,8 +32,8 @@ from milopt.schemes.tangents import check_slopes, flat_minorants, starting_tange
 from milopt.schemes.witness_choice import WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 VANISHED = "The function is constant on every bag"
 
@@ -68,7 +68,7 @@ class ConvexConcave(Scheme):
         check_slopes(others)
         start = program.start if self.start is None else self.start
         witnesses: dict[Atom, StandIn] = {atom: starting_witness(atom, start) for atom in maxima}
-        with Session(program, solver, options, witnesses=witnesses | flat_minorants(program, others)) as session:
+        with StepSession(program, solver, options, witnesses=witnesses | flat_minorants(program, others)) as session:
             totals, choice = Totals(), WitnessChoice(program, maxima, options.tolerance)
             starts = starting_tangents(session, others, clock)
             if others:
@@ -92,7 +92,7 @@ class ConvexConcave(Scheme):
 
     def _descended(
         self,
-        session: Session,
+        session: StepSession,
         atoms: list[Atom],
         starts: Iterator[dict[Atom, StandIn]],
         clock: Clock,
@@ -125,7 +125,7 @@ class ConvexConcave(Scheme):
         return replace(found, ended=Termination.STALLED, message=NOT_FOUND)
 
     def _descend(
-        self, session: Session, atoms: list[Atom], clock: Clock, totals: Totals, choice: WitnessChoice
+        self, session: StepSession, atoms: list[Atom], clock: Clock, totals: Totals, choice: WitnessChoice
     ) -> Steps[Descended]:
         return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
 
@@ -135,7 +135,9 @@ def _has_point(found: Descended) -> bool:
     return found.last.point is not None or found.ended not in (Termination.INFEASIBLE, Termination.STALLED)
 
 
-def _enter_bags(session: Session, atoms: list[Selecting], clock: Clock, totals: Totals, choice: WitnessChoice) -> None:
+def _enter_bags(
+    session: StepSession, atoms: list[Selecting], clock: Clock, totals: Totals, choice: WitnessChoice
+) -> None:
     """From points that are no instances to the witnesses that their function has.
 
     At such a point a function may be larger than anywhere in the bag: what is solved there is no restriction of the

@@ -27,7 +27,7 @@ from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import TIE_TOLERANCE, Totals, differences
 from milopt.schemes.witness_choice import Choice, WitnessChoice
 from milopt.solving.clock import Clock
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Descended:
 
 
 def descend(
-    session: Session,
+    session: StepSession,
     atoms: Sequence[Atom],
     clock: Clock,
     max_steps: int,
@@ -167,12 +167,12 @@ def _attained(values: PointValues, old: Selections | None, new: Selections) -> S
     return found
 
 
-def stationarity(session: Session, outcome: Outcome, tangents: StandIns) -> float:
+def stationarity(session: StepSession, outcome: Outcome, tangents: StandIns) -> float:
     """Return the largest KKT residual of a step's point, with these minorants in place of those of the step."""
     return session.certificate_with(outcome, tangents).worst
 
 
-def _is_worse(session: Session, outcome: Outcome, limit: float, relative_decrease: float) -> bool:
+def _is_worse(session: StepSession, outcome: Outcome, limit: float, relative_decrease: float) -> bool:
     """Whether a step failed, or its objective (as a minimisation) rose above a limit."""
     if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
         return True

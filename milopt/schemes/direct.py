@@ -10,12 +10,13 @@ from milopt.compilation.sides import on_other_side
 from milopt.declaration.programs.program import Program
 from milopt.errors import ConvexityError
 from milopt.outcome.assembly import assemble
-from milopt.outcome.result import Result, Step
+from milopt.outcome.outcome import Outcome
+from milopt.outcome.result import Attempt, Result, Step
 from milopt.schemes.scheme import Scheme, Steps
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Direct(Scheme):
     ) -> Steps[Result]:
         """Solve once; `lowered` is the program, if it was lowered before."""
         if lowered is None:
-            _refuse_witnesses(problem)
-        with Session(problem, solver, options, lowered=lowered) as session:
-            result = self._solved(session, clock)
+            refuse_witnesses(problem)
+        with StepSession(problem, solver, options, lowered=lowered) as session:
+            result = self.solved(session, clock)
         yield from result.history
         return result
 
@@ -56,16 +57,17 @@ class Direct(Scheme):
         `lowered` has the programs that were lowered before, and None for the others.
         """
         for program in programs:
-            _refuse_witnesses(program)
+            refuse_witnesses(program)
         clock = Clock(options.time_limit)
-        with Session(programs[0], solver, options, lowered=lowered[0]) as session:
-            yield self._solved(session, clock), clock
+        with StepSession(programs[0], solver, options, lowered=lowered[0]) as session:
+            yield self.solved(session, clock), clock
             for program, known in zip(programs[1:], lowered[1:], strict=True):
                 clock = Clock(options.time_limit)
                 session.adopt(program, known)
-                yield self._solved(session, clock), clock
+                yield self.solved(session, clock), clock
 
-    def _solved(self, session: Session, clock: Clock) -> Result:
+    def solved(self, session: StepSession, clock: Clock, program: Program | None = None) -> Result:
+        """Return the result of one solve of a session, of the session's program unless one is given."""
         outcome = session.solve(clock)
         sign = -1.0 if session.program.maximizes else 1.0
         bound = None if outcome.bound is None else sign * outcome.bound
@@ -78,10 +80,18 @@ class Direct(Scheme):
             scheme=self.name,
             seconds=clock.elapsed(),
             history=(step,),
+            program=program,
+            attempts=(_attempt(session.solver.name, outcome, clock.elapsed()),),
         )
 
 
-def _refuse_witnesses(program: Program) -> None:
+def _attempt(solver: str, outcome: Outcome, seconds: float) -> Attempt:
+    ended, status, proof = outcome.termination, outcome.status, outcome.certificate
+    return Attempt(solver, ended, status, proof, outcome.raw_status, seconds, outcome.message)
+
+
+def refuse_witnesses(program: Program) -> None:
+    """Raise an error if an atom stands on its other side."""
     needy = on_other_side(program)
     if needy:
         raise ConvexityError(

@@ -37,8 +37,8 @@ from milopt.schemes.steps import named, selections
 from milopt.schemes.witness_milp import witness_milp
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Exact(Scheme):
             yield from found.history
             return replace(found, program=program, scheme=self.name)
         inner, inner_options = continuous_solver(program, solver, options)
-        with Session(program, inner, inner_options, witnesses=one_hot(index)) as session:
+        with StepSession(program, inner, inner_options, witnesses=one_hot(index)) as session:
             # Also of the best integer point at a limit: the step makes it one of the program.
             outcome = session.solve(clock.extended(LEAST_SECONDS))
             if outcome.point is None:
@@ -140,7 +140,7 @@ class Exact(Scheme):
             return replace(first, scheme=self.name)
         try:
             tops = {} if clock.is_over() else ceilings(program, atoms, solver, options, clock)
-            with Session(program, solver, options) as session:
+            with StepSession(program, solver, options) as session:
                 session.lowering.other_side.ceilings.update(tops)
                 tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
                 start = dict(zip(atoms, first.witnesses.values(), strict=True)) if first.witnesses else None
@@ -156,7 +156,7 @@ class Exact(Scheme):
         yield from first.history
         return replace(first, scheme=self.name, termination=Termination.LIMIT, point=point, bound=None, message=message)
 
-    def _result(self, session: Session, search: Search, solver: Solver, options: Options, clock: Clock) -> Result:
+    def _result(self, session: StepSession, search: Search, solver: Solver, options: Options, clock: Clock) -> Result:
         outcome = search.best
         if outcome is None or outcome.point is None:
             ended, message = search.ended, f"{search.why}."

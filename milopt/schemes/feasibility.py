@@ -42,8 +42,8 @@ from milopt.schemes.steps import Totals, selections
 from milopt.solving.clock import Clock
 from milopt.solving.explain import Case
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 RANDOM_STARTS = 10
 """How many selections are drawn at random before the search gives up."""
@@ -63,7 +63,7 @@ class Feasibility:
     """Why the program is infeasible, as a sentence; empty if that is not proved."""
 
 
-def find_feasible(session: Session, atoms: list[Selecting], clock: Clock, totals: Totals) -> Feasibility:
+def find_feasible(session: StepSession, atoms: list[Selecting], clock: Clock, totals: Totals) -> Feasibility:
     """Search for witnesses with which a session's program is feasible; the session is left with the last ones tried."""
     program, options = session.program, replace(session.options, form="auto", lazy=False)
     relaxed = convex_part(program)
@@ -74,7 +74,7 @@ def find_feasible(session: Session, atoms: list[Selecting], clock: Clock, totals
         elastic_solver = able_solver(elastic, session.solver)
     except UnsupportedError:
         return Feasibility()
-    with Session(relaxed, solver, options) as inner:
+    with StepSession(relaxed, solver, options) as inner:
         outcome = inner.solve(clock)
         totals.add(outcome)
         if outcome.termination is Termination.INFEASIBLE:
@@ -85,7 +85,7 @@ def find_feasible(session: Session, atoms: list[Selecting], clock: Clock, totals
             first = selections(values, atoms)
     if first is not None and _holds(session, first, clock, totals):
         return Feasibility(first)
-    with Session(elastic, elastic_solver, options) as inner:
+    with StepSession(elastic, elastic_solver, options) as inner:
         for number, start in enumerate(_starts(atoms, first)):
             if clock.is_over():
                 break
@@ -132,7 +132,7 @@ def elastic_program(program: Program) -> Program:
     return elastic
 
 
-def _holds(session: Session, chosen: Selections, clock: Clock, totals: Totals) -> bool:
+def _holds(session: StepSession, chosen: Selections, clock: Clock, totals: Totals) -> bool:
     """Whether the program restricted to these witnesses has a feasible point (or is unbounded)."""
     if clock.is_over():
         return False
@@ -183,7 +183,7 @@ def _refutation(
         except UnsupportedError:
             continue
         best = -np.inf
-        with Session(relaxed, chosen, options) as session:
+        with StepSession(relaxed, chosen, options) as session:
             for candidate in candidates:
                 if clock.is_over():
                     return ""

@@ -25,7 +25,7 @@ from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import Found, Priced, Pricing
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 if TYPE_CHECKING:
     from milopt.schemes.column_generation import ColumnGeneration
@@ -41,7 +41,7 @@ class Generation:
     """The state of a run."""
 
     problem: SemiInfinite
-    session: Session
+    session: StepSession
     pricings: Sequence[Pricing]
     manners: ColumnGeneration
     clock: Clock

@@ -26,8 +26,8 @@ from milopt.schemes.start import starting_witness
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, Found, Priced, Pricing
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 
 class ProgramPricing(Pricing):
@@ -39,7 +39,7 @@ class ProgramPricing(Pricing):
         self._solver, self._options = solver, options
         self._column = oracle.column(bags)
         self._atoms = witnessed_maxima(oracle.program, "pricing")
-        self._session: Session | None = None
+        self._session: StepSession | None = None
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
         """The end of each descent, best first.
@@ -87,18 +87,18 @@ class ProgramPricing(Pricing):
             raise DeclarationError(f"The starts of {name!r} are none: give at least one, or no starts at all.")
         return list(given)
 
-    def _at(self, prices: Mapping[Parameter, Vector], values: Vector | None) -> Session:
+    def _at(self, prices: Mapping[Parameter, Vector], values: Vector | None) -> StepSession:
         """The session at these prices, its witnesses at the maxima of these values."""
         witnesses: dict[Atom, StandIn] = {atom: starting_witness(atom, values) for atom in self._atoms}
         if self._session is None:
             for parameter, value in prices.items():
                 parameter.value = value
-            self._session = Session(self._oracle.program, self._solver, self._options, witnesses=witnesses)
+            self._session = StepSession(self._oracle.program, self._solver, self._options, witnesses=witnesses)
         else:
             self._session.set_inputs(prices, witnesses)
         return self._session
 
-    def _priced(self, session: Session, outcome: Outcome, steps: int) -> Priced:
+    def _priced(self, session: StepSession, outcome: Outcome, steps: int) -> Priced:
         assert outcome.point is not None
         at, program = PointValues(session.lowering, outcome), self._oracle.program
         values = {name: at.value(variable) for name, variable in program.variables.items()}

@@ -31,8 +31,8 @@ from milopt.schemes.steps import Totals, differences, kept_status, named
 from milopt.schemes.witness_choice import WitnessChoice
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Representatives(Scheme):
         start = program.start if self.start is None else self.start
         witnesses: dict[Atom, StandIn] = {atom: starting_witness(atom, start) for atom in atoms}
         failed = False
-        with Session(program, solver, options, witnesses=witnesses, both_sides=True) as session:
+        with StepSession(program, solver, options, witnesses=witnesses, both_sides=True) as session:
             totals, choice = Totals(), WitnessChoice(program, atoms, options.tolerance)
             try:
                 for _ in range(self.max_steps):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from milopt.deadline import deadline
 from milopt.declaration.programs.problem import Problem
@@ -30,7 +29,7 @@ from milopt.schemes.registered import scheme_class
 from milopt.schemes.scheme import Scheme
 from milopt.solving.clock import Clock
 from milopt.solving.explain import Case
-from milopt.solving.options import Options
+from milopt.solving.options import Options, with_knobs
 from milopt.solving.solver import Solver
 from milopt.solving.solver_parts import SolverParts
 
@@ -75,7 +74,7 @@ def solve(
     """
     if not isinstance(program, Problem):
         raise ParameterError(f"solve takes a Program, not {type(program).__name__}.")
-    chosen = _options(options, knobs)
+    chosen = with_knobs(options, knobs)
     plan = named_scheme(scheme, program)
     if program.oracles:
         return _solved_in_parts(program, solver, plan, chosen)
@@ -92,19 +91,6 @@ def solve(
             break
     found = tried.best()
     return found if posed is program else replace(found, program=program, size=None)
-
-
-def _options(options: object, knobs: dict[str, Any]) -> Options:
-    """Return the options with the fields that were given by name."""
-    if options is not None and not isinstance(options, Options):
-        raise ParameterError(
-            f"options must be an Options object, not {type(options).__name__}; or give its fields by name."
-        )
-    unknown = sorted(set(knobs) - set(Options.__dataclass_fields__))
-    if unknown:
-        known = ", ".join(Options.__dataclass_fields__)
-        raise ParameterError(f"Unknown option {unknown[0]!r}; options are {known}.")
-    return replace(options or Options(), **knobs)
 
 
 def _posed(program: Program, asked: object, plan: Scheme, clock: Clock) -> Program:

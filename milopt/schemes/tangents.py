@@ -26,7 +26,7 @@ from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.point_values import PointValues
 from milopt.schemes.ceilings import convex_part, has_other_side_inside
 from milopt.solving.clock import Clock
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 RANDOM_STARTS = 10
 """How many tangents at random points are tried if the first ones leave no feasible point."""
@@ -57,7 +57,7 @@ def flat_minorants(program: Program, atoms: Sequence[Atom]) -> dict[Atom, StandI
     return found
 
 
-def starting_tangents(session: Session, atoms: Sequence[Atom], clock: Clock) -> Iterator[dict[Atom, StandIn]]:
+def starting_tangents(session: StepSession, atoms: Sequence[Atom], clock: Clock) -> Iterator[dict[Atom, StandIn]]:
     """Yield tangents to start from: at the optimum of the convex part, then at random points."""
     if not atoms:
         return
@@ -69,7 +69,7 @@ def starting_tangents(session: Session, atoms: Sequence[Atom], clock: Clock) -> 
         yield {atom: _random(session, atom, rng) for atom in atoms}
 
 
-def _at_convex_part(session: Session, atoms: Sequence[Atom], clock: Clock) -> dict[Atom, StandIn] | None:
+def _at_convex_part(session: StepSession, atoms: Sequence[Atom], clock: Clock) -> dict[Atom, StandIn] | None:
     """Return the tangents at the optimum of the program without what stands on its other side; None without one."""
     from milopt.schemes.feasibility import able_solver
 
@@ -88,7 +88,7 @@ def _at_convex_part(session: Session, atoms: Sequence[Atom], clock: Clock) -> di
         solver = able_solver(relaxed, session.solver)
     except UnsupportedError:
         return None
-    with Session(relaxed, solver, session.options) as inner:
+    with StepSession(relaxed, solver, session.options) as inner:
         outcome = inner.solve(clock)
         if outcome.point is None:
             return None
@@ -133,7 +133,7 @@ def _steepness(minorant: Minorant) -> float:
     return float(np.abs(minorant.slopes.data).max(initial=0.0))
 
 
-def _random(session: Session, atom: Atom, rng: np.random.Generator) -> Minorant:
+def _random(session: StepSession, atom: Atom, rng: np.random.Generator) -> Minorant:
     """Return the tangent at a random point of the argument, within its range."""
     function = atom.function
     if function is None:

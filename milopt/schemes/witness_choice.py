@@ -27,7 +27,7 @@ from milopt.declaration.programs.program import Program
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.schemes.ridge_scores import instance_features, ridge_scores
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 LARGEST_VANISHING = 1e-3
 """A larger difference within a bag, beside 1 + max |e|, is not taken for an error, whatever the certificate proves."""
@@ -67,7 +67,7 @@ class WitnessChoice:
         self._features: dict[Selecting, Points] = {}
         self._scores: dict[Selecting, Vector] = {}
 
-    def at(self, session: Session, outcome: Outcome) -> Choice:
+    def at(self, session: StepSession, outcome: Outcome) -> Choice:
         """Choose at the point of an outcome."""
         values = PointValues(session.lowering, outcome)
         inner = {atom: values.inner(atom) for atom in self._atoms}
@@ -128,7 +128,7 @@ def _differ(features: Points, places: Index) -> bool:
     return bool((rows != rows[0]).any())
 
 
-def _vanishes(session: Session, outcome: Outcome, atom: Selecting, e: Vector, tolerance: float) -> bool:
+def _vanishes(session: StepSession, outcome: Outcome, atom: Selecting, e: Vector, tolerance: float) -> bool:
     """Whether what is inside a maximum is constant on every bag to within its certified error."""
     spread = float((atom.segments.max(e) + atom.segments.max(-e)).max())
     scale = 1.0 + float(np.abs(e).max())
@@ -137,7 +137,7 @@ def _vanishes(session: Session, outcome: Outcome, atom: Selecting, e: Vector, to
     return spread <= max(tolerance * scale, _certified_error(session, outcome, atom))
 
 
-def _certified_error(session: Session, outcome: Outcome, atom: Selecting) -> float:
+def _certified_error(session: StepSession, outcome: Outcome, atom: Selecting) -> float:
     """Bound the error of differences within a bag (see the module); 0 if the objective bounds none."""
     if outcome.certificate is None:
         return 0.0

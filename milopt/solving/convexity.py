@@ -46,7 +46,7 @@ def with_inertia(answer: Answer, live: LiveForm, solver: Solver) -> Answer:
             verdict = curvature(live.form, live.coordinates().form)
             if not verdict.convex:
                 answer = replace(answer, termination=Termination.STATIONARY, raw_status=verdict.reason())
-        return replace(answer, inertia=inertia)
+        return answer if answer.inertia is None else replace(answer, inertia=None)
     bends_down = inertia.is_saddle or min(live.form.objective.ridge, default=0.0) < 0.0
     termination = Termination.STATIONARY if bends_down else Termination.OPTIMAL
     return replace(answer, inertia=inertia, termination=termination, raw_status=str(inertia))

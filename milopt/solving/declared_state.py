@@ -6,11 +6,12 @@ from milopt.declaration.programs.program import Program
 
 
 class DeclaredState:
-    """The variables, constraints, objective and parameter values that a program has now."""
+    """The variables and their bounds, constraints, objective and parameter values that a program has now."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._variables, self._constraints = dict(program.variables), dict(program.constraints)
+        self._bounds = {variable: (variable.lower, variable.upper) for variable in program.variables.values()}
         self._objective, self._maximizes = program.objective, program.maximizes
         self._values = {parameter: parameter.value for parameter in program.parameters.values()}
 
@@ -19,5 +20,7 @@ class DeclaredState:
         program = self._program
         program.variables, program.constraints = self._variables, self._constraints
         (program.maximize if self._maximizes else program.minimize)(self._objective)
+        for variable, bounds in self._bounds.items():
+            variable.lower, variable.upper = bounds
         for parameter, value in self._values.items():
             parameter.restore(value)

@@ -23,6 +23,7 @@ class What(Enum):
 
     LINEAR = "q and the constant"
     OFFSET = "g"
+    BOUNDS = "bounds of some columns"
     ROWS_ADDED = "rows appended at the end"
     ROWS_REPLACED = "coefficients and offsets of some rows"
     ROWS_DELETED = "some rows gone"

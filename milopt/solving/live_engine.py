@@ -42,7 +42,9 @@ class LiveEngine:
         """Apply a change of the form to the engine, if there is one; raise an error if the solver does not take it."""
         if self._engine is not None and change is not None:
             form = live.compiled.form
-            if not takes_all(self.solver, features_of(form), cones_of(form)):
+            taken = takes_all(self.solver, features_of(form), cones_of(form))
+            # Patterns may be hidden by rows that are not handed over yet; the engine looks for them itself.
+            if not taken or (not self.solver.recognises_patterns and self.solver.refusal(form) is not None):
                 check(self.solver, form, live.lowering.program.name)
             with solver_errors(self.solver.name):
                 self._engine.update(form, change)

@@ -20,6 +20,7 @@ from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import Cone
+from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.sparse import same_entries
 from milopt.errors import UnsupportedError
 from milopt.solving.engine import Change, What
@@ -106,7 +107,7 @@ class LiveForm:
         same = self.form.n == before.n and self.form.point_counts == before.point_counts
         if not same or _cones(before) != _cones(self.form) or not np.array_equal(self.form.group, before.group):
             return self.start_again()
-        if not self._is_flat:
+        if not self.is_flat:
             return self._compile_again(more=0)
         if self.rows.lazy and self.form.conic:
             # Lazy rows were appended after the cones; a form that is made again has them before.
@@ -123,7 +124,7 @@ class LiveForm:
         block = self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
         same = linear.width == before.n and linear.point_counts == before.point_counts
         # Auxiliary rows end a form, and lazy ones join it by choice: then a new block is not simply its last rows.
-        if not same or not self._is_flat or self.rows.lazy or self.lowering.auxiliary or (block.group >= 0).any():
+        if not same or not self.is_flat or self.rows.lazy or self.lowering.auxiliary or (block.group >= 0).any():
             self.form = self._assembled()
             return self.start_again()
         self.form = before.with_block(block)
@@ -136,10 +137,20 @@ class LiveForm:
         for name in names:
             self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
         self.form = self._assembled()
-        if not self._is_flat:
+        if not self.is_flat:
             return self.start_again()
         self._compiled = self.coordinates()
         return Change(What.COLUMNS_ADDED, np.arange(before.n, self.form.n))
+
+    def change_bounds(self, variable: Variable) -> Change:
+        """A variable has other bounds."""
+        linear = self.lowering.linear
+        linear.change_bounds(variable)
+        self.form = self.form.with_bounds(np.concatenate(linear.lower), np.concatenate(linear.upper))
+        if not isinstance(self._compiled, Coordinates):
+            return self._compile_again()
+        self._compiled.change_bounds(self.form)
+        return Change(What.BOUNDS, linear.columns_of(variable))
 
     def delete_blocks(self, names: Iterable[str]) -> Change:
         """Constraint blocks are gone."""
@@ -149,7 +160,7 @@ class LiveForm:
             del self._blocks[name]
         self.lowering.forget(chosen)
         self.form = self._assembled()
-        if not self._is_flat or self.rows.lazy:
+        if not self.is_flat or self.rows.lazy:
             return self.start_again()
         kept = np.delete(self.rows.active, gone)
         missing = np.flatnonzero(np.isin(self._names_of(before, np.arange(before.rows.count)), chosen))
@@ -161,7 +172,7 @@ class LiveForm:
     def hand_over(self, rows: Index) -> Change:
         """More rows of the form go to the engine."""
         self.rows.add(rows)
-        if self._is_flat and isinstance(self._compiled, Coordinates):
+        if self.is_flat and isinstance(self._compiled, Coordinates):
             self._compiled.append(self.form, rows)
             return Change(What.ROWS_ADDED)
         return self._compile_again(more=rows.size)
@@ -186,7 +197,7 @@ class LiveForm:
     # -- pieces --------------------------------------------------------------------------------------------------
 
     @property
-    def _is_flat(self) -> bool:
+    def is_flat(self) -> bool:
         """No function of a kernel's space: rows and columns come and go without new coordinates."""
         return not self.spaces and not self.uses_dual
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from types import MappingProxyType
 from typing import TypeGuard
@@ -61,6 +61,21 @@ class Options:
         # What is read-only of a mapping can be neither pickled nor copied deeply.
         values = {name: getattr(self, name) for name in self.__dataclass_fields__} | {"extra": dict(self.extra)}
         return Options, tuple(values.values())
+
+
+def with_knobs(options: Options | None, knobs: Mapping[str, object]) -> Options:
+    """Return options with some fields given by name; the defaults if there are none."""
+    if options is not None and not isinstance(options, Options):
+        raise ParameterError(
+            f"options must be an Options object, not {type(options).__name__}; or give its fields by name."
+        )
+    chosen = options or Options()
+    unknown = set(knobs) - set(Options.__dataclass_fields__)
+    if unknown:
+        raise ParameterError(
+            f"Unknown option {sorted(unknown)[0]!r}; options are {', '.join(Options.__dataclass_fields__)}."
+        )
+    return replace(chosen, **knobs) if knobs else chosen  # type: ignore[arg-type]  # checked by Options itself
 
 
 def _is_number(value: object) -> TypeGuard[float]:

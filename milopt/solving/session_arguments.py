@@ -16,7 +16,7 @@ from milopt.solving.solver import Solver
 
 
 def check_session(program: Program, solver: str | Solver, options: Options | None, witnesses: StandIns | None) -> None:
-    """Raise an error if an argument of `Session` has a wrong type."""
+    """Raise an error if an argument of `StepSession` has a wrong type."""
     check_program(program)
     if not isinstance(solver, (str, Solver)):
         raise ParameterError(f"A session takes a solver or the name of one, not {solver!r}.")

@@ -37,6 +37,8 @@ class SolveRun:
     engine: LiveEngine
     convexity: ConvexityCheck
     clock: Clock
+    build_seconds: float = 0.0
+    """Time outside the solver, before this solve."""
     solver_seconds: float = 0.0
     """Time inside the solver, up to now."""
     iterations: int = 0
@@ -44,6 +46,7 @@ class SolveRun:
 
     def outcome(self) -> Outcome:
         """Solve and prove the answer; a solver that fails ends with termination "error" and its words as message."""
+        began = working_seconds()
         try:
             outcome = self._solved()
         except SolverError as error:
@@ -53,6 +56,7 @@ class SolveRun:
         return replace(
             self._with_limit(outcome),
             iterations=self.iterations,
+            build_seconds=self.build_seconds + working_seconds() - began - self.solver_seconds,
             solve_seconds=self.solver_seconds,
             log=self.log,
             rebuilds=self.engine.rebuilds,

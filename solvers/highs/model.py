@@ -64,6 +64,7 @@ class HighsModel:
         edit = {
             What.LINEAR: self._linear,
             What.OFFSET: self._offset,
+            What.BOUNDS: self._bounds,
             What.ROWS_ADDED: self._add_rows,
             What.ROWS_REPLACED: self._replace_rows,
             What.ROWS_DELETED: self._delete_rows,
@@ -92,6 +93,11 @@ class HighsModel:
     def _offset(self, form: StandardForm, index: Index) -> bool:
         lower, upper = _row_bounds(form, 0)
         self._check(self._highs.changeRowsBounds(form.m, _first(form.m), lower, upper), "row bounds")
+        return True
+
+    def _bounds(self, form: StandardForm, index: Index) -> bool:
+        at = index.astype(np.int32)
+        self._check(self._highs.changeColsBounds(at.size, at, form.lower[index], form.upper[index]), "column bounds")
         return True
 
     def _add_rows(self, form: StandardForm, index: Index) -> bool:

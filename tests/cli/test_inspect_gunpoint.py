@@ -15,7 +15,7 @@ from milopt.compilation.minorant import one_hot_selection
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 from tests.inspection.test_cbf import read_cbf
 
 BOOST = f"{Path(__file__).parents[2] / 'models' / 'shapelet_boost.py'}:ShapeletBoost"
@@ -38,7 +38,7 @@ def first_step(ball: str, solver: str) -> tuple[float, np.ndarray]:
     price.value = declared(ball).start[oracle.prices[price]]
     first = atom.segments.argmax(next(iter(oracle.starts({price: price.value}))))
     witnesses = {atom: one_hot_selection(atom, first)}
-    with Session(oracle.program, milopt.get(solver), witnesses=witnesses) as session:
+    with StepSession(oracle.program, milopt.get(solver), witnesses=witnesses) as session:
         outcome = session.solve()
     assert outcome.certificate.holds(1e-6)
     return outcome.objective, first - atom.segments.offsets[:-1]

@@ -20,7 +20,7 @@ from milopt.inspection.summary import size_table
 from milopt.outcome.certificate import certify, evaluate
 from milopt.solving import registry
 from milopt.solving.options import Options
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 
 def block(name: str, cone: Cone, A: list[list[float]], g: list[float], sizes: list[int] | None = None) -> Block:
@@ -38,7 +38,7 @@ def two_kinds() -> EvaluationForm:
     values = program.variable("values", 2)
     others = program.variable("others", 2)
     program.minimize(values.sum() - others.sum())
-    with Session(program, registry.get("clarabel")) as session:
+    with StepSession(program, registry.get("clarabel")) as session:
         form = session.form
     unit = np.eye(6)
     zero = np.zeros(6)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milopt import RBF, Program, Session, as_bags, bag_max, get, sum_squares
+from milopt import RBF, Program, as_bags, bag_max, get, sum_squares
 from milopt.compilation.minorant import one_hot_selection
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.expression import Constraint, Expression
+from milopt.solving.step_session import StepSession
 
 
 def bags_of(seed: int) -> Bags:
@@ -32,13 +33,13 @@ def test_a_block_in_the_place_of_another_is_lowered_by_its_own_maxima() -> None:
     bags = bags_of(0)
     program, values, xi = program_of(bags)
     program.subject_to(below(values, xi, 1.0), name="rows")
-    with Session(program, get("clarabel")) as session:
+    with StepSession(program, get("clarabel")) as session:
         first = session.solve().objective
         session.replace_rows("rows", below(values, xi, 0.25))
         second = session.solve().objective
     fresh, values, xi = program_of(bags)
     fresh.subject_to(below(values, xi, 0.25), name="rows")
-    with Session(fresh, get("clarabel")) as session:
+    with StepSession(fresh, get("clarabel")) as session:
         assert session.solve().objective == pytest.approx(second, rel=1e-7)
     assert abs(first - second) > 1e-3
 
@@ -50,11 +51,11 @@ def test_new_witnesses_move_their_own_side_and_leave_the_other() -> None:
     program.subject_to(signs * bag_max(values) >= 1 - xi, name="rows")
     (atom,) = program.maxima()
     first, last = bags.offsets[:-1], bags.offsets[1:] - 1
-    with Session(program, get("native"), witnesses={atom: one_hot_selection(atom, first)}) as session:
+    with StepSession(program, get("native"), witnesses={atom: one_hot_selection(atom, first)}) as session:
         session.solve()
         session.set_witnesses({atom: one_hot_selection(atom, last)})
         moved = session.solve().objective
         rows = session.form.rows.E[0].toarray()
-    with Session(program, get("native"), witnesses={atom: one_hot_selection(atom, last)}) as session:
+    with StepSession(program, get("native"), witnesses={atom: one_hot_selection(atom, last)}) as session:
         np.testing.assert_array_equal(session.form.rows.E[0].toarray(), rows)
         assert session.solve().objective == pytest.approx(moved, rel=1e-9)

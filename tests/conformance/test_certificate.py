@@ -20,7 +20,7 @@ from milopt.arrays import Vector
 from milopt.compilation.compiled import Point
 from milopt.outcome.certificate import Certificate, certify, evaluate
 from milopt.solving import registry
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 from milopt.testing.known_programs.planted import Planted, planted
 
 
@@ -59,7 +59,7 @@ def _by_definition(plan: Planted, x: Vector, above: Vector, below: Vector, equal
 
 
 def _by_milopt(plan: Planted, x: Vector, above: Vector, below: Vector, equal: Vector) -> Certificate:
-    with Session(plan.declare("planted"), registry.get("clarabel")) as session:
+    with StepSession(plan.declare("planted"), registry.get("clarabel")) as session:
         point = Point(x, (), np.concatenate([above, below, equal]))
         return certify(session.form, session.spaces, point, evaluate(session.form, session.spaces, point))
 
@@ -98,7 +98,7 @@ def test_scaling_of_the_objective_leaves_the_dual_residual(factor: float) -> Non
     program.minimize(factor * program.objective)
     move = np.random.default_rng(65).normal(size=plan.x.size) * 1e-2
     multipliers = np.concatenate([plan.above, plan.below, plan.equal])
-    with Session(program, registry.get("clarabel")) as session:
+    with StepSession(program, registry.get("clarabel")) as session:
         point = Point(plan.x + move, (), factor * multipliers)
         found = certify(session.form, session.spaces, point, evaluate(session.form, session.spaces, point))
     moved = plan.x + move
@@ -121,7 +121,7 @@ def test_second_order_cone_by_definition() -> None:
     x = program.variable("x", 3)
     program.minimize(c @ x)
     program.subject_to(norm(x) <= radius, name="ball")
-    with Session(program, registry.get("clarabel")) as session:
+    with StepSession(program, registry.get("clarabel")) as session:
 
         def residuals(x: Vector, w: float, v: Vector) -> Certificate:
             point = Point(x, (), np.concatenate([[w], v]))
@@ -156,7 +156,7 @@ def test_hilbert_ball_by_definition() -> None:
     assert result.objective == pytest.approx(radius * length, rel=1e-7)
     assert result.functions["f"](X) == pytest.approx(radius * gram @ v / length, abs=1e-6)
     assert result.functions["f"].norm_squared == pytest.approx(radius**2, rel=1e-7)
-    with Session(program, registry.get("clarabel")) as session:
+    with StepSession(program, registry.get("clarabel")) as session:
         session.solve()
 
         def residuals(a: Vector, w: float) -> Certificate:

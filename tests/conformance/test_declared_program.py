@@ -22,8 +22,8 @@ from milopt.errors import ConvexityError, UnsupportedError
 from milopt.solving import registry
 from milopt.solving.engine import Engine
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 CONIC = ["clarabel", "ecos", "cvxpy:SCS"]
 
@@ -177,7 +177,10 @@ def test_rows_in_an_unknown_cone_are_refused_when_they_are_made() -> None:
     x = program.variable("x", 2)
     program.minimize(x.sum())
     program.subject_to(norm(x) <= 1)
-    with Session(program, registry.get("clarabel")) as session, pytest.raises(UnsupportedError, match="unknown cone"):
+    with (
+        StepSession(program, registry.get("clarabel")) as session,
+        pytest.raises(UnsupportedError, match="unknown cone"),
+    ):
         replace(session.form.blocks[0], cone="exponential")
 
 

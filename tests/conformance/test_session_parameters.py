@@ -16,7 +16,7 @@ from milopt.declaration.programs.expression import Expression
 from milopt.outcome.outcome import Outcome
 from milopt.solving import registry
 from milopt.solving.options import Options
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 SIZES = (3, 1, 4, 2)
 COUNT = sum(SIZES)
@@ -60,7 +60,7 @@ class Pieces:
         self.semidefinite = (lambda root: root @ root.T)(rng.normal(size=(COUNT, COUNT)))
         self.vector = self.scale * (outer @ (inner @ self.x)) + outer @ (inner @ self.y) + self.shift
 
-    def set(self, session: Session, inputs: Inputs) -> None:
+    def set(self, session: StepSession, inputs: Inputs) -> None:
         """Give a session of this program other values."""
         new = {self.shift: inputs.shift, self.scale: inputs.scale, self.weight: inputs.weight}
         session.set_inputs(new, {})
@@ -125,11 +125,11 @@ def test_session_has_the_optimum_of_a_fresh_solve(atom: Atom, place: Place, solv
     for inputs in values:
         fresh = Pieces(3, inputs)
         place(fresh, atom)
-        with Session(fresh.program, registry.get("clarabel")) as session:
+        with StepSession(fresh.program, registry.get("clarabel")) as session:
             optima.append(_optimum(session.solve()))
     pieces = Pieces(3, values[0])
     place(pieces, atom)
-    with Session(pieces.program, registry.get(solver)) as session:
+    with StepSession(pieces.program, registry.get(solver)) as session:
         assert _optimum(session.solve()) == pytest.approx(optima[0], rel=1e-6, abs=1e-6)
         for inputs, optimum in zip(values[1:], optima[1:], strict=True):
             pieces.set(session, inputs)
@@ -171,12 +171,12 @@ def test_session_over_a_function_has_the_optimum_of_a_fresh_solve(fit: Fit, solv
     values = [Inputs.drawn(rng) for _ in range(3)]
     pieces = Pieces(4, values[0])
     fit(pieces)
-    with Session(pieces.program, registry.get(solver), Options(lazy=lazy)) as session:
+    with StepSession(pieces.program, registry.get(solver), Options(lazy=lazy)) as session:
         for inputs in values:
             pieces.set(session, inputs)
             fresh = Pieces(4, inputs)
             fit(fresh)
-            with Session(fresh.program, registry.get("clarabel"), Options(lazy=False)) as other:
+            with StepSession(fresh.program, registry.get("clarabel"), Options(lazy=False)) as other:
                 expected = _optimum(other.solve())
             assert _optimum(session.solve()) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
@@ -194,11 +194,11 @@ def test_session_keeps_up_with_a_parameter_inside_a_witness() -> None:
         return pieces, {atom: pieces.x[0] + 0.1 * pieces.shift[:4]}
 
     pieces, witnesses = declared(values[0])
-    with Session(pieces.program, registry.get("highs"), witnesses=witnesses) as session:
+    with StepSession(pieces.program, registry.get("highs"), witnesses=witnesses) as session:
         first = _optimum(session.solve())
         session.set_parameter(pieces.shift, values[1].shift)
         second = _optimum(session.solve())
     fresh, witnesses = declared(values[1])
-    with Session(fresh.program, registry.get("highs"), witnesses=witnesses) as session:
+    with StepSession(fresh.program, registry.get("highs"), witnesses=witnesses) as session:
         assert second == pytest.approx(_optimum(session.solve()), abs=1e-7)
     assert first != pytest.approx(second, abs=1e-3)

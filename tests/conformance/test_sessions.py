@@ -9,14 +9,14 @@ import pytest
 import scipy.sparse as sp
 
 import milopt
-from milopt import RBF, Program, as_bags, bag_max, quad_form, sum_squares
+from milopt import RBF, Program, Session, as_bags, bag_max, quad_form, sum_squares
 from milopt.compilation.minorant import one_hot_selection
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.maximum import BagMax
-from milopt.outcome.outcome import Outcome
+from milopt.outcome.result import Result
 from milopt.solving import registry
 from milopt.solving.options import Options
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 SOLVERS = ("highs", "clarabel", "ecos", "piqp")
 RNG = np.random.default_rng(81)
@@ -52,35 +52,36 @@ def _parameter_twice(session: Session) -> None:
 
 def _objective(session: Session) -> None:
     x = session.program.variables["x"]
-    curved = any(session.form.objective.squares)
-    session.set_objective(-2 * (C @ x) + x[0] + (0.5 * quad_form(x, np.eye(5)) if curved else 0.0))
+    curved = session.program.kind == "QP"
+    session.minimize(-2 * (C @ x) + x[0] + (0.5 * quad_form(x, np.eye(5)) if curved else 0.0))
 
 
 def _maximized(session: Session) -> None:
     x = session.program.variables["x"]
-    session.set_objective(C @ x - x[1], maximize=True)
+    session.maximize(C @ x - x[1])
 
 
 def _added(session: Session) -> None:
     x = session.program.variables["x"]
-    session.add_rows(x.sum() >= 1.6, name="total")
+    session.subject_to(x.sum() >= 1.6, name="total")
     session.solve()
-    session.add_rows(x[0] - x[1] == 0.25, name="tie")
+    session.subject_to(x[0] - x[1] == 0.25, name="tie")
 
 
 def _replaced(session: Session) -> None:
     x = session.program.variables["x"]
-    session.replace_rows("caps", B[::-1].copy() @ x <= B[::-1].copy() @ NEAR + 0.1)
+    session.replace("caps", B[::-1].copy() @ x <= B[::-1].copy() @ NEAR + 0.1)
 
 
 def _replaced_by_fewer(session: Session) -> None:
     x = session.program.variables["x"]
-    session.replace_rows("rows", A[:2] @ x >= A[:2] @ NEAR)
+    session.replace("rows", A[:2] @ x >= A[:2] @ NEAR)
 
 
 def _columns(session: Session) -> None:
     entering = np.linspace(-1, 1, 12).reshape(6, 2)
-    session.add_columns("new", 2, {"rows": entering, "caps": np.ones((3, 2))}, [-0.3, 0.2], lower=0, upper=1)
+    rows = {"rows": entering, "caps": -np.ones((3, 2))}
+    session.variable("new", 2, lower=0, upper=1, cost=[-0.3, 0.2], rows=rows)
 
 
 def _deleted(session: Session) -> None:
@@ -90,7 +91,7 @@ def _deleted(session: Session) -> None:
 def _deleted_and_added(session: Session) -> None:
     session.delete("rows")
     session.solve()
-    session.add_rows(session.program.variables["x"].sum() >= 1.0, name="rows")
+    session.subject_to(session.program.variables["x"].sum() >= 1.0, name="rows")
     session.solve()
     session.delete("caps")
 
@@ -118,14 +119,13 @@ VERBS: list[Verb] = [
 NO_REBUILD = [verb for verb in VERBS if verb is not _replaced_by_fewer]
 
 
-def _same(outcome: Outcome, session: Session) -> None:
-    """The outcome is certified and has the objective of a fresh solve by another solver."""
+def _same(result: Result, session: Session) -> None:
+    """The result is certified and has the objective of a fresh solve by another solver."""
     fresh = milopt.solve(session.program, "clarabel" if session.solver.name != "clarabel" else "highs")
     fresh.require_certified()
-    assert outcome.termination is Termination.OPTIMAL, outcome.message
-    assert outcome.status is PointStatus.CERTIFIED
-    sense = -1.0 if session.program.maximizes else 1.0
-    assert sense * outcome.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
+    assert result.termination is Termination.OPTIMAL, result.message
+    assert result.point is PointStatus.CERTIFIED
+    assert result.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -183,13 +183,13 @@ def test_witnesses_change_in_place(solver: str, form: str, lazy: bool) -> None:
     program = _bags_program()
     options = Options(form=form, lazy=lazy)
     seen = set()
-    with Session(program, registry.get(solver), options, witnesses=_witnesses(program, 0)) as session:
+    with StepSession(program, registry.get(solver), options, witnesses=_witnesses(program, 0)) as session:
         session.solve()
         for seed in (1, 2, 0):
             session.set_witnesses(_witnesses(program, seed))
             changed = session.solve()
             other = registry.get("clarabel" if solver != "clarabel" else "highs")
-            with Session(program, other, Options(lazy=False), witnesses=_witnesses(program, seed)) as fresh:
+            with StepSession(program, other, Options(lazy=False), witnesses=_witnesses(program, seed)) as fresh:
                 truth = fresh.solve()
             assert truth.status is changed.status is PointStatus.CERTIFIED
             assert changed.objective == pytest.approx(truth.objective, rel=1e-6)
@@ -214,7 +214,7 @@ def test_lazy_rows_change_nothing(solver: str, form: str) -> None:
     whole, lazy = (milopt.solve(declared(), solver, lazy=lazy, form=form).require_certified() for lazy in (False, True))
     assert lazy.objective == pytest.approx(whole.objective, rel=1e-6)
     assert lazy.functions["f"](bags.instances) == pytest.approx(whole.functions["f"](bags.instances), abs=1e-4)
-    with Session(declared(), registry.get(solver), Options(lazy=True, form=form)) as session:
+    with StepSession(declared(), registry.get(solver), Options(lazy=True, form=form)) as session:
         session.solve()
         assert 10 <= session.live.rows.active.size < 120, "lazy means fewer rows than there are"
         assert session.live.rows.lazy
@@ -226,5 +226,5 @@ def test_closed_session_and_unknown_blocks() -> None:
         with pytest.raises(milopt.MiloptError, match="it has rows, caps"):
             session.delete("row")
         with pytest.raises(milopt.MiloptError, match="it has rows, caps"):
-            session.replace_rows("cap", session.program.variables["x"] >= 0)
+            session.replace("cap", session.program.variables["x"] >= 0)
         _same(session.solve(), session)

@@ -230,8 +230,8 @@ def test_columns_do_not_enter_an_implied_row() -> None:
     program = Program()
     x, b = program.variable("x", lower=0, upper=5), program.variable("b", binary=True)
     program.implies(b, x <= 1, name="rows")
-    with pytest.raises(DeclarationError, match="holds under a condition"):
-        program.extend("y", 1, {"rows": [1.0]})
+    with milopt.Session(program, "highs") as session, pytest.raises(DeclarationError, match="hold under a condition"):
+        session.variable("y", 1, rows={"rows": [1.0]})
 
 
 def _choices() -> Program:

@@ -124,9 +124,9 @@ def test_a_session_keeps_absent_rows_absent() -> None:
     program.minimize(x.sum())
     program.subject_to(x >= [1, -np.inf], name="rows")
     with milopt.Session(program, "highs") as session:
-        session.add_columns("y", 1, {"rows": [[1.0], [5.0]]}, cost=0.25, lower=0)
+        session.variable("y", 1, rows={"rows": [[1.0], [5.0]]}, cost=0.25, lower=0)
         assert session.solve().objective == pytest.approx(0.25)
-        session.replace_rows("rows", x >= [-np.inf, 2])
+        session.replace("rows", x >= [-np.inf, 2])
         assert session.solve().objective == pytest.approx(2.0)
 
 
@@ -136,8 +136,8 @@ def test_columns_enter_both_sides_of_an_interval() -> None:
     program.maximize(x)
     program.between(1, x, 3, name="rows")
     with milopt.Session(program, "highs") as session:
-        session.add_columns("y", 1, {"rows": [-1.0]}, lower=0, upper=2)
-        assert session.solve().objective == pytest.approx(-5.0)
+        session.variable("y", 1, rows={"rows": [-1.0]}, lower=0, upper=2)
+        assert session.solve().objective == pytest.approx(5.0)
 
 
 @pytest.mark.parametrize(

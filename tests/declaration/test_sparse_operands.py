@@ -28,7 +28,6 @@ MATRICES: dict[str, Callable[[Program, Any, Any], object]] = {
     "parameter * (matrix @ variable)": lambda p, x, m: p.subject_to(_parameter(p) * (m(W) @ x) <= 1),
     "np.dot": lambda p, x, m: p.subject_to(np.dot(m(A), x) <= 1),
     "quad_form": lambda p, x, m: p.minimize(milopt.quad_form(x, m(W))),
-    "extend": lambda p, x, m: (p.subject_to(x[:3] <= 1, name="rows"), p.extend("z", 4, {"rows": m(A)})),
 }
 VECTORS: dict[str, Callable[[Program, Any, Any], object]] = {
     "vector @ variable": lambda p, x, m: p.subject_to(m(v) @ x <= 1),
@@ -43,7 +42,6 @@ VECTORS: dict[str, Callable[[Program, Any, Any], object]] = {
     "between": lambda p, x, m: p.between(m(v - 1), x, m(v)),
     "bounds": lambda p, x, m: p.variable("y", 4, lower=m(v), upper=m(v + 1)),
     "parameter.value": lambda p, x, m: p.subject_to(x <= _parameter(p, m(v))),
-    "cost of extend": lambda p, x, m: p.extend("z", 4, {}, cost=m(v)),
     "quad_form of a diagonal": lambda p, x, m: p.minimize(milopt.quad_form(x, m(np.abs(v)))),
     "maximum": lambda p, x, m: p.subject_to(milopt.maximum(x, m(v)) <= 5),
     "concatenate": lambda p, x, m: p.subject_to(milopt.concatenate([x, m(v)]) <= 5),

@@ -20,12 +20,11 @@ def script(description: Description, solver: str) -> str:
     knobs += [f"form={description.form!r}"] if description.form != "auto" else []
     lines = ["import numpy as np", "from numpy import array, inf", "from milopt import *", *recorder.lines]
     if description.parameters:
-        lines += ["from milopt.solving import registry"]
-        lines += [f"session = Session(p, registry.get({solver!r}), Options({', '.join(knobs)}))"]
+        lines += [f"session = Session({', '.join(['p', repr(solver), *knobs])})"]
         for k, setting in enumerate(description.settings):
             if k:
                 lines += [f"session.set_parameter({name}, {_text(value)})" for name, value in setting.items()]
-            lines += ["outcome = session.solve()", "print(outcome.termination, outcome.status, outcome.objective)"]
+            lines += ["print(session.solve())"]
     else:
         lines += [f"print(solve(p, {', '.join(options + knobs)}))"]
     return "\n".join(lines) + "\n"

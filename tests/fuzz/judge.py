@@ -13,11 +13,8 @@ import numpy as np
 import milopt
 from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError, UnsupportedError
-from milopt.outcome.assembly import assemble
 from milopt.outcome.result import Result
-from milopt.solving import registry
 from milopt.solving.options import Options
-from milopt.solving.session import Session
 from tests.fuzz.as_milopt import declared
 from tests.fuzz.descriptions import Array, Description, Parameters, features, scaled
 from tests.fuzz.evaluate import Evaluator, Expansion, Point, violations, zero
@@ -104,14 +101,11 @@ def _solved(description: Description, solver: str) -> Iterator[Result | Exceptio
             if not description.parameters:
                 yield milopt.solve(translation.program, solver, description.scheme, options)
                 return
-            with Session(translation.program, registry.get(solver), options) as session:
+            with milopt.Session(translation.program, solver, options) as session:
                 for k, parameters in enumerate(description.settings):
                     for name, value in parameters.items() if k else ():
                         session.set_parameter(translation.leaves[name], value)
-                    outcome = session.solve()
-                    yield assemble(
-                        session.lowering, session.spaces, outcome, solver=solver, scheme="direct", seconds=0.0
-                    )
+                    yield session.solve()
     except Exception as error:
         # Anything that is raised is judged: refusals are answers, and everything else is a crash.
         yield error

@@ -40,7 +40,7 @@ from milopt.models.miles import MILES
 from milopt.models.set_kernel_svm import SetKernelSVM
 from milopt.solving import registry
 from milopt.solving.options import Options
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 DataSet = Callable[[str], tuple[list[np.ndarray], np.ndarray]]
 
@@ -103,7 +103,7 @@ def one_step(program: Program) -> tuple[dict[object, np.ndarray] | None, float]:
     witnesses = {atom: atom.segments.offsets[:-1] for atom in program.maxima()}
     chosen = chosen_witnesses(program, witnesses)
     options = Options(tolerance=1e-8)
-    with Session(program, registry.get("clarabel"), options, witnesses=chosen) as session:
+    with StepSession(program, registry.get("clarabel"), options, witnesses=chosen) as session:
         outcome = session.solve()
     assert outcome.certificate is not None
     assert outcome.certificate.holds(1e-7)
@@ -454,7 +454,7 @@ def test_parameters_norms_means_and_matrices_have_their_symbols(bags: Bags) -> N
 
 def test_the_dual_is_compiled_like_a_sessions(bags: Bags) -> None:
     program = misvm(bags, Y)
-    with Session(program, registry.get("clarabel"), Options(lazy=False, form="dual")) as session:
+    with StepSession(program, registry.get("clarabel"), Options(lazy=False, form="dual")) as session:
         theirs = session.live.compiled
     assert isinstance(theirs, Dual)
     ours = program.to_standard_form("dual")

@@ -19,7 +19,6 @@ from milopt import (
     Precomputed,
     Program,
     Representatives,
-    Session,
     as_bags,
     get,
     load_data,
@@ -33,6 +32,7 @@ from milopt.models import MIORDM, ODM
 from milopt.outcome.point_values import PointValues
 from milopt.schemes.separable import separable_optimum
 from milopt.schemes.start import starting_witness
+from milopt.solving.step_session import StepSession
 
 K = RBF(0.5)
 LAMBDA, THETA, MU = 16.0, 0.5, 0.5
@@ -170,7 +170,7 @@ def test_a_step_of_the_procedure_is_the_program_of_the_specification(name):
     program = miordm().program(bags, y)
     chosen = one_hot({program.maxima()[0]: first})
     for form in ("dual", "coordinates") if name != "native" else ("dual",):
-        with Session(program, get(name), Options(form=form), witnesses=chosen) as session:
+        with StepSession(program, get(name), Options(form=form), witnesses=chosen) as session:
             assert session.solve().objective == pytest.approx(with_witnesses(bags, y, first), rel=1e-6)
 
 
@@ -179,7 +179,7 @@ def from_means_and_inside(seed):
     bags, y = random_bags(seed, m=8, size=4)
     program, start = miordm(theta=0.1).program(bags, y), bags.mean(bags.instances)
     (atom,) = program.maxima()
-    with Session(program, get("native"), witnesses={atom: starting_witness(atom, start)}) as session:
+    with StepSession(program, get("native"), witnesses={atom: starting_witness(atom, start)}) as session:
         outside = session.solve()
         values = PointValues(session.lowering, outside)
         inside = bags.argmax(values.inner(atom))
@@ -311,7 +311,7 @@ def test_native_goes_on_from_the_last_step_when_witnesses_change_and_rows_join(d
     program = miordm(kernel=RBF()).program(bags, y)
     (atom,) = program.maxima()
     for lazy in (False, True):
-        with Session(
+        with StepSession(
             program, get("native"), Options(lazy=lazy), witnesses=one_hot({atom: bags.offsets[:-1]})
         ) as session:
             first = session.solve()
@@ -320,7 +320,7 @@ def test_native_goes_on_from_the_last_step_when_witnesses_change_and_rows_join(d
             session.set_witnesses(one_hot({atom: bags.offsets[1:] - 1}))
             warm = session.solve()
         chosen = one_hot({atom: bags.offsets[1:] - 1})
-        with Session(program, get("native"), Options(lazy=lazy), witnesses=chosen) as session:
+        with StepSession(program, get("native"), Options(lazy=lazy), witnesses=chosen) as session:
             cold = session.solve()
         assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
         assert warm.iterations < cold.iterations

@@ -17,8 +17,8 @@ from milopt.outcome.outcome import Outcome
 from milopt.solving import proof
 from milopt.solving.clock import Clock
 from milopt.solving.engine import Engine
-from milopt.solving.session import Session
 from milopt.solving.solver import Solver
+from milopt.solving.step_session import StepSession
 
 
 def _maximum() -> Program:
@@ -64,20 +64,20 @@ def test_refused_changes_leave_the_session_as_it_was() -> None:
     x = program.variable("x", 3, lower=0, upper=1)
     program.minimize(-x.sum())
     program.subject_to(x[0] + x[1] <= 1, name="pair")
-    with Session(program, milopt.get("highs")) as session:
+    with milopt.Session(program, "highs") as session:
         assert session.solve().objective == pytest.approx(-2.0)
         with pytest.raises(ConvexityError):
-            session.add_rows(norm1(x) >= 1, name="bad")
+            session.subject_to(norm1(x) >= 1, name="bad")
         with pytest.raises(ConvexityError):
-            session.replace_rows("pair", norm1(x) >= 1)
+            session.replace("pair", norm1(x) >= 1)
         with pytest.raises(MiloptError):
-            session.add_columns("y", 2, {"pair": np.ones((5, 3))}, cost=-1.0, lower=0, upper=1)
+            session.variable("y", 2, lower=0, upper=1, cost=-1.0, rows={"pair": np.ones((5, 3))})
         with pytest.raises(ConvexityError):
-            session.set_objective(-1.0 * norm1(x))
-        assert list(program.constraints) == ["pair"]
-        assert list(program.variables) == ["x"]
+            session.minimize(-1.0 * norm1(x))
+        assert list(session.program.constraints) == ["pair"]
+        assert list(session.program.variables) == ["x"]
         assert session.solve().objective == pytest.approx(-2.0)
-        session.add_rows(x.sum() <= 1.5, name="bad")
+        session.subject_to(x.sum() <= 1.5, name="bad")
         assert session.solve().objective == pytest.approx(-1.5)
 
 
@@ -89,7 +89,7 @@ def test_a_changed_offset_keeps_the_model_of_a_persistent_solver() -> None:
     program.minimize(np.array([-1.0, -2.0, 1.0]) @ x)
     program.subject_to(np.array([[1.0, 1.0, -1.0], [1.0, -1.0, 0.0]]) @ x <= room, name="rows")
     program.subject_to(x.sum() <= 3, name="total")
-    with Session(program, milopt.get("highs")) as session:
+    with StepSession(program, milopt.get("highs")) as session:
         for value in ([1.0, 2.0], [2.0, 0.5], [0.0, 0.0]):
             session.set_parameter(room, np.array(value))
             assert session.solve().objective == pytest.approx(milopt.solve(program, "clarabel").objective, abs=1e-7)
@@ -134,9 +134,9 @@ def test_a_step_that_fails_leaves_the_last_certified_one(monkeypatch: pytest.Mon
     program = milopt.models.MISVM(kernel=milopt.RBF(0.5), C=10).program(bags, np.array([1.0, -1.0] * 6))
     whole = milopt.solve(program, "clarabel")
     assert len(whole.history) > 2
-    honest, calls = Session.solve, []
+    honest, calls = StepSession.solve, []
 
-    def fails_later(self: Session, clock: Clock | None = None) -> Outcome:
+    def fails_later(self: StepSession, clock: Clock | None = None) -> Outcome:
         calls.append(honest(self, clock))
         if len(calls) <= 2:
             return calls[-1]
@@ -146,7 +146,7 @@ def test_a_step_that_fails_leaves_the_last_certified_one(monkeypatch: pytest.Mon
             return replace(calls[-1], termination=stationary, status=PointStatus.FEASIBLE, raw_status="broken")
         return Outcome.without_point(self.form, Termination.ERROR, "broken", "It broke.")
 
-    monkeypatch.setattr(Session, "solve", fails_later)
+    monkeypatch.setattr(StepSession, "solve", fails_later)
     cut = milopt.solve(program, "clarabel")
     ended = Termination.STALLED if is_point else Termination.ERROR
     assert (cut.termination, cut.point) == (ended, PointStatus.FEASIBLE)

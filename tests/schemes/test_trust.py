@@ -9,7 +9,7 @@ import milopt
 from milopt import RBF, Precomputed, Program, as_bags, bag_max, bag_mean, norm1, quad_form, sum_squares
 from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
@@ -58,7 +58,7 @@ def test_curvature_is_judged_again_when_the_objective_changes() -> None:
     weight = program.parameter("weight")
     weight.value = 1.0
     program.minimize(sum_squares(x))
-    with Session(program, milopt.get("clarabel")) as session:
+    with StepSession(program, milopt.get("clarabel")) as session:
         session.solve()
         session.set_objective(quad_form(x, np.array([1.0, -1.0])))
         with pytest.raises(ConvexityError, match="eigenvalue -2"):

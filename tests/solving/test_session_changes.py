@@ -9,7 +9,7 @@ import milopt
 from milopt import Options, Program, as_bags, bag_max, norm, norm1
 from milopt.compilation.status import PointStatus
 from milopt.errors import ConvexityError, UnsupportedError
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 
 def test_a_refused_parameter_leaves_the_old_value_everywhere() -> None:
@@ -18,7 +18,7 @@ def test_a_refused_parameter_leaves_the_old_value_everywhere() -> None:
     h.value = 1.0
     program.minimize(x.sum() + h * x[0])
     program.subject_to(h * norm1(x - 3) <= 4, "near")
-    with Session(program, "highs") as session:
+    with StepSession(program, "highs") as session:
         first = session.solve()
         with pytest.raises(ConvexityError):
             session.set_parameter(h, -2.0)
@@ -39,7 +39,7 @@ def test_a_program_without_its_witnesses_is_not_solved(sense: str) -> None:
     else:
         program.minimize(norm1(w))
         program.subject_to(bag_max(bags.instances[:, 0] * w, bags) >= 1)
-    with Session(program, "highs") as session:
+    with StepSession(program, "highs") as session:
         with pytest.raises(ConvexityError, match="witness"):
             session.solve()
         session.set_witnesses({atom: _first(atom) for atom in program.maxima()})
@@ -64,7 +64,7 @@ def test_lazy_rows_beside_cones_survive_a_new_parameter(solver: str, seed: int) 
     program.minimize(x.sum() + t)
     program.subject_to(norm(x - 1) <= t + 4)
     program.subject_to(bag_max(bags.instances @ x + b, bags) <= t)
-    with Session(program, solver, Options(lazy=True)) as session:
+    with StepSession(program, solver, Options(lazy=True)) as session:
         session.solve()
         for _ in range(3):
             session.set_parameter(b, np.round(rng.normal(size=6), 1))
@@ -77,7 +77,7 @@ def test_rows_that_the_solver_cannot_take_are_refused_when_they_are_added() -> N
     program = Program("lp")
     x = program.variable("x", 2, lower=-1, upper=1)
     program.minimize(x.sum())
-    with Session(program, "highs") as session:
+    with StepSession(program, "highs") as session:
         session.solve()
         with pytest.raises(UnsupportedError, match="second-order"):
             session.add_rows(norm(x) <= 1)
@@ -92,7 +92,7 @@ def test_a_deleted_row_takes_the_epigraph_of_its_atom_with_it(solver: str) -> No
     program.minimize(x.sum())
     program.subject_to(norm(x) <= 1, name="near")
     program.subject_to(norm(x - 1) <= 3, name="far")
-    with Session(program, solver) as session:
+    with StepSession(program, solver) as session:
         assert session.solve().objective == pytest.approx(-np.sqrt(2), abs=1e-6)
         session.delete("near")
         assert session.solve().objective == pytest.approx(2 - 3 * np.sqrt(2), abs=1e-6)

@@ -226,6 +226,12 @@ class Radial(Atom, abstract=True):
     It is the only kind of atom that also takes a function f, with the norm of the kernel's space.
     """
 
+    def of_function(self, function: Function) -> Self:
+        """Return the same atom of a function of a kernel's space."""
+        other = copy(self)
+        Atom.__init__(other, function, self.segments, self.shape)
+        return other
+
     @abstractmethod
     def profile(self, r: Vector) -> Vector:
         """Return the profile at radii r."""

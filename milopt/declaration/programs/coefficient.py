@@ -8,6 +8,7 @@ parameter can change its value between solves without the expression being writt
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from milopt.declaration.programs.sparse import added, csr, picked, scaled_rows
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
-    from milopt.declaration.programs.expression import Expression
+    from milopt.declaration.programs.expression import Expression, Leaf
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,12 @@ class Coefficient:
         products = (Product(identity_matrix(rows), scale, self.matrix),)
         return Coefficient(sp.csr_array((rows, columns)), products, is_negated=self.is_negated)
 
-    def value(self) -> sp.csr_array:
-        """M at the parameters' current values."""
+    def value(self, leaf_value: Callable[[Leaf], Vector] | None = None) -> sp.csr_array:
+        """Return M at these values of parameters; at their current ones if None."""
         total = self.matrix
         for product in self.products:
-            total = added(total, csr(product.left @ scaled_rows(product.right, product.scale.parameter_value())))
+            scale = product.scale.parameter_value() if leaf_value is None else product.scale.evaluated(leaf_value)
+            total = added(total, csr(product.left @ scaled_rows(product.right, scale)))
         return total
 
     @cached_property

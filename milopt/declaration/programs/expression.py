@@ -228,7 +228,7 @@ class Expression(Shaped):
         """The entries, given what every leaf is worth."""
         total = self.constant.copy()
         for leaf, coefficient in self.terms:
-            total += times(coefficient.value(), np.ravel(leaf_value(leaf)))
+            total += times(coefficient.value(leaf_value), np.ravel(leaf_value(leaf)))
         return total
 
     @cached_property

@@ -145,6 +145,10 @@ class Function:
             )
         return self._coefficients
 
+    def with_coefficients(self, coefficients: Variable) -> Function:
+        """Return the same function with another variable for its coefficients."""
+        return Function(self.name, self.kernel, self.dictionary, coefficients, self.basis)
+
     def expanded(self, coefficients: Vector) -> Vector:
         """a over the dictionary, from what the variable holds."""
         return coefficients if self.basis is None else np.asarray(self.basis @ coefficients)

@@ -9,11 +9,10 @@ Nothing is scalarised here, and no kernel is evaluated: a program of a hundred t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from milopt.arrays import Points
 from milopt.declaration.atoms.atom import Atom, Selecting
@@ -22,9 +21,7 @@ from milopt.declaration.kernels.gram import orthonormal_basis
 from milopt.declaration.kernels.kernel import Kernel, as_kernel
 from milopt.declaration.kernels.recollection import recalled
 from milopt.declaration.programs.constant_rows import with_true_constants
-from milopt.declaration.programs.constants import matrix as as_matrix
 from milopt.declaration.programs.constants import points as as_points
-from milopt.declaration.programs.constants import real
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf, Operand, Shape, as_expression
 from milopt.declaration.programs.leaves import Evaluation, Function, Parameter, Variable
 from milopt.declaration.programs.new_variable import as_shape, new_variable
@@ -38,6 +35,8 @@ if TYPE_CHECKING:
 
 BagScore = Callable[[Bags], Expression]
 InstanceScore = Callable[[Points], Expression]
+Handles: TypeAlias = Mapping[int, tuple[str, object]]
+"""Names by the ids of what was declared under them; the objects are kept alive, so that no other gets their ids."""
 
 
 class Program(Views, Problem):
@@ -166,9 +165,8 @@ class Program(Views, Problem):
             if name is not None:
                 raise DeclarationError(f"The name {name!r} is for one constraint, not for {len(constraint)} of them.")
             return [self.subject_to(one) for one in constraint]
-        chosen = self._new_block(constraint, name)
-        assert isinstance(constraint, Constraint), "checked just now"
-        self.constraints[chosen] = _named(with_true_constants(constraint, chosen), chosen)
+        chosen, own = self._new_block(constraint, name)
+        self.constraints[chosen] = named_block(with_true_constants(own, chosen), chosen)
         return self.constraints[chosen]
 
     def keep(self, constraint: Constraint, name: str | None = None) -> Constraint:
@@ -176,8 +174,8 @@ class Program(Views, Problem):
 
         A program that is read from a file, or is part of another one, is then infeasible instead of an error.
         """
-        chosen = self._new_block(constraint, name)
-        self.constraints[chosen] = _named(constraint, chosen)
+        chosen, own = self._new_block(constraint, name)
+        self.constraints[chosen] = named_block(own, chosen)
         return self.constraints[chosen]
 
     def between(self, lower: Operand, expression: Operand, upper: Operand, name: str | None = None) -> Constraint:
@@ -223,8 +221,8 @@ class Program(Views, Problem):
         """
         from milopt.declaration.programs.implication import implied
 
-        chosen = self._new_block(constraint, name)
-        return self.subject_to(implied(condition, constraint), chosen)
+        chosen, own = self._new_block(constraint, name)
+        return self.subject_to(implied(condition, own), chosen)
 
     def family(self, name: str, row: Callable[[npt.NDArray[np.float64]], Constraint]) -> Family:
         """A row for every column of an infinite family, none of them here yet (see `semi_infinite`)."""
@@ -238,35 +236,7 @@ class Program(Views, Problem):
     def replace(self, name: str, constraint: Constraint) -> None:
         """Put another constraint in a block's place."""
         self.block(name)
-        self._check(constraint, name)
-        self.constraints[name] = _named(with_true_constants(constraint, name), name)
-
-    def extend(
-        self,
-        name: str,
-        count: int,
-        rows: Mapping[str, npt.ArrayLike | sp.sparray],
-        cost: npt.ArrayLike = 0.0,
-        lower: npt.ArrayLike | None = None,
-        upper: npt.ArrayLike | None = None,
-    ) -> Variable:
-        """Add a variable block to the objective, with its cost, and to constraint blocks, each with its matrix."""
-        self._claim(name)
-        if not isinstance(rows, Mapping):
-            raise DeclarationError(f"extend takes a mapping from constraint blocks to matrices, not {rows!r}.")
-        # Everything is built before anything is changed: what is refused leaves the program as it was.
-        variable = new_variable(name, (count,), lower, upper)
-        prices = real(cost, f"The cost of {name!r}")
-        if prices.shape not in ((), variable.shape):
-            raise DeclarationError(f"The cost of {name!r} has shape {prices.shape}; the variable has {variable.shape}.")
-        objective = self.objective + np.broadcast_to(prices, variable.shape) @ variable
-        entered = {
-            block: _named(_entered(self.block(block), block, matrix, variable), block) for block, matrix in rows.items()
-        }
-        self.variables[name] = variable
-        self._objective(objective, self.maximizes)
-        self.constraints.update(entered)
-        return variable
+        self.constraints[name] = named_block(with_true_constants(self._checked(constraint, name), name), name)
 
     def score(self, bags: BagScore, instances: InstanceScore | None = None) -> None:
         """How new bags, and single instances, are scored with the solution."""
@@ -337,8 +307,16 @@ class Program(Views, Problem):
                     found.setdefault(id(leaf), leaf)
         return list(found.values())
 
-    def check_owned(self, expression: Expression, where: str) -> None:
-        """Raise an error if a leaf of an expression belongs to another program; `where` is for the message."""
+    def handles(self) -> Handles:
+        """Return what is declared now, by id: parts of results are found by it."""
+        parts = (self.variables, self.functions, self.constraints)
+        return {id(one): (name, one) for named in parts for name, one in named.items()}
+
+    def owned(self, expression: Expression, where: str) -> Expression:
+        """Return an expression; raise an error if a leaf of it belongs to another program.
+
+        `where` is for the message.
+        """
         for leaf in leaves(expression):
             if isinstance(leaf, Variable):
                 known = self.variables.get(leaf.name) is leaf
@@ -350,6 +328,7 @@ class Program(Views, Problem):
                 known = True
             if not known:
                 raise DeclarationError(f"{leaf.describe()} in {where} belongs to another program.")
+        return expression
 
     # -- keeping order -----------------------------------------------------------------------------------------
 
@@ -382,8 +361,7 @@ class Program(Views, Problem):
         expression = as_expression(objective)
         if expression.shape:
             raise DeclarationError(f"The objective must be a scalar, not of shape {expression.shape}; sum it.")
-        self.check_owned(expression, "the objective")
-        self.objective, self.maximizes = expression, maximizes
+        self.objective, self.maximizes = self.owned(expression, "the objective"), maximizes
         self._minimized = None
 
     def _claim(self, name: str) -> None:
@@ -399,20 +377,23 @@ class Program(Views, Problem):
             number += 1
         return f"rows{number}"
 
-    def _new_block(self, constraint: object, name: str | None) -> str:
-        """Return the name of a block that may be added."""
+    def _new_block(self, constraint: object, name: str | None) -> tuple[str, Constraint]:
+        """Return the name of a block that may be added, and its constraint in expressions of this program."""
         chosen = name if name is not None else self._free_name()
         self._claim(chosen)
-        self._check(constraint, chosen)
-        return chosen
+        return chosen, self._checked(constraint, chosen)
 
-    def _check(self, constraint: object, name: str) -> None:
+    def _checked(self, constraint: object, name: str) -> Constraint:
+        """Return a constraint in expressions of this program; raise an error if it is not one."""
         if not isinstance(constraint, Constraint):
             raise DeclarationError(
                 f"Constraint {name!r} must be a comparison of expressions such as x >= 0, "
                 f"not {type(constraint).__name__}."
             )
-        self.check_owned(constraint.expression, f"constraint {name!r}")
+        expression = self.owned(constraint.expression, f"constraint {name!r}")
+        if expression is constraint.expression:
+            return constraint
+        return Constraint(expression, constraint.equality, constraint.compared, constraint.layout, constraint.shape)
 
 
 def leaves(expression: Expression) -> list[Leaf]:
@@ -427,24 +408,7 @@ def leaves(expression: Expression) -> list[Leaf]:
     return found
 
 
-def _entered(constraint: Constraint, block: str, matrix: npt.ArrayLike | sp.sparray, variable: Variable) -> Constraint:
-    """The constraint with matrix @ variable added to its expression."""
-    entries, layout = as_matrix(matrix), constraint.layout
-    due = (*constraint.shape, variable.size)
-    if entries.shape != due:
-        raise DeclarationError(f"{variable.name!r} enters {block!r} by a matrix of shape {due}, not {entries.shape}.")
-    if constraint.is_conditional:
-        raise DeclarationError(
-            f"Constraint {block!r} holds under a condition, with bounds of the variables that it has: declare it again "
-            f"instead of adding {variable.name!r} to it."
-        )
-    entering = entries if layout is None else layout.entering(entries)
-    return Constraint(
-        constraint.expression + entering @ variable, constraint.equality, layout=layout, shape=constraint.shape
-    )
-
-
-def _named(constraint: Constraint, name: str) -> Constraint:
+def named_block(constraint: Constraint, name: str) -> Constraint:
     """Return the constraint with the name of its block; a copy if it is a block already."""
     if constraint.name is not None:
         constraint = Constraint(

@@ -25,7 +25,7 @@ from milopt.schemes.oracle_pricing import oracle_pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 SETS, BALLS = ("musk1", "gunpoint"), ("l1", "hilbert")
 TAKES = {"l1": ("highs", "clarabel", "ecos", "cvxpy:SCS"), "hilbert": ("clarabel", "ecos", "cvxpy:SCS")}
@@ -97,7 +97,7 @@ def test_the_convex_step_at_the_same_prices_has_one_optimum(name: str, ball: str
         pytest.skip(SLOW[name, ball, solver])
     edge, witnesses = native_step(name, ball, side)
     program = generated(name, ball).oracles[side].program
-    with Session(program, milopt.get(solver), witnesses=witnesses) as session:
+    with StepSession(program, milopt.get(solver), witnesses=witnesses) as session:
         outcome = session.solve()
     if outcome.status is PointStatus.CERTIFIED:
         assert -outcome.objective == pytest.approx(edge, rel=1e-6, abs=ILL_CONDITIONED.get((name, ball, solver)))

@@ -209,7 +209,7 @@ def test_a_time_limit_keeps_the_best_ensemble(solver: str) -> None:
 def test_the_step_after_an_exact_oracles_choice_has_time_though_the_limit_has_passed(monkeypatch) -> None:
     from milopt.schemes import exact
 
-    run, step, left = exact.Direct.run, exact.Session.solve, []
+    run, step, left = exact.Direct.run, exact.StepSession.solve, []
 
     def late(self, program, solver, options, clock):
         found = run(self, program, solver, options, clock)
@@ -226,7 +226,7 @@ def test_the_step_after_an_exact_oracles_choice_has_time_though_the_limit_has_pa
     (price,) = program.parameters.values()
     price.value = np.full(8, 1 / 8)
     monkeypatch.setattr(exact.Direct, "run", late)
-    monkeypatch.setattr(exact.Session, "solve", watched)
+    monkeypatch.setattr(exact.StepSession, "solve", watched)
     assert solve(program, "highs", "exact", time_limit=60.0).point is PointStatus.CERTIFIED
     assert left[-1] > 0.5
 
@@ -234,7 +234,7 @@ def test_the_step_after_an_exact_oracles_choice_has_time_though_the_limit_has_pa
 def test_a_step_after_an_exact_oracles_choice_that_violates_its_rows_is_not_feasible(monkeypatch) -> None:
     from milopt.schemes import exact
 
-    class Off(exact.Session):
+    class Off(exact.StepSession):
         def solve(self, clock=None):
             found = super().solve(clock)
             proof = replace(found.certificate, primal=0.25, violation=0.5)
@@ -244,7 +244,7 @@ def test_a_step_after_an_exact_oracles_choice_that_violates_its_rows_is_not_feas
     program = ShapeletBoost(oracle="exact", kernel=K).program(bags, y).oracles[0].program
     (price,) = program.parameters.values()
     price.value = np.full(8, 1 / 8)
-    monkeypatch.setattr(exact, "Session", Off)
+    monkeypatch.setattr(exact, "StepSession", Off)
     result = solve(program, "highs", "exact")
     assert result.point is PointStatus.NONE
     assert result.message.endswith("The best point is kept, but it violates the constraints by 0.5.")
@@ -261,13 +261,13 @@ def test_a_step_after_an_exact_oracles_choice_that_violates_its_rows_is_not_feas
     ],
 )
 def test_a_first_master_without_a_point_leaves_the_best_column(monkeypatch, ended: Termination, said: str) -> None:
-    from milopt.solving.session import Session
+    from milopt.solving.step_session import StepSession
 
     def pointless(session, clock):
         return Outcome.without_point(session.form, ended, "lost", "Lost.")
 
     bags, y = random_bags(0, 20)
-    monkeypatch.setattr(Session, "solve", pointless)
+    monkeypatch.setattr(StepSession, "solve", pointless)
     with pytest.warns(MiloptWarning, match=said):
         model = ShapeletBoost(nu=0.3, kernel=K, solver="master=highs,oracle=native").fit(bags, y)
     assert (model.result_.termination, model.result_.point) == (ended, PointStatus.NONE)

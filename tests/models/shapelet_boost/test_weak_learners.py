@@ -17,7 +17,7 @@ from milopt.compilation.sides import on_other_side
 from milopt.declaration.kernels.similarity import similarity
 from milopt.errors import UnsupportedError
 from milopt.outcome.point_values import PointValues
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 from tests.models.shapelet_boost.cases import K, random_bags, weak_learner
 
 
@@ -63,7 +63,7 @@ class Steps:
     def __init__(self, case: Case, ball: str, solver: str, first: np.ndarray) -> None:
         self.case, self.program = case, case.program(ball)
         (self.atom,) = on_other_side(self.program)
-        self.session = Session(self.program, milopt.get(solver), witnesses={self.atom: self._at(first)})
+        self.session = StepSession(self.program, milopt.get(solver), witnesses={self.atom: self._at(first)})
 
     def _at(self, witnesses: np.ndarray) -> object:
         return one_hot_selection(self.atom, witnesses)

@@ -8,7 +8,7 @@ from milopt import Program
 from milopt.compilation.status import Termination
 from milopt.errors import UnknownNameError
 from milopt.solving import registry
-from milopt.solving.session import Session
+from milopt.solving.step_session import StepSession
 
 
 def _program() -> Program:
@@ -20,13 +20,13 @@ def _program() -> Program:
 
 
 def test_session_takes_the_name_of_a_solver() -> None:
-    with Session(_program(), "highs") as session:
+    with StepSession(_program(), "highs") as session:
         assert session.solver.name == "highs"
         assert session.solve().termination is Termination.OPTIMAL
-    with Session(_program(), registry.get("highs")) as session:
+    with StepSession(_program(), registry.get("highs")) as session:
         assert session.solve().objective == pytest.approx(1.0)
 
 
 def test_session_with_an_unknown_name_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="hihgs"):
-        Session(_program(), "hihgs")
+        StepSession(_program(), "hihgs")

@@ -1,4 +1,4 @@
-"""A session: one program compiled for one solver, kept alive while it changes, solved as often as wanted.
+"""The session of a scheme: one program compiled for one solver, kept alive while it changes, solved step by step.
 
 All verbs speak the program's own expressions. A persistent engine applies just what a verb changed; another rebuilds
 and counts (`rebuilds`). Every `solve` proves its answer on the whole program, lazy rows included.
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from milopt.compilation.compiled import Compiled
 from milopt.compilation.evaluation_form import EvaluationForm
@@ -21,7 +19,7 @@ from milopt.compilation.minorant import StandIns
 from milopt.compilation.status import Termination
 from milopt.deadline import deadline
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
-from milopt.declaration.programs.leaves import Parameter
+from milopt.declaration.programs.leaves import Parameter, Variable
 from milopt.declaration.programs.program import Program, leaves
 from milopt.errors import ConvexityError, DeclarationError, MiloptError, TimeLimitError
 from milopt.jit_time import working_seconds
@@ -49,7 +47,7 @@ from milopt.solving.solve_run import SolveRun
 from milopt.solving.solver import Solver
 
 
-class Session:
+class StepSession:
     """A compiled program inside a solver."""
 
     def __init__(
@@ -112,7 +110,7 @@ class Session:
         """Parameters and witnesses at once: what they occur in is lowered again once."""
         check_parameters(self.program, parameters)
         check_stand_ins(witnesses)
-        with self._all_or_nothing():
+        with self.all_or_nothing():
             for parameter, value in parameters.items():
                 parameter.value = value
             for witness in witnesses.values():
@@ -122,42 +120,47 @@ class Session:
 
     def set_objective(self, objective: Expression | float, *, maximize: bool = False) -> None:
         """Another objective for the same constraints."""
-        with self._all_or_nothing():
+        with self.all_or_nothing():
             (self.program.maximize if maximize else self.program.minimize)(objective)
             self.lowering.linear.register(self.program.objective)
             self._tell(self.live.refresh_objective())
 
     def add_rows(self, constraint: Constraint, name: str | None = None) -> str:
         """Add a constraint block; returns its name."""
-        with self._all_or_nothing():
+        with self.all_or_nothing():
             self.program.subject_to(constraint, name)
             added = next(reversed(self.program.constraints))
-            self.lowering.linear.register(constraint.expression)
+            self.lowering.linear.register(self.program.constraints[added].expression)
             self._tell(self.live.append_block(added))
         return added
 
     def replace_rows(self, name: str, constraint: Constraint) -> None:
         """Put another constraint in a block's place."""
-        with self._all_or_nothing():
+        with self.all_or_nothing():
             self.program.replace(name, constraint)
-            self.lowering.linear.register(constraint.expression)
+            self.lowering.linear.register(self.program.constraints[name].expression)
             self._tell(self.live.refresh_blocks([name]))
 
-    def add_columns(
-        self,
-        name: str,
-        count: int,
-        rows: Mapping[str, npt.ArrayLike | sp.sparray],
-        cost: npt.ArrayLike = 0.0,
-        *,
-        lower: npt.ArrayLike | None = None,
-        upper: npt.ArrayLike | None = None,
-    ) -> None:
-        """Add a variable block with its cost and, by constraint name, the matrix with which it enters `expression`."""
-        with self._all_or_nothing():
-            variable = self.program.extend(name, count, rows, cost, lower, upper)
-            self.lowering.linear.add_variable(variable)
-            self._tell(self.live.append_columns(rows))
+    def take_columns(self, variable: Variable, names: Iterable[str]) -> None:
+        """Take over a variable that the program has got, and that was added to the objective and to these blocks."""
+        self.lowering.linear.add_variable(variable)
+        self._tell(self.live.append_columns(names))
+
+    def take_bounds(self, variable: Variable) -> None:
+        """Take over the bounds of a variable."""
+        if self.lowering.has_epigraphs or self.lowering.other_side.stand_ins or not self.live.is_flat:
+            # How atoms inside atoms are lowered depends on bounds, and so does whether there is a dual.
+            self.start_again()
+        else:
+            self._tell(self.live.change_bounds(variable))
+
+    def start_again(self) -> None:
+        """Compile the program again as it stands; kernel values are kept."""
+        other = self.lowering.other_side
+        known = lower(self.program, dict(other.stand_ins), other.both_sides)
+        self.lowering = known.lowering
+        self.live = LiveForm(known, self.options, self.solver, self.live)
+        self._tell(EVERYTHING)
 
     def adopt(self, program: Program, lowered: LoweredProgram | None = None) -> None:
         """Go on with another program without witnesses, and keep of this one what serves it too.
@@ -187,14 +190,14 @@ class Session:
         """Give back what the solver holds."""
         self._engine.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> StepSession:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def all_or_nothing(self) -> Iterator[None]:
         """Leave the program, its parameters, the witnesses, the forms and the engine as they were if a change fails."""
         declared, witnesses = DeclaredState(self.program), dict(self.lowering.other_side.stand_ins)
         began = working_seconds()
@@ -277,10 +280,8 @@ class Session:
 
     def _solve(self, clock: Clock) -> Outcome:
         self._refuse_missing_witnesses()
-        began = working_seconds()
-        outcome = SolveRun(self.live, self._engine, self._convexity, clock).outcome()
-        building = working_seconds() - began - outcome.solve_seconds
-        build_seconds, self._build_seconds = self._build_seconds + building, 0.0
-        clock.work.build += build_seconds
+        outcome = SolveRun(self.live, self._engine, self._convexity, clock, self._build_seconds).outcome()
+        self._build_seconds = 0.0
+        clock.work.build += outcome.build_seconds
         clock.work.solve += outcome.solve_seconds
-        return replace(outcome, build_seconds=build_seconds)
+        return outcome
