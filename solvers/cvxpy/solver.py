@@ -127,11 +127,11 @@ class CvxpyEngine(VariantEngine):
                     # scipy's last word on an option: HiGHS did not know it either.
                     warnings.filterwarnings("error", r"Unrecognized options detected: \{[^}]*\}$")
                 _, log = self._run(model, settings)
-        except (cp.error.SolverError, ValueError, TypeError, Warning) as error:  # ValueError: some interfaces' refusal
+        except (cp.error.SolverError, ValueError, TypeError, KeyError, Warning) as error:  # some interfaces' refusals
             blamed = blame(self._solver.name, given, error)
             if blamed is not None:
                 raise blamed from error
-            if isinstance(error, TypeError):
+            if isinstance(error, (TypeError, KeyError)):
                 raise
             failure = str(error)
         late = time_limit is not None and monotonic() - start >= time_limit

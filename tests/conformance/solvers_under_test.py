@@ -48,6 +48,16 @@ EXCEPTIONS = {
     ("cvxpy:PROXQP", "lp, columns scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
     ("cvxpy:PROXQP", "qp, rows scaled by 1e6"): "says infeasible of a feasible program; must not be passed on",
     ("cvxpy:PROXQP", "lp, unbounded"): "reaches its limit of iterations",
+    ("cvxpy:PROXQP", "options, unknown extra"): "cvxpy drops options that ProxQP does not know",
+    **{
+        ("cvxpy:PROXQP", case): "says infeasible of a feasible program; must not be passed on"
+        for case in (
+            "answer, linear",
+            "engine, two at the same time",
+            "session, rows deleted, linear",
+            "session, one change after the other, linear",
+        )
+    },
     ("cvxpy:PROXQP", "qp, unbounded function"): "reaches its limit of iterations",
 }
 
