@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
-from milopt.solving import registry
+from milopt.schemes.registered import scheme_class
 from milopt.testing import check_scheme, check_solver
 
 SLOW = "ProxQP reaches its limit of iterations"
@@ -25,7 +25,7 @@ EXCEPTIONS = {
 
 def main() -> None:
     solver = check_solver("proxqp", except_for=EXCEPTIONS)
-    scheme = check_scheme(registry.scheme("random_restarts")())
+    scheme = check_scheme(scheme_class("random_restarts")())
     found = {
         "solver": len(solver.passed),
         "excepted": sorted(solver.excepted),
