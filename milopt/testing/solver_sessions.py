@@ -28,12 +28,13 @@ class ChangingProgram:
         self.is_curved = is_curved
         self.cost, self.shift = _COST, np.zeros(6)
         self.rows, self.caps = _ROWS, _CAPS
+        self.lower, self.upper = np.full(COLUMNS, -2.0), np.full(COLUMNS, 2.0)
         self.has_rows, self.has_total, self.has_columns = True, False, False
 
     def declare(self) -> Program:
         """Return the program as it is now."""
         program = Program("changing")
-        x = program.variable("x", COLUMNS, lower=-2, upper=2)
+        x = program.variable("x", COLUMNS, lower=self.lower, upper=self.upper)
         objective = self.cost @ x + (0.5 * quad_form(x, np.eye(COLUMNS)) if self.is_curved else 0.0)
         rows, caps = self.rows @ x, self.caps @ x
         if self.has_columns:
@@ -61,6 +62,11 @@ def _linear(program: ChangingProgram) -> Change:
 def _offset(program: ChangingProgram) -> Change:
     program.shift = program.shift + np.linspace(0.0, 0.4, 6)
     return Change(What.OFFSET)
+
+
+def _bounds(program: ChangingProgram) -> Change:
+    program.lower, program.upper = np.linspace(-1.0, 0.2, COLUMNS), np.linspace(0.4, 1.5, COLUMNS)
+    return Change(What.BOUNDS, np.arange(COLUMNS))
 
 
 def _rows_added(program: ChangingProgram) -> Change:
@@ -92,12 +98,13 @@ def _everything(program: ChangingProgram) -> Change:
 CHANGES: dict[str, tuple[Callable[[ChangingProgram], Change], ...]] = {
     "other costs": (_linear,),
     "other offsets": (_offset, _offset),
+    "other bounds": (_bounds,),
     "rows added": (_rows_added,),
     "rows replaced": (_rows_replaced,),
     "rows deleted": (_rows_deleted,),
     "columns added": (_columns_added,),
     "everything": (_everything,),
-    "one change after the other": (_offset, _rows_added, _rows_replaced, _linear, _rows_deleted),
+    "one change after the other": (_offset, _rows_added, _bounds, _rows_replaced, _linear, _rows_deleted),
 }
 
 

@@ -173,6 +173,8 @@ def changed(form, what):
         return replace(form, q=rng.normal(size=form.n), constant=4.0), Change(what)
     if what is What.OFFSET:
         return replace(form, g=form.g + np.append(0.0, rng.uniform(0, 0.1, form.m - 1))), Change(what)
+    if what is What.BOUNDS:
+        return replace(form, lower=form.lower - 0.3, upper=form.upper + 0.2), Change(what, np.arange(form.n))
     if what is What.ROWS_ADDED:
         rows = (*form.rows, RowBlock("cut", NONNEGATIVE, form.m, form.m + 2))
         F = sp.csr_array(np.vstack([dense, rng.normal(size=(2, form.n))]))
