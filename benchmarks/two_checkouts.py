@@ -63,8 +63,10 @@ def pieces() -> dict[str, tuple[Callable[[], object], int]]:
         program.minimize(gamma)
         program.subject_to(d.sum() == 1, name="simplex")
         with Session(program, solver) as session:
+            # The verb had another name before version 0.2.
+            add = session.subject_to if hasattr(session, "subject_to") else session.add_rows
             for row in rows:
-                session.subject_to(row @ d <= gamma)
+                add(row @ d <= gamma)
                 session.solve()
 
     musk, musk2, gunpoint = load_data("musk1"), load_data("musk2"), load_data("gunpoint")
