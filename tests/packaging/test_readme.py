@@ -60,8 +60,8 @@ def _words(text: str) -> list[list[str]]:
         if words[-1:] == ["seconds"]:
             ends_in_seconds = True
         elif words and words[0] in VOLATILE_LINES:
-            words = re.sub(r"e[+-]\d+|\d+", "0", line).replace("-", " ").split()
-        elif ends_in_seconds and re.fullmatch(r"[\d.]+", words[-1] if words else ""):
+            words = re.sub(r"\d+(\.\d+)*(e[+-]\d+)?", "0", line).replace("-", " ").split()
+        elif ends_in_seconds and len(words) > 2 and re.fullmatch(r"[\d.]+", words[-1]):
             words[-1] = "0"
         lines.append(words)
     return lines
