@@ -167,6 +167,8 @@ class Prover:
         for _ in range(MAX_POLISHES):
             at = polish(self.compiled.form if units is None else units.form, *at, by)
             x, z = at if units is None else units.outwards(*at)
+            # The certificate allows small violations; a polish must not gain from them.
+            x = np.clip(x, self.compiled.form.lower, self.compiled.form.upper)
             moved = _worth(self.form, self.spaces, self.compiled.recover(x, z))
             if not np.isfinite(moved.worth.objective):
                 break  # numbers so large that their products overflow

@@ -67,3 +67,18 @@ def test_a_feasible_point_is_known_beside_a_tiny_offset() -> None:
     program.subject_to(A @ x == 0, "rows")
     program.subject_to(free <= 3e-14, "tiny")
     assert milopt.solve(program, "highs").termination == "unbounded"
+
+
+def test_a_polish_does_not_gain_from_violated_bounds() -> None:
+    """Without its bound, x[0] is 5e-7 beyond it, which the tolerance allows, and the objective lower by 0.1 %."""
+    lower = np.array([-np.inf, -4550819.84, -np.inf, -np.inf, -np.inf])
+    upper = np.array([7.152557373046875e-08, -2348810.24, 382730.24, np.inf, 23.68])
+    cost = np.array([-1258291.2, 2.1028518676757813e-05, 2.3460388183593748e-05, 14313062.4, -0.028125])
+    weights = np.array([1.099511627776e12, 5.6843418860808015e-14, 1.4551915228366852e-11, 2.74877906944e11, 2.0**-12])
+    program = milopt.Program("steep")
+    x = program.variable("x", 5, lower=lower, upper=upper)
+    program.minimize(cost @ x + milopt.quad_form(x, weights))
+    at = np.clip(-cost / (2 * weights), lower, upper)
+    result = milopt.solve(program, "highs")
+    assert result.values["x"][0] <= upper[0]
+    assert result.point != "certified" or result.objective == pytest.approx(cost @ at + weights @ at**2, rel=1e-6)
