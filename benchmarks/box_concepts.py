@@ -1,9 +1,9 @@
-"""Box counting on generalised concepts, beside methods of a single concept: `python benchmarks/box_concepts.py`.
+"""Box counting on generalised concepts, against single-concept methods: `python benchmarks/box_concepts.py`.
 
-Test errors over fresh data sets (200 bags to train on and 200 to test), hyper-parameters chosen on the training bags
-by 5 folds from each model's own grid; boxes are counted by the fast rule. In multi-site binding a bag is positive if
-it hits 4 of 5 sites: bags hit any number of them, or, as near misses, all negative ones 3 and all positive ones 4. A
-conjunction has 2 attracting sites and a repelling one. `--sets N` draws N of each kind.
+Test errors over fresh data sets (200 bags to train on and 200 to test), hyper-parameters selected on the training bags
+by 5 folds from the default grid of each model; boxes are counted with the fast rule. In multi-site binding a bag is
+positive if it hits 4 of 5 sites: bags hit any number of them, or, as near misses, all negative ones 3 and all positive
+ones 4. A conjunction has 2 attracting sites and a repelling one. `--sets N` draws N of each kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from timing import single_thread, table
 
 from milopt import BagClassifier, Bags, BoxCounting
 from milopt.data.generated import conjunctive, multi_site_binding
-from milopt.evaluation.selection import made, members, select
+from milopt.evaluation.selection import configure_model, grid_combinations, select
 from milopt.models import MISVM, BoxCountingSVM, SetKernelSVM
 
 Draw = Callable[..., tuple[Bags, npt.NDArray[np.int64]]]
@@ -38,30 +38,30 @@ BAGS = 200
 
 
 def error(model: type[BagClassifier], draw: Draw, concept: int) -> float:
-    """The share of test bags labelled wrong."""
+    """Return the test error of a model."""
     train, y = draw(bags=BAGS, seed=0, concept=concept)
     test, z = draw(bags=BAGS, seed=1, concept=concept)
-    candidates, base = members(model.grid), SETTINGS.get(model, {})
+    candidates, base = grid_combinations(model.grid), SETTINGS.get(model, {})
     chosen = select(model, base, candidates, train, y, seed=concept).chosen
-    return 1 - made(model, base, candidates[chosen]).fit(train, y).score(test, z)
+    return 1 - configure_model(model, base, candidates[chosen]).fit(train, y).score(test, z)
 
 
 def main() -> None:
-    """Print mean errors and their standard errors."""
+    """Print mean errors with their standard errors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", type=int, default=10)
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--kinds", default="", help="words that the kinds must contain, separated by commas")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     single_thread()
-    words = given.kinds.split(",")
+    words = arguments.kinds.split(",")
     kinds = {name: draw for name, draw in KINDS.items() if any(word in name for word in words)}
-    names = given.models.split(",")
+    names = arguments.models.split(",")
 
     def row(name: str) -> list[object]:
-        found = [[error(MODELS[model], kinds[name], k) for k in range(given.sets)] for model in names]
-        scale = np.sqrt(given.sets)
-        return [name, *(f"{np.mean(errors):.3f} ± {np.std(errors) / scale:.3f}" for errors in found)]
+        model_errors = [[error(MODELS[model], kinds[name], k) for k in range(arguments.sets)] for model in names]
+        scale = np.sqrt(arguments.sets)
+        return [name, *(f"{np.mean(errors):.3f} ± {np.std(errors) / scale:.3f}" for errors in model_errors)]
 
     table(("test error", *names), (row(name) for name in kinds), first=26, least=18)
 

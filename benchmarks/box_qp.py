@@ -1,8 +1,8 @@
-"""native against Clarabel on box QPs, both sides in one run and both through milopt: time, projected gradient, ratio.
+"""QPs with bounds only: `native` against Clarabel, both through milopt: time, projected gradient, ratio.
 
 First flat programs, each solved by a new engine: the MIORDM dual  P = [[Q + cI, -Q], [-Q, Q + (c/mu)I]],  delta >= 0,
-and generic box QPs; splitting P and proving it convex is counted for native, building its own model for Clarabel.
-Then the MIORDM dual as a model author declares it, through `milopt.solve`: lowering, curvature check,
+and generic box QPs; the time of `native` includes splitting P and proving it convex, that of Clarabel building its
+model. Then the MIORDM dual as a model author declares it, through `milopt.solve`: lowering, curvature check,
 certificate and polish too. Times are medians of processor time; KKT is the largest entry of x - clip(x - gradient).
 """
 
@@ -27,7 +27,7 @@ THETA, MU = 0.5, 0.5
 
 
 def flat(name: str, P: Quadratic, q: Vector, lower: Vector, upper: Vector) -> StandardForm:
-    """A box QP as a flat program."""
+    """Return a box QP as a flat program."""
     n = q.size
     return StandardForm(
         name=name,
@@ -45,7 +45,7 @@ def flat(name: str, P: Quadratic, q: Vector, lower: Vector, upper: Vector) -> St
 
 
 def odm_data(n: int, condition: float) -> tuple[Matrix, float]:
-    """(Q, c) of MIORDM on n random bag means, with c set for the condition number of P."""
+    """Return Q and c of MIORDM for n random bag means; c gives P the condition number."""
     rng = np.random.default_rng(0)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     points = rng.normal(size=(n, 8)) + 0.3 * (y > 0)[:, None]
@@ -56,7 +56,7 @@ def odm_data(n: int, condition: float) -> tuple[Matrix, float]:
 
 
 def odm_dual(n: int, condition: float) -> StandardForm:
-    """The dual of MIORDM as a flat program."""
+    """Return the dual of MIORDM as a flat program."""
     Q, c = odm_data(n, condition)
     rows = sp.csr_array(sp.hstack([sp.eye_array(n), -sp.eye_array(n)]))
     own = np.concatenate([np.full(n, c), np.full(n, c / MU)])
@@ -66,7 +66,7 @@ def odm_dual(n: int, condition: float) -> StandardForm:
 
 
 def odm_program(Q: Matrix, c: float) -> Program:
-    """The dual of MIORDM as a model author declares it."""
+    """Declare the dual of MIORDM as a program."""
     n = Q.shape[0]
     program = Program("MIORDM dual")
     alpha = program.variable("alpha", n, lower=0)
@@ -78,7 +78,7 @@ def odm_program(Q: Matrix, c: float) -> Program:
 
 
 def generic(name: str, P: Matrix, width: float) -> StandardForm:
-    """A dense P over [-width, width]^n, or over the non-negative orthant when the width is infinite."""
+    """Return a QP with dense P over [-width, width]^n, or over x >= 0 if the width is infinite."""
     n = P.shape[0]
     q = np.asarray(np.random.default_rng(1).normal(size=n))
     lower = np.zeros(n) if np.isinf(width) else np.full(n, -width)
@@ -86,40 +86,40 @@ def generic(name: str, P: Matrix, width: float) -> StandardForm:
 
 
 def spectrum(n: int, condition: float) -> Matrix:
-    """A random matrix with eigenvalues spread evenly, in logarithm, between 1 and 1/condition."""
+    """Return a random matrix with eigenvalues from 1 to 1/condition, evenly spaced on a logarithmic scale."""
     basis = np.linalg.qr(np.random.default_rng(2).normal(size=(n, n)))[0]
     P = (basis * np.logspace(0, -np.log10(condition), n)) @ basis.T
     return np.asarray(0.5 * (P + P.T))
 
 
 def low_rank(n: int, rank: int) -> Matrix:
-    """A positive semidefinite matrix of this rank."""
+    """Return a random positive semidefinite matrix of a given rank."""
     factor = np.random.default_rng(3).normal(size=(rank, n))
     return np.asarray(factor.T @ factor / n)
 
 
 def solution(solver: Solver, form: StandardForm) -> Vector:
-    """A flat program's solution by a new engine, put into its box."""
+    """Solve a flat program with a new engine, and clip the solution to the bounds."""
     x = solver.engine(form, Options()).solve(None).x
     assert x is not None
     return np.clip(x, form.lower, form.upper)
 
 
 def declared_solution(Q: Matrix, c: float, solver: str) -> Vector:
-    """Declare the dual, solve it, and prove it."""
+    """Declare the dual, solve it and certify it."""
     result = milopt.solve(odm_program(Q, c), solver)
     return np.asarray(np.maximum(np.concatenate([result.values["alpha"], result.values["beta"]]), 0.0))
 
 
 def residual(form: StandardForm, x: Vector) -> float:
-    """How far a gradient step, projected back, moves the point: 0 at the optimum."""
+    """Return the largest entry of x - clip(x - gradient), which is 0 at the optimum."""
     gradient = form.P.times(x) + form.q
     return float(np.abs(np.clip(x - gradient, form.lower, form.upper) - x).max())
 
 
 def flat_results() -> Iterator[tuple[object, ...]]:
-    """A row a flat program; the largest by native alone."""
-    native, clarabel = milopt.get("native"), milopt.get("clarabel")
+    """Yield one row per flat program; the largest is solved by `native` only."""
+    native, clarabel = milopt.get_solver("native"), milopt.get_solver("clarabel")
     for form in (
         odm_dual(92, 1e2),
         odm_dual(500, 1e2),
@@ -142,7 +142,7 @@ def flat_results() -> Iterator[tuple[object, ...]]:
 
 
 def declared_results() -> Iterator[tuple[object, ...]]:
-    """The same dual through declaration, lowering, solver and certificate."""
+    """Yield one row per declared dual: declaration, lowering, solve and certificate."""
     for n, condition in ((92, 1e2), (500, 1e2), (500, 6e5)):
         Q, c = odm_data(n, condition)
         form = odm_dual(n, condition)

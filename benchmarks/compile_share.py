@@ -1,9 +1,9 @@
-"""What declaring and compiling costs beside HiGHS's own solve, in processor time of the parts of one solve.
+"""Time of declaring and compiling a program relative to the time of HiGHS, in processor seconds.
 
-One CCP step of MI-SVM on Musk1 and Musk2, and MILES on Musk1. HiGHS's own time is that of its calls: taking the model,
-which anyone who uses it pays, and solving it; both shares are printed. Kernel values (computed while declaring or
-compiling, where they are first needed) and the proof (evaluation of all rows, certificate, polish) are counted apart.
-What is none of these is declaring and compiling, and should stay under 20 %. Medians of each part. Needs MILOPT_DATA.
+One CCP step of MI-SVM on Musk1 and Musk2, and MILES on Musk1. The time of HiGHS is that of its calls: passing the
+model, which every user of HiGHS needs, and solving it; both fractions are printed. Kernel values (computed when they
+are first needed) and the proof (evaluation of all rows, certificate, polish) are counted separately. The rest is
+declaring and compiling, and should be less than 20 %. All numbers are medians. Needs MILOPT_DATA.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from timing import single_thread, table
 import milopt
 from milopt import RBF, BagClassifier, Kernel
 from milopt.arrays import Floats, Points
-from milopt.compilation.minorant import mean_selection
+from milopt.compilation.minorant import mean_minorant
 from milopt.compilation.status import PointStatus
 from milopt.models.mi_svm import MISVM
 from milopt.models.miles import MILES
@@ -36,15 +36,15 @@ PASSING = ("addCols", "addRows", "passHessian")
 
 @dataclass
 class Parts:
-    """Processor seconds by part; what runs inside another part is taken off that one."""
+    """Processor seconds by part; the time of a nested part is not counted in the outer one."""
 
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
     open: list[str] = field(default_factory=list)
 
     def counting(self, part: str, run: Callable[..., object]) -> Callable[..., object]:
-        """The same call, its time added to a part."""
+        """Wrap a function so that its time is added to a part."""
 
-        def counted(*args: object, **kwargs: object) -> object:
+        def run_and_count(*args: object, **kwargs: object) -> object:
             began = time.process_time()
             self.open.append(part)
             try:
@@ -56,22 +56,22 @@ class Parts:
                 if self.open:
                     self.seconds[self.open[-1]] -= spent
 
-        return counted
+        return run_and_count
 
 
-class CountedKernel(Kernel):
-    """A kernel that adds the time of its evaluations to the parts."""
+class TimedKernel(Kernel):
+    """Kernel that adds the time of its evaluations to the parts."""
 
     def __init__(self, kernel: Kernel, parts: Parts) -> None:
         self.kernel = kernel
         self.parts = parts
 
     def fitted(self, instances: object) -> Kernel:
-        """The fitted kernel, counted too."""
-        return CountedKernel(self.kernel.fitted(instances), self.parts)
+        """Return the fitted kernel, which is measured too."""
+        return TimedKernel(self.kernel.fitted(instances), self.parts)
 
     def latex(self) -> str:
-        """The kernel's own."""
+        """Return the LaTeX of the kernel."""
         return self.kernel.latex()
 
     def _gram(self, A: Points, B: Points) -> Floats:
@@ -83,22 +83,22 @@ class CountedKernel(Kernel):
 
 
 def measure(model: Callable[[Kernel], BagClassifier], bags: list[Array], y: Array) -> dict[str, float]:
-    """The parts of one solve from new, in milliseconds."""
+    """Return the parts of one solve of a new program, in milliseconds."""
     parts = Parts()
-    bags_anew = [bag.copy() for bag in bags]
+    copied_bags = [bag.copy() for bag in bags]
     with (
-        patch("milopt.solving.solve_run.candidate", parts.counting("proof", proof.candidate)),
-        patch.object(proof.Prover, "proved", parts.counting("proof", proof.Prover.proved)),
+        patch("milopt.solving.solve_run.recover_candidate", parts.counting("proof", proof.recover_candidate)),
+        patch.object(proof.Prover, "prove", parts.counting("proof", proof.Prover.prove)),
         patch.object(HighsEngine, "solve", parts.counting("solve", HighsEngine.solve)),
         patch.multiple(
             highspy.Highs, **{name: parts.counting("pass", getattr(highspy.Highs, name)) for name in PASSING}
         ),
     ):
         began = time.process_time()
-        program = model(CountedKernel(RBF(), parts)).program(bags_anew, y)
+        program = model(TimedKernel(RBF(), parts)).program(copied_bags, y)
         declared = time.process_time() - began - parts.seconds["kernel"]
-        means = {atom: mean_selection(atom) for atom in program.maxima()}
-        with StepSession(program, milopt.get("highs"), Options(), witnesses=means) as session:
+        means = {atom: mean_minorant(atom) for atom in program.maxima()}
+        with StepSession(program, milopt.get_solver("highs"), Options(), witnesses=means) as session:
             outcome = session.solve()
         total = time.process_time() - began
     assert outcome.status is PointStatus.CERTIFIED, outcome.message
@@ -107,7 +107,7 @@ def measure(model: Callable[[Kernel], BagClassifier], bags: list[Array], y: Arra
 
 
 def results() -> Iterator[tuple[object, ...]]:
-    """A row for each model and data set."""
+    """Yield one row per model and data set."""
     musk1, musk2 = data_set("musk1"), data_set("musk2")
     for name, model, (bags, y), runs in (
         ("MI-SVM step, Musk1", lambda kernel: MISVM(C=1.0, kernel=kernel, scale="none"), musk1, 5),
@@ -122,7 +122,7 @@ def results() -> Iterator[tuple[object, ...]]:
 
 
 def main() -> None:
-    """Print the table, times in milliseconds."""
+    """Print the table with times in milliseconds."""
     single_thread()
     table(["HiGHS", "declare", "compile", *PARTS, "of HiGHS", "of solve alone"], results())
 

@@ -1,4 +1,4 @@
-"""Real data sets by name, those that ship and those under MILOPT_DATA: features scaled to [0, 1], labels -1/+1."""
+"""Real data sets by name, embedded or under MILOPT_DATA: features scaled to [0, 1], labels -1 and +1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float64]
 
 
 def data_set(name: str) -> tuple[list[Array], Array]:
-    """(a 2-D array a bag, labels)."""
+    """Return bags (one 2-D array per bag) and labels."""
     try:
         data = load_data(name)
     except MiloptError as error:

@@ -1,9 +1,9 @@
-"""Weak learning over the Hilbert ball: native against solving the oracle's program by Clarabel and ECOS, and cvxpy.
+"""The oracle over the Hilbert ball: `native` against Clarabel and ECOS on its program, and against cvxpy.
 
-Prices are those of a boosting run over a dictionary of 100 instances (and, on Musk1, over all of them), priced by
-native. Then each route prices the same ones from the same start, the best single pattern: milliseconds of processor
-time a convex step, the first price (set-up, kernel, compilation) not counted, and how far its edges are from native's,
-relative to them. cvxpy gets one convex step, whitened and with all rows, declared and solved anew each time.
+The prices are those of boosting with `native` over a dictionary of 100 instances (and, on Musk1, over all instances).
+Then each method solves the oracle at the same prices from the same start, the best single pattern: milliseconds of
+processor time per convex step without the first price (set-up, kernel, compilation), and the relative difference of its
+edges from those of `native`. cvxpy solves one convex step, whitened and with all rows, declared again each time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 from data_sets import data_set
-from timing import median, single_thread, table, timed
+from timing import median, single_thread, table, time_call
 
 import milopt
 from milopt import RBF, Bags, Program, as_bags, bag_max
@@ -27,28 +27,28 @@ from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solvers.native.hilbert_ball.hilbert_ball import HilbertBallPricing, hilbert_ball_pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import Found, Priced, Pricing
+from milopt.solving.pricing import PricedColumn, Pricing, PricingResult
 
 Array = npt.NDArray[np.float64]
 Prices = Mapping[Parameter, Array]
 ATOMS, NU, ROUNDS = 100, 0.3, 40
 
 
-class Recorded(Pricing):
-    """A pricing, and the prices at which it was asked."""
+class RecordingOracle(Pricing):
+    """Oracle that records the prices it is called with."""
 
     def __init__(self, inner: Pricing) -> None:
         self.solver, self.inner = inner.solver, inner
         self.asked: list[Prices] = []
 
-    def price(self, prices: Prices, starts: int, clock: Clock) -> Found:
-        """The inner one's answer."""
+    def price(self, prices: Prices, starts: int, clock: Clock) -> PricingResult:
+        """Return the columns of the inner oracle."""
         self.asked.append(prices)
         return self.inner.price(prices, starts, clock)
 
 
 def boosting(bags: Bags, y: Array, atoms: Array | None) -> SemiInfinite:
-    """The soft margin over hypotheses of the Hilbert ball."""
+    """Declare soft-margin boosting over hypotheses in the Hilbert ball."""
     m, kernel = len(bags), RBF("median").fitted(bags.instances)
     master = Program("soft margin")
     d = master.variable("d", m, lower=0, upper=1 / (NU * m))
@@ -72,22 +72,22 @@ def boosting(bags: Bags, y: Array, atoms: Array | None) -> SemiInfinite:
     return SemiInfinite(master, edge, oracle, bags, {d: np.full(m, 1 / m)})
 
 
-def priced(pricing: Pricing, asked: list[Prices]) -> tuple[float, list[Priced | None]]:
-    """(milliseconds a convex step after the first price, the columns; None where no point was certified)."""
-    every = [timed(pricing.price, prices, 1, Clock(None)) for prices in asked]
-    columns = [found.columns[0] if found.columns else None for _, found in every]
+def time_pricing(pricing: Pricing, price_list: list[Prices]) -> tuple[float, list[PricedColumn | None]]:
+    """Return milliseconds per convex step after the first price, and the columns (None without a certified point)."""
+    every = [time_call(pricing.price, prices, 1, Clock(None)) for prices in price_list]
+    columns = [result.columns[0] if result.columns else None for _, result in every]
     steps = sum(column.steps if column is not None else 1 for column in columns[1:])
     return 1e3 * sum(seconds for seconds, _ in every[1:]) / steps, columns
 
 
-def apart(found: list[Priced | None], native: list[Priced | None]) -> float | str:
-    """The largest difference of edges relative to native's."""
-    pairs = [(a, b) for a, b in zip(found, native, strict=False) if a is not None and b is not None]
+def largest_difference(others: list[PricedColumn | None], native: list[PricedColumn | None]) -> float | str:
+    """Return the largest relative difference of edges from those of `native`."""
+    pairs = [(a, b) for a, b in zip(others, native, strict=False) if a is not None and b is not None]
     return max((abs(a.value - b.value) / abs(b.value) for a, b in pairs), default="uncertified")
 
 
 def by_cvxpy(native: HilbertBallPricing, bags: Bags, weights: Array, witnesses: npt.NDArray[np.intp]) -> float:
-    """One convex step by cvxpy and ECOS, in the same coordinates."""
+    """Solve one convex step with cvxpy and ECOS, in the same coordinates."""
     space = native.space
     x = space.table[:, : space.rank]
     u, top = cp.Variable(x.shape[1]), cp.Variable(len(bags))
@@ -99,7 +99,7 @@ def by_cvxpy(native: HilbertBallPricing, bags: Bags, weights: Array, witnesses: 
 
 
 def results() -> Iterator[tuple[object, ...]]:
-    """A row a data set."""
+    """Yield one row per data set."""
     gun_point = load_data("gunpoint", window=0.2)
     cases = [
         ("Musk1, k=100", *_bags("musk1"), ATOMS, 5),
@@ -112,18 +112,18 @@ def results() -> Iterator[tuple[object, ...]]:
         problem = boosting(bags, y, np.asarray(bags.instances)[chosen] if k else None)
         oracle = problem.oracles[0]
         first, native = (_native(oracle, bags) for _ in range(2))
-        recorded = Recorded(first)
-        ColumnGeneration(max_rounds=ROUNDS).run_with(problem, milopt.get("highs"), [recorded], Options())
-        ours, columns = priced(native, recorded.asked)
+        recorded = RecordingOracle(first)
+        ColumnGeneration(max_rounds=ROUNDS).run_with(problem, milopt.get_solver("highs"), [recorded], Options())
+        ours, columns = time_pricing(native, recorded.asked)
         row: list[object] = [name, ours]
         for solver in ("clarabel", "ecos"):
-            generic = ProgramPricing(oracle, bags, milopt.get(solver), Options())
-            theirs, found = priced(generic, recorded.asked[:others])
+            generic = ProgramPricing(oracle, bags, milopt.get_solver(solver), Options())
+            theirs, other_columns = time_pricing(generic, recorded.asked[:others])
             generic.close()
-            row += [theirs, theirs / ours, apart(found, columns)]
+            row += [theirs, theirs / ours, largest_difference(other_columns, columns)]
         last = recorded.asked[others]
         (weights,) = (y * d for d in last.values())
-        step = native.climb(weights, bags.offsets[:-1][weights > 0], Clock(None), set())
+        step = native.run_ccp(weights, bags.offsets[:-1][weights > 0], Clock(None), set())
         assert step is not None
         slow = partial(by_cvxpy, native, bags, weights, bags.offsets[:-1][weights > 0])
         theirs = 1e3 * median(slow, runs=2, warm=0)
@@ -131,9 +131,9 @@ def results() -> Iterator[tuple[object, ...]]:
 
 
 def _native(oracle: Oracle, bags: Bags) -> HilbertBallPricing:
-    found = hilbert_ball_pricing(oracle, bags, Options())
-    assert found is not None
-    return found
+    pricing = hilbert_ball_pricing(oracle, bags, Options())
+    assert pricing is not None
+    return pricing
 
 
 def _bags(name: str) -> tuple[Bags, Array]:

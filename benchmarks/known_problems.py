@@ -1,11 +1,11 @@
 """Public problems with known answers: netlib and MIPLIB files, and quadratic programs of Maros and Meszaros.
 
-They lie in the folder `problems` of the one that MILOPT_DATA names. Its README.md has a table of names and answers.
+They are read from the folder `problems` in MILOPT_DATA. Its README.md has a table of names and answers.
 Files (`.mps`) are read by `milopt.read_program`; programs of arrays (`.mat`),
 
     min 1/2 x'Px + q'x + r   s.t.   l <= A x <= u,
 
-are declared as a person would who has them as arrays.
+are declared from the arrays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ROW = re.compile(r"\| (?P<name>\w+) \((?P<kind>LP|MIP|QP)\) \|.*\| (?P<answer>\
 
 @dataclass(frozen=True)
 class KnownProblem:
-    """A problem, and its optimum or the way it ends."""
+    """A problem with its optimum or its status."""
 
     name: str
     kind: str
@@ -39,7 +39,7 @@ class KnownProblem:
         return milopt.read_program(self.path) if self.path.suffix == ".mps" else from_arrays(self.path)
 
     def verdict(self, result: milopt.Result, tolerance: float) -> str:
-        """Return "ok", "WRONG: ..." if something false counts as proved, or the status of an honest failure."""
+        """Return "ok", "WRONG: ..." if a false result is certified, or the status of an uncertified result."""
         proved = result.point == "certified" or result.termination in ("infeasible", "unbounded")
         if not proved:
             return f"{result.termination}, {result.point}"
@@ -50,10 +50,10 @@ class KnownProblem:
 
 
 def known_problems() -> list[KnownProblem]:
-    """Return the problems of the table that are there; none without the folder."""
+    """Return the problems of the table whose files exist; none without the folder."""
     folder = Path(os.environ.get("MILOPT_DATA", "")) / "problems"
     table = folder / "README.md"
-    found = []
+    problems = []
     for line in table.read_text(encoding="utf-8").splitlines() if table.is_file() else ():
         row = _ROW.match(line.strip())
         if row is None:
@@ -61,12 +61,12 @@ def known_problems() -> list[KnownProblem]:
         path = folder / f"{row['name']}.{'mat' if row['kind'] == 'QP' else 'mps'}"
         answer: float | str = row["answer"] if row["answer"].isalpha() else float(row["answer"])
         if path.is_file():
-            found.append(KnownProblem(row["name"], row["kind"], answer, path))
-    return found
+            problems.append(KnownProblem(row["name"], row["kind"], answer, path))
+    return problems
 
 
 def from_arrays(path: Path) -> milopt.Program:
-    """Declare the quadratic program of a file of arrays."""
+    """Declare the quadratic program of a .mat file."""
     arrays = scipy.io.loadmat(path)
     q, low, high = (np.asarray(arrays[name], dtype=float).ravel() for name in ("q", "l", "u"))
     A = sp.csr_array(arrays["A"])

@@ -1,12 +1,12 @@
-"""MIORDM: its inner QP against general solvers, whole fits against scikit-learn's SVC, the schemes against each other.
+"""MIORDM: its QP against general solvers, whole fits against scikit-learn's SVC, and a comparison of schemes.
 
 1. The dual of ODM at given representatives, n bags, condition number 6e5 and a benign one: native, Clarabel, and PIQP
-   where it is installed (`pip install piqp`), all on the same matrix; medians of processor time and the KKT residual
+   if it is installed (`pip install piqp`), all on the same matrix; medians of processor time and the KKT residual
    |x - clip(x - gradient)|.
-2. Whole fits, kernel and certificates included, beside the time of SVC (RBF, C = 10) on as many instances times the
-   number of convex steps: all instances of the data, and one a bag.
-3. Steps that go on from the last one, and steps that start from nothing: factorisations and seconds.
-4. The paper's loop and the convex-concave procedure: objective, steps, status.
+2. Whole fits, including kernel and certificates, relative to the time of SVC (RBF, C = 10) times the number of convex
+   steps: SVC on all instances, and on one instance per bag.
+3. Warm-started steps and cold-started steps: factorisations and seconds.
+4. The alternating scheme of the paper and the convex-concave procedure: objective, steps, status.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from box_qp import MU, THETA, odm_data, odm_dual, residual, solution
 from data_sets import data_set
 from sklearn.svm import SVC
-from timing import median, single_thread, table, timed
+from timing import median, single_thread, table, time_call
 
 import milopt
 from milopt import as_bags
@@ -34,7 +34,7 @@ DATA = ("musk1", "tiger", "elephant", "musk2")
 
 
 def piqp_solution(n: int, condition: float) -> Vector:
-    """The same QP by PIQP's dense backend."""
+    """Solve the same QP with the dense backend of PIQP."""
     import piqp
 
     Q, c = odm_data(n, condition)
@@ -49,10 +49,10 @@ def piqp_solution(n: int, condition: float) -> Vector:
 
 
 def inner_results() -> Iterator[tuple[object, ...]]:
-    """A row a size; general solvers once where they take long."""
-    ours, clarabel = milopt.get("native"), milopt.get("clarabel")
+    """Yield one row per size; slow general solvers are run once."""
+    ours, clarabel = milopt.get_solver("native"), milopt.get_solver("clarabel")
     for n, condition in ((500, 1e2), (500, 6e5), (2000, 6e5)):
-        # As the framework derives it: a dual is convex by what it is, and nobody proves it by a factorisation.
+        # A dual is convex by construction, so no factorisation is needed to prove it.
         form = replace(odm_dual(n, condition), known_convex=True)
         mine = median(partial(solution, ours, form), runs=5)
         kkt = residual(form, solution(ours, form))
@@ -61,8 +61,8 @@ def inner_results() -> Iterator[tuple[object, ...]]:
             if theirs is None:
                 others += ["-", "-", "-"]
                 continue
-            seconds, found = timed(theirs)
-            others += [1e3 * seconds, residual(form, found), seconds / mine]
+            seconds, point = time_call(theirs)
+            others += [1e3 * seconds, residual(form, point), seconds / mine]
         yield (form.name, 1e3 * mine, kkt, *others)
 
 
@@ -70,14 +70,14 @@ def _others(clarabel: Solver, n: int, condition: float) -> list[partial[Vector] 
     form = odm_dual(n, condition)
     by_clarabel = partial(solution, clarabel, form) if n <= 500 else None
     try:
-        import piqp  # noqa: F401 -- only to know whether it is installed
+        import piqp  # noqa: F401 -- checks whether it is installed
     except ImportError:
         return [by_clarabel, None]
     return [by_clarabel, partial(piqp_solution, n, condition)]
 
 
 def fit_results() -> Iterator[tuple[object, ...]]:
-    """A row a data set and scheme."""
+    """Yield one row per data set and scheme."""
     for name in DATA:
         arrays, y = data_set(name)
         bags = as_bags(arrays)
@@ -87,14 +87,14 @@ def fit_results() -> Iterator[tuple[object, ...]]:
         for scheme in ("ccp", "representatives"):
             model = MIORDM(scheme=scheme, solver="native", scale="none")
             seconds = median(lambda m=model, b=bags, t=y: m.fit(b, t), runs=3)
-            # The procedure solves once more, at the means, before its first step.
+            # The procedure solves one more program, at the means of the bags, before its first step.
             steps = len(model.result_.history) + (scheme == "ccp")
             ratios = (seconds / (steps * every), seconds / (steps * single))
             yield f"{name}, {scheme}", 1e3 * seconds, steps, 1e3 * every, 1e3 * single, *ratios
 
 
 def warm_results() -> Iterator[tuple[object, ...]]:
-    """The same fits, with and without the last point as a start."""
+    """Yield the same fits with and without warm starts."""
     kept = native.NativeEngine.update
     for name in DATA:
         bags, y = data_set(name)
@@ -111,13 +111,13 @@ def warm_results() -> Iterator[tuple[object, ...]]:
 
 
 def _forgetting(engine: native.NativeEngine, form: object, change: Change) -> None:
-    """An update after which the next solve starts from nothing."""
+    """Update an engine so that the next solve is a cold start."""
     engine.form = form
-    engine._forget()
+    engine._discard_model()
 
 
 def scheme_results() -> Iterator[tuple[object, ...]]:
-    """The objective of the declared program where each scheme ends."""
+    """Yield the objective of the declared program at the result of each scheme."""
     for name in DATA:
         bags, y = data_set(name)
         for scheme in ("ccp", "representatives"):

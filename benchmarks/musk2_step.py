@@ -1,8 +1,8 @@
-"""Musk2 (102 bags, 6598 instances) by every solver: one CCP step of MI-SVM, and the fit of the set-kernel SVM.
+"""Musk2 (102 bags, 6598 instances) with every solver: one CCP step of MI-SVM, and a fit of the set-kernel SVM.
 
-Each solve runs in a process of its own: wall-clock seconds from declaration to certificate, kernel included; the rows
-that the solver got of all; and the largest resident memory of that process and its children, interpreter and data
-included. The limits are 60 s and 2 GB, with a certificate of 1e-6. Needs MILOPT_DATA.
+Each solve runs in a separate process: wall-clock seconds from declaration to certificate, including the kernel; the
+number of rows that the solver got; and the largest resident memory of that process and its children, including
+interpreter and data. The limits are 60 s and 2 GB, with a certificate of 1e-6. Needs MILOPT_DATA.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ SOLVERS = ("highs", "clarabel", "ecos")
 
 
 def measure(model: str, solver: str) -> dict[str, object]:
-    """One solve, here; the first step of CCP takes each bag's mean as its witness."""
+    """Measure one solve in this process; the first step of CCP uses the mean of each bag as its witness."""
     bags, y = data_set("musk2")
     began = time.perf_counter()
-    with StepSession(MODELS[model].program(bags, y), milopt.get(solver)) as session:
+    with StepSession(MODELS[model].program(bags, y), milopt.get_solver(solver)) as session:
         outcome = session.solve()
         seconds = time.perf_counter() - began
         used, rows = session.live.rows.active.size, session.form.rows.count
@@ -51,7 +51,7 @@ def measure(model: str, solver: str) -> dict[str, object]:
 
 
 def results() -> Iterator[tuple[object, ...]]:
-    """A row for each model and solver."""
+    """Yield one row per model and solver."""
     for model in MODELS:
         for solver in SOLVERS:
             command = [sys.executable, __file__, model, solver]
@@ -59,13 +59,13 @@ def results() -> Iterator[tuple[object, ...]]:
             if ended.returncode:
                 yield f"{model}, {solver}", *("-",) * 6, ended.stderr.strip().splitlines()[-1]
                 continue
-            found = json.loads(ended.stdout)
-            within = found["seconds"] < 60 and found["gigabytes"] < 2 and found["certificate"] <= 1e-6
-            yield f"{model}, {solver}", *found.values(), "yes" if within else "NO"
+            measured = json.loads(ended.stdout)
+            within = measured["seconds"] < 60 and measured["gigabytes"] < 2 and measured["certificate"] <= 1e-6
+            yield f"{model}, {solver}", *measured.values(), "yes" if within else "NO"
 
 
 def main() -> None:
-    """Print the table, or, given a model and a solver, measure these."""
+    """Print the table; with a model and a solver as arguments, measure only these."""
     if len(sys.argv) == 3:
         print(json.dumps(measure(*sys.argv[1:])))
         return

@@ -1,7 +1,7 @@
-"""Boosted shapelets as one would first write them in cvxpy: every linear program declared and solved anew, all rows.
+"""Plain implementation of boosted shapelets in cvxpy: every LP is declared and solved again, with all rows.
 
-The yardstick of `boosting`, and no part of milopt. One-sided and without a bias, as the paper has it: each round is a
-descent from the best single atom whose convex steps are
+The reference of `boosting`; it does not use milopt. One-sided and without a bias, as in the paper: each round is a
+descent  from the best single atom whose convex steps are
 
     min  sum_{I-} d_i lam_i - c'a   s.t.  k_x'a <= lam_i (x in B_i, i in I-),  ||a|| <= 1,   c = sum_{I+} d_i k_{x_i}
 
@@ -25,8 +25,8 @@ MAX_STEPS, RELATIVE_DECREASE, TOLERANCE, DROPPED = 10, 1e-6, 1e-4, 1e-10
 
 
 @dataclass(frozen=True)
-class Boosted:
-    """What boosting reached."""
+class BoostingResult:
+    """Result of boosting."""
 
     gamma: float
     rounds: int
@@ -36,7 +36,7 @@ class Boosted:
 
 @dataclass(frozen=True)
 class Sample:
-    """Bags as boosting sees them: rows `offsets[i]` to `offsets[i + 1]` of `K` are bag i."""
+    """Data of boosting: rows `offsets[i]` to `offsets[i + 1]` of the kernel matrix `K` belong to bag i."""
 
     K: Array
     """K[x, z], an instance a row."""
@@ -46,8 +46,8 @@ class Sample:
     y: Array
 
 
-def boost(sample: Sample, ball: str, nu: float, rounds: int) -> Boosted:
-    """Boosting over the ball `l1` or `hilbert`, until no hypothesis is violated or for so many rounds."""
+def boost(sample: Sample, ball: str, nu: float, rounds: int) -> BoostingResult:
+    """Run boosting over the ball `l1` or `hilbert` until no hypothesis is violated, for at most `rounds` rounds."""
     m, steps, gamma = len(sample.y), 0, -np.inf
     d = np.full(m, 1 / m)
     hypotheses: list[Array] = []
@@ -63,11 +63,11 @@ def boost(sample: Sample, ball: str, nu: float, rounds: int) -> Boosted:
             break
         hypotheses.append(h)
         gamma, d = master(np.array(hypotheses) * sample.y, nu)
-    return Boosted(gamma, len(hypotheses), steps)
+    return BoostingResult(gamma, len(hypotheses), steps)
 
 
 def coordinates(sample: Sample, ball: str) -> tuple[Array, Array]:
-    """(a row of features an instance, a column an atom) in which the ball is that of a plain norm."""
+    """Return features (one row per instance, one column per atom) in which the ball is that of the 1-norm or 2-norm."""
     if ball == "l1":
         return sample.K, np.eye(sample.K.shape[1])
     values, vectors = np.linalg.eigh(sample.gram)
@@ -77,7 +77,7 @@ def coordinates(sample: Sample, ball: str) -> tuple[Array, Array]:
 
 
 def learn(features: Array, sample: Sample, d: Array, start: Array, ball: str) -> tuple[Array, int]:
-    """(the maxima of the bags, convex steps) where the convex-concave procedure ends."""
+    """Run the convex-concave procedure; return the maxima of the bags and the number of convex steps."""
     u, before, chosen = start, np.inf, None
     for step in range(1, MAX_STEPS + 1):
         place, _ = maxima(features @ u, sample.offsets)
@@ -92,7 +92,7 @@ def learn(features: Array, sample: Sample, d: Array, start: Array, ball: str) ->
 
 
 def maxima(values: Array, offsets: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.intp], Array]:
-    """The place and the size of the largest value of each bag."""
+    """Return index and value of the maximum of each bag."""
     bags = np.split(values, offsets[1:-1])
     return offsets[:-1] + np.array([np.argmax(bag) for bag in bags]), np.array([bag.max() for bag in bags])
 
@@ -100,13 +100,13 @@ def maxima(values: Array, offsets: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np
 def convex_step(
     features: Array, sample: Sample, d: Array, chosen: npt.NDArray[np.intp], ball: str
 ) -> tuple[float, Array]:
-    """(the optimum, where it is) with the witnesses of the positive bags held."""
+    """Solve a convex step with fixed witnesses of the positive bags; return optimum and solution."""
     y, sizes = sample.y, np.diff(sample.offsets)
     negative = np.repeat(y < 0, sizes)
     bag_of = np.repeat(np.cumsum(y < 0) - 1, sizes)[negative]
     u, lam = cp.Variable(features.shape[1]), cp.Variable(int((y < 0).sum()))
     norm = cp.norm1(u) if ball == "l1" else cp.norm(u)
-    # Without a floor, lam of a bag of weight 0 would be free.
+    # Without a lower bound, lam of a bag of weight 0 would be unbounded.
     constraints = [features[negative] @ u <= lam[bag_of], norm <= 1, lam >= -2 * np.abs(features).max()]
     worth = d[y < 0] @ lam - (d[y > 0] @ features[chosen]) @ u
     problem = cp.Problem(cp.Minimize(worth), constraints)
@@ -115,7 +115,7 @@ def convex_step(
 
 
 def master(rows: Array, nu: float) -> tuple[float, Array]:
-    """(gamma, d) over the rows y_i h_t(B_i)."""
+    """Solve the master with the rows y_i h_t(B_i); return gamma and d."""
     m = rows.shape[1]
     gamma, d = cp.Variable(), cp.Variable(m)
     constraints = [rows @ d <= gamma, cp.sum(d) == 1, d >= 0, d <= 1 / (nu * m)]

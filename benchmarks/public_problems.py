@@ -1,11 +1,11 @@
-"""Public problems with known answers, by every solver that takes them: the known answer, proved, or an honest status.
+"""Public problems with known answers, solved by every solver that supports them.
 
     python benchmarks/public_problems.py                          every problem by auto and every installed solver
     python benchmarks/public_problems.py --solver auto --solver highs --only QP
 
-`ok` is the known optimum with its certificate, or the known status proved; a status such as `stalled, feasible` is
-honest; WRONG is anything false that counts as proved; LATE is an end more than two seconds after the time limit. `-`
-means that the solver does not take the problem. Needs MILOPT_DATA.
+`ok` is the known optimum with a certificate, or the proved known status; a status such as `stalled, feasible` makes no
+claim; WRONG is a false result that is certified; LATE is an end more than two seconds after the time limit. `-` means
+that the solver does not support the problem. Needs MILOPT_DATA.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ SOLVERS = (
 )
 VERDICTS = ("ok", "honest", "WRONG", "LATE", "-")
 SECONDS = 30.0
-"""The default time limit of a solve."""
+"""Default time limit of a solve in seconds."""
 GRACE = 2.0
-"""Seconds after the time limit in which a result must be there."""
+"""Tolerated seconds after the time limit."""
 TOLERANCE = 1e-6
-"""Distance to the known optimum, relative to max(1, |optimum|): the known ones have eight digits."""
+"""Tolerated difference from the known optimum, relative to max(1, |optimum|); known optima have eight digits."""
 
 
 def outcome(problem: KnownProblem, program: milopt.Program, solver: str, seconds: float) -> tuple[str, float]:
-    """Return the verdict on one solve, and its seconds."""
+    """Return the verdict of one solve and its time in seconds."""
     began = perf_counter()
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -51,7 +51,7 @@ def outcome(problem: KnownProblem, program: milopt.Program, solver: str, seconds
 def rows(
     problems: list[KnownProblem], solvers: list[str], seconds: float, counts: dict[str, Counter[str]]
 ) -> Iterator[tuple[str, str, str, float]]:
-    """Solve every problem by every solver that takes it; count the verdicts."""
+    """Solve every problem with every solver that supports it, and count the verdicts."""
     for problem in problems:
         program = problem.program()
         for solver in solvers:
@@ -68,13 +68,13 @@ def main() -> int:
     parser.add_argument("--solver", action="append", help="a solver; may be given several times")
     parser.add_argument("--only", help="LP, MIP, QP or the name of a problem")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time limit of a solve")
-    given = parser.parse_args()
-    problems = [one for one in known_problems() if given.only in (None, one.kind, one.name)]
+    arguments = parser.parse_args()
+    problems = [one for one in known_problems() if arguments.only in (None, one.kind, one.name)]
     if not problems:
         sys.exit("There are no such problems in the folder `problems` of the one that MILOPT_DATA names.")
-    solvers = given.solver or list(SOLVERS)
+    solvers = arguments.solver or list(SOLVERS)
     counts: dict[str, Counter[str]] = {solver: Counter() for solver in solvers}
-    table(("problem", "solver", "verdict", "seconds"), rows(problems, solvers, given.seconds, counts), 16, 26)
+    table(("problem", "solver", "verdict", "seconds"), rows(problems, solvers, arguments.seconds, counts), 16, 26)
     print()
     table(("solver", *VERDICTS), ((solver, *(count[one] for one in VERDICTS)) for solver, count in counts.items()), 16)
     wrong = sum(count["WRONG"] + count["LATE"] for count in counts.values())

@@ -1,10 +1,10 @@
 """Boosted shapelets at scale: 1,000 series of 1,000 samples, about a million windows of 100, 100 k-means atoms.
 
-The series are random walks; those of one class have a pattern planted somewhere, drawn with a seed. Each fit (1-norm
-ball, native, nu = 0.3, bias, two-sided) runs in a process of its own: processor and wall-clock seconds from bags to a
-fitted model, and the largest resident memory of that process, interpreter and data included. The limits are 300 s and
-4 GB; no N x N matrix is made. Further rows, with fewer series, show how the cost grows in N. numba compiles in a first
-fit of few series, before the clock starts.
+The series are random walks; those of one class contain a pattern at a random place. Each fit (1-norm ball, native, nu =
+0.3, bias, two-sided) runs in a separate process: processor and wall-clock seconds from bags to a fitted model, and the
+largest resident memory of that process, including interpreter and data. The limits are 300 s and 4 GB; no N x N matrix
+is computed. Further rows, with fewer series, show the growth of the cost with N. numba compiles in a first fit of few
+series, before the measurement.
 
     python benchmarks/scale.py [--series 10 100 1000] [--rounds 30]
 """
@@ -30,8 +30,8 @@ from milopt.schemes.column_generation import ColumnGeneration
 SAMPLES, WINDOW, ATOMS = 1000, 100, 100
 
 
-def planted(count: int, seed: int = 0) -> tuple[Bags, npt.NDArray[np.float64]]:
-    """(random walks as bags of samples, labels); every second has two periods of a sine planted."""
+def random_series(count: int, seed: int = 0) -> tuple[Bags, npt.NDArray[np.float64]]:
+    """Return random walks and labels; every second walk contains two periods of a sine."""
     rng = np.random.default_rng(seed)
     walks = 0.2 * rng.normal(size=(count, SAMPLES)).cumsum(axis=1)
     y = np.where(np.arange(count) % 2, 1.0, -1.0)
@@ -43,7 +43,7 @@ def planted(count: int, seed: int = 0) -> tuple[Bags, npt.NDArray[np.float64]]:
 
 
 def measure(count: int, rounds: int) -> dict[str, object]:
-    """One fit, here."""
+    """Measure one fit in this process."""
     model = ShapeletBoost(
         window=WINDOW,
         atoms=ATOMS,
@@ -52,8 +52,8 @@ def measure(count: int, rounds: int) -> dict[str, object]:
         scheme=ColumnGeneration(max_rounds=rounds),
         random_state=0,
     )
-    model.fit(*planted(4))
-    bags, y = planted(count)
+    model.fit(*random_series(4))
+    bags, y = random_series(count)
     began, work = time.perf_counter(), time.process_time()
     model.fit(bags, y)
     work, seconds = time.process_time() - work, time.perf_counter() - began
@@ -72,29 +72,29 @@ def measure(count: int, rounds: int) -> dict[str, object]:
 
 
 def results(counts: list[int], rounds: int) -> Iterator[tuple[object, ...]]:
-    """A row a number of series."""
+    """Yield one row per number of series."""
     for count in counts:
         command = [sys.executable, "-W", "ignore", __file__, "--measure", str(count), "--rounds", str(rounds)]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
             sys.exit(ended.stderr)
-        found = json.loads(ended.stdout)
-        yield f"{count} series", *found.values(), 1e6 * found["processor"] / found["windows"]
+        measured = json.loads(ended.stdout)
+        yield f"{count} series", *measured.values(), 1e6 * measured["processor"] / measured["windows"]
 
 
 def main() -> None:
-    """Print the table, or measure one fit."""
+    """Print the table; with `--measure`, measure one fit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--series", type=int, nargs="+", default=[11, 111, 1000])
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.measure:
-        print(json.dumps(measure(given.measure, given.rounds)))
+    arguments = parser.parse_args()
+    if arguments.measure:
+        print(json.dumps(measure(arguments.measure, arguments.rounds)))
         return
     single_thread()
     heads = ["windows", "rounds", "gamma", "boosting s", "processor s", "seconds", "peak GB", "within", "us a window"]
-    table(["fit", *heads], results(given.series, given.rounds), first=14, least=10)
+    table(["fit", *heads], results(arguments.series, arguments.rounds), first=14, least=10)
 
 
 if __name__ == "__main__":

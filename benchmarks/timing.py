@@ -1,4 +1,4 @@
-"""Both sides of a benchmark, timed in one process: medians of processor time, and the table that shows them."""
+"""Medians of processor time, and tables of benchmarks."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ T = TypeVar("T")
 
 
 def single_thread() -> None:
-    """Start this command again with one thread for linear algebra, unless it has one: processor time then is work."""
+    """Restart this command with single-threaded linear algebra, so that processor time measures work."""
     if os.environ.get("OMP_NUM_THREADS") != "1":
         sys.stdout.flush()
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"OMP_NUM_THREADS": "1"})
 
 
-def timed(run: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[float, T]:
-    """(processor seconds, what it returned) of one call."""
+def time_call(run: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[float, T]:
+    """Return the processor seconds and the result of one call."""
     began = time.process_time()
     result = run(*args, **kwargs)
     return time.process_time() - began, result
 
 
 def median(run: Callable[[], object], runs: int = 7, warm: int = 1) -> float:
-    """Median processor seconds of a call over some runs, the first ones not counted."""
-    return statistics.median([timed(run)[0] for _ in range(warm + runs)][warm:])
+    """Return the median processor seconds of several calls, without the first `warm` calls."""
+    return statistics.median([time_call(run)[0] for _ in range(warm + runs)][warm:])
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], first: int = 32, least: int = 13) -> None:
-    """Print rows as they come, the first column on the left and numbers on the right."""
+    """Print rows as they are computed; the first column is aligned to the left, the others to the right."""
     widths = [first, *(max(least, len(head) + 2) for head in heads[1:])]
     print("".join(_cell(head, width, k) for k, (head, width) in enumerate(zip(heads, widths, strict=True))))
     for row in rows:

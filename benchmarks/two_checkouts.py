@@ -1,10 +1,10 @@
-"""The same work by this checkout and by another one, in turns: least processor seconds, and their ratio.
+"""The same work with this checkout and with another one: smallest processor seconds and their ratio.
 
 usage: python benchmarks/two_checkouts.py OTHER_CHECKOUT [ROUNDS]
 
-Each round starts one process per checkout, so that neither side has a quieter machine. The work: `import milopt`, a
-master that grows by rows (HiGHS and `native`), boosted shapelets on GunPoint, MI-SVM on Musk1 (lowering alone, and
-whole fits), MIORDM's box QPs, the SVM of a set kernel, MILES. Only data sets that ship with milopt are used.
+The checkouts alternate: each round starts one process per checkout, so that both meet the same load. The work: `import
+milopt`, a master that grows by rows (HiGHS and `native`), boosted shapelets on GunPoint, MI-SVM on Musk1 (only
+lowering, and whole fits), MIORDM's box QPs, the SVM of a set kernel, MILES. Only embedded data sets are used.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ HERE = Path(__file__).resolve().parent.parent
 
 
 def measure(checkout: str) -> None:
-    """Print the seconds of each piece of work by one checkout, as JSON."""
+    """Print the seconds of each piece of work with one checkout, as JSON."""
     sys.path.insert(0, checkout)
     began = time.process_time()
     import milopt
 
-    found = {"import milopt": time.process_time() - began}
+    seconds_by_work = {"import milopt": time.process_time() - began}
     if not str(milopt.__file__).startswith(checkout):
         raise SystemExit(f"milopt was imported from {milopt.__file__}, not from {checkout}")
     warnings.simplefilter("ignore")
-    found |= {name: least(run, count) for name, (run, count) in pieces().items()}
-    print(json.dumps(found))
+    seconds_by_work |= {name: smallest_seconds(run, count) for name, (run, count) in pieces().items()}
+    print(json.dumps(seconds_by_work))
 
 
-def least(run: Callable[[], object], count: int) -> float:
-    """Return the least processor seconds of some calls; the first one is not counted."""
+def smallest_seconds(run: Callable[[], object], count: int) -> float:
+    """Return the smallest processor seconds of some calls, without the first one."""
     seconds = []
     for _ in range(1 + count):
         began = time.process_time()
@@ -48,7 +48,7 @@ def least(run: Callable[[], object], count: int) -> float:
 
 
 def pieces() -> dict[str, tuple[Callable[[], object], int]]:
-    """Return each piece of work, and how often it is repeated."""
+    """Return each piece of work and its number of repetitions."""
     import numpy as np
 
     from milopt import RBF, ConvexConcave, Program, Session, load_data, models, solve
@@ -63,7 +63,7 @@ def pieces() -> dict[str, tuple[Callable[[], object], int]]:
         program.minimize(gamma)
         program.subject_to(d.sum() == 1, name="simplex")
         with Session(program, solver) as session:
-            # The verb had another name before version 0.2.
+            # The method had another name before version 0.2.
             add = session.subject_to if hasattr(session, "subject_to") else session.add_rows
             for row in rows:
                 add(row @ d <= gamma)
@@ -91,7 +91,7 @@ def pieces() -> dict[str, tuple[Callable[[], object], int]]:
 
 
 def main(other: str, rounds: int) -> None:
-    """Measure both checkouts in turns and print the ratios."""
+    """Measure both checkouts alternately and print the ratios."""
     sides = {"other": str(Path(other).resolve()), "this": str(HERE)}
     best: dict[str, dict[str, float]] = {side: {} for side in sides}
     for _ in range(rounds):

@@ -1,14 +1,14 @@
-"""Weak learning over the 1-norm ball: milopt's own games against HiGHS kept alive, and against cvxpy -> HiGHS.
+"""The oracle over the 1-norm ball: the native game solver against a persistent HiGHS model and against cvxpy.
 
     max  sum_i y_i d_i max_{x in B_i} u(x)   over  u = sum_z a_z K(z, .),  ||a||_1 <= 1
 
 over 100 k-means centroids, at the prices d of the first rounds of a boosted fit (soft margin with nu = 0.3 and a bias),
-which both routes of milopt get in the same order. A price is a whole descent from the best centroid, its convex steps
-proved; `a step` divides by their number. The first price, at which nothing is warm, is left out on both sides. cvxpy
-builds and solves one convex step, that from the best centroid, anew. `difference` is the largest among the optima of
-three such steps. Kernel values are computed before the clock starts.
+which both methods of milopt get in the same order. Each price is a whole descent from the best centroid with certified
+convex steps; `a step` is the time per step. The first price, a cold start, is not counted. cvxpy builds and solves one
+convex step from the best centroid each time. `difference` is the largest difference of the optima of three such steps.
+Kernel values are computed before the measurement.
 
-The similarities that the games keep, 8 k N bytes, are 0.8 GB for a million windows and 100 centroids.
+The cached similarities, 8 k N bytes, are 0.8 GB for a million windows and 100 centroids.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from data_sets import data_set
 from sklearn.cluster import KMeans
-from timing import single_thread, table, timed
+from timing import single_thread, table, time_call
 
-from milopt import RBF, Bags, Options, Program, as_bags, bag_max, get, load_data, norm1, solve
+from milopt import RBF, Bags, Options, Program, as_bags, bag_max, get_solver, load_data, norm1, solve
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.declaration.programs.leaves import Parameter
 from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
@@ -35,15 +35,15 @@ from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
 from milopt.solvers.native.l1_ball.similarities import Similarities, similarities
 from milopt.solvers.native.l1_ball.small_game import empty_game
 from milopt.solving.clock import Clock
-from milopt.solving.pricing import Found, Pricing
+from milopt.solving.pricing import Pricing, PricingResult
 
 Array = npt.NDArray[np.float64]
 CENTROIDS, NU, ROUNDS, BY_CVXPY = 100, 0.3, 30, 3
 
 
 @dataclass
-class Recorded(Pricing):
-    """A pricing that keeps the prices it is given, how long each took, and its steps."""
+class TimedOracle(Pricing):
+    """Oracle that records its prices, their times and its steps."""
 
     pricing: Pricing
     prices: list[Array] = field(default_factory=list)
@@ -51,18 +51,18 @@ class Recorded(Pricing):
     steps: list[int] = field(default_factory=list)
     solver = "recorded"
 
-    def price(self, prices: Mapping[Parameter, Array], starts: int, clock: Clock) -> Found:
-        """What the other finds."""
-        seconds, found = timed(self.pricing.price, prices, starts, clock)
+    def price(self, prices: Mapping[Parameter, Array], starts: int, clock: Clock) -> PricingResult:
+        """Return the columns of the inner oracle."""
+        seconds, pricing_result = time_call(self.pricing.price, prices, starts, clock)
         if starts == 1:
             self.prices += prices.values()
             self.seconds.append(seconds)
-            self.steps.append(found.columns[0].steps)
-        return found
+            self.steps.append(pricing_result.columns[0].steps)
+        return pricing_result
 
 
 class Learner:
-    """The bags of a data set, their centroids, and the weak learner over both."""
+    """Bags of a data set, their centroids, and the weak learner over them."""
 
     def __init__(self, name: str) -> None:
         self.bags, self.y = _bags(name)
@@ -72,7 +72,7 @@ class Learner:
         self.rows = int(self.bags.sizes[self.y < 0].sum())
 
     def problem(self, similar: Similarities) -> SemiInfinite:
-        """The soft margin over all weak learners."""
+        """Declare soft-margin boosting over all weak learners."""
         m, y, bags = len(self.bags), self.y, self.bags
         master, program = Program("soft margin"), Program("weak learning")
         d = master.variable("d", m, lower=0, upper=1 / (NU * m))
@@ -94,7 +94,7 @@ class Learner:
         return SemiInfinite(master, master.family("edge", lambda h: (y * h) @ d <= gamma), oracle, bags, {d: start})
 
     def step_by_highs(self, d: Array, c: Array) -> float:
-        """The optimum of a convex step, its program declared anew."""
+        """Return the optimum of a convex step; its program is declared each time."""
         program = Program("convex step")
         u = program.function("u", self.kernel, dictionary=self.Z)
         program.minimize(np.where(self.y < 0, d, 0.0) @ bag_max(u(self.bags)) - c @ u.coefficients)
@@ -102,7 +102,7 @@ class Learner:
         return solve(program, "highs").objective
 
     def step_by_cvxpy(self, d: Array, c: Array, similar: Similarities) -> float:
-        """The same, written plainly."""
+        """Return the optimum of the same step, written in cvxpy."""
         inside = np.flatnonzero((self.y < 0)[self.bags.bag_of])
         a, top = cp.Variable(CENTROIDS), cp.Variable(len(self.y))
         rows = [similar.K.T[inside] @ a <= top[self.bags.bag_of[inside]], cp.norm1(a) <= 1]
@@ -120,7 +120,7 @@ def _bags(name: str) -> tuple[Bags, Array]:
 
 
 def measure(name: str) -> list[object]:
-    """A row of the table."""
+    """Return one row of the table."""
     learner = Learner(name)
     similar = similarities(learner.kernel, learner.Z, learner.bags)
     problem = learner.problem(similar)
@@ -128,10 +128,10 @@ def measure(name: str) -> list[object]:
     [p] = oracle.prices
     native = l1_ball_pricing(oracle, learner.bags, options)
     assert native is not None
-    native.price({p: next(iter(problem.start.values()))}, 1, clock)  # compiled, or read from the disk
-    games = Recorded(native)
-    ColumnGeneration(max_rounds=ROUNDS).run_with(problem, get("highs"), [games], options)
-    programs = Recorded(ProgramPricing(oracle, learner.bags, get("highs"), options))
+    native.price({p: next(iter(problem.start.values()))}, 1, clock)  # compile, or load from the cache
+    games = TimedOracle(native)
+    ColumnGeneration(max_rounds=ROUNDS).run_with(problem, get_solver("highs"), [games], options)
+    programs = TimedOracle(ProgramPricing(oracle, learner.bags, get_solver("highs"), options))
     for d in games.prices:
         programs.price({p: d}, 1, clock)
     programs.pricing.close()
@@ -141,7 +141,7 @@ def measure(name: str) -> list[object]:
         c = similar.K[:, similar.witness[:, z]] @ np.where(learner.y > 0, d, 0.0)
         largest = float(np.abs(similar.K).max())
         ended = descend(empty_game(len(d), CENTROIDS, largest), similar, learner.y * d, z, 1, 0)
-        seconds, plain = timed(learner.step_by_cvxpy, d, c, similar)
+        seconds, plain = time_call(learner.step_by_cvxpy, d, c, similar)
         cvxpy.append(seconds)
         differences.append(max(abs(ended.upper - plain), abs(ended.upper - learner.step_by_highs(d, c))))
     return [
@@ -157,7 +157,7 @@ def measure(name: str) -> list[object]:
 
 
 def rows() -> Iterator[list[object]]:
-    """A row a data set."""
+    """Yield one row per data set."""
     for name in ("musk1", "GunPoint", "musk2"):
         yield measure(name)
 

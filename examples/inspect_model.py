@@ -1,4 +1,4 @@
-"""What did my model become? The blocks, the mathematics, the file that a solver reads, and the picture of it.
+"""Inspect the program of a model: summary, LaTeX, supported solvers, LP file and sparsity plot.
 
 python examples/inspect_model.py
 """
@@ -24,10 +24,10 @@ with TemporaryDirectory() as folder:
     path = Path(folder) / "miles.lp"
     text = program.to_lp(path)
     print("\n".join(line[:100] for line in text.splitlines()[:6]))
-    # HiGHS alone, with no milopt between: the same optimum under the same names.
-    alone = highspy.Highs()
-    alone.setOptionValue("output_flag", False)
-    alone.readModel(str(path))
-    alone.run()
-    print(f"read back by HiGHS alone: {alone.getObjectiveValue():.8f}, first column {alone.getColName(0)[1]}")
+    # HiGHS reads the file without milopt: the optimum and the names are the same.
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    highs.run()
+    print(f"read by HiGHS without milopt: {highs.getObjectiveValue():.8f}, first column {highs.getColName(0)[1]}")
     program.spy(Path(folder) / "miles.png")

@@ -1,4 +1,7 @@
-"""How do I fit logistic regression to the maxima of bags? An atom inside an atom, by the convex-concave procedure."""
+"""Logistic regression on the maxima of bags: nested atoms, solved by the convex-concave procedure.
+
+python examples/logistic_maxima.py
+"""
 
 import numpy as np
 
@@ -6,13 +9,16 @@ from milopt import RBF, BagClassifier, Bags, Kernel, Program, Signs, Weights, ba
 
 
 class LogisticMaxima(BagClassifier):
-    """min lam/2 ||f||^2 + sum_i w_i log(1 + exp(-y_i (max_{x in B_i} f(x) + b)))."""
+    """Logistic regression of the largest instance score of each bag.
+
+    min  lam/2 ||f||^2 + sum_i w_i log(1 + exp(-y_i (max_{x in B_i} f(x) + b)))
+    """
 
     lam: float = 1.0
     kernel: Kernel = RBF(s="median")
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """A DC program: maxima of positive bags are needed from below."""
+        """Return the DC program of the class; the loss is concave in the maxima of positive bags."""
         program = Program("logistic maxima")
         f = program.function("f", self.kernel)
         b = program.variable("b")
@@ -21,14 +27,14 @@ class LogisticMaxima(BagClassifier):
         return program
 
 
-def musk(count: int = 30) -> tuple[Bags, np.ndarray]:
-    """Return some bags of Musk1."""
+def load_musk(count: int = 30) -> tuple[Bags, np.ndarray]:
+    """Return `count` random bags of Musk1 with labels -1 and +1."""
     data = load_data("musk1")
     chosen = np.random.default_rng(0).permutation(len(data.labels))[:count]
     return data.bags[chosen], np.where(data.labels[chosen] > 0, 1.0, -1.0)
 
 
 if __name__ == "__main__":
-    program = LogisticMaxima().program(*musk())
+    program = LogisticMaxima().program(*load_musk())
     for solver in ("clarabel", "ecos", "cvxpy:SCS"):
         print(solve(program, solver, scheme="ccp"))

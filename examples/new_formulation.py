@@ -1,4 +1,7 @@
-"""How do I write a formulation of my own? Here bags are judged by the peak and the mean of one sparse function."""
+"""A new formulation: bags are scored by a mixture of the maximum and the mean of one sparse function.
+
+python examples/new_formulation.py
+"""
 
 import numpy as np
 
@@ -6,14 +9,17 @@ from milopt import RBF, BagClassifier, Bags, Kernel, Program, Signs, Weights, ba
 
 
 class PeakAndMean(BagClassifier):
-    """min ||a||_1 + C w'slack  s.t.  y (share max f + (1 - share) mean f + b) >= 1 - slack,  f = sum_z a_z K(z, .)."""
+    """Sparse classifier that scores a bag by the maximum and the mean of a function over its instances.
+
+    min  ||a||_1 + C w'slack   s.t.  y (share max f + (1 - share) mean f + b) >= 1 - slack,   f = sum_z a_z K(z, .)
+    """
 
     C: float = 1.0
     share: float = 0.7
     kernel: Kernel = RBF(s="median")
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """A linear DC program."""
+        """Return the DC program of the class; its convex steps are LPs."""
         program = Program("peak and mean")
         f = program.function("f", self.kernel, dictionary=bags.instances)
         b = program.variable("b")

@@ -1,4 +1,7 @@
-"""How do I write a noisy-or model? Instances are positive independently; a bag is positive if one of them is."""
+"""Noisy-or model: instances are positive independently, and a bag is positive if one of its instances is positive.
+
+python examples/noisy_or.py
+"""
 
 import numpy as np
 
@@ -6,16 +9,18 @@ from milopt import BagClassifier, Bags, Kernel, Linear, Program, Signs, Weights,
 
 
 class NoisyOr(BagClassifier):
-    """min lam/2 ||f||^2 + sum_{y_i < 0} s_i - sum_{y_i > 0} log(1 - exp(-s_i)),  s_i = sum_x log(1 + exp(f(x) + b)).
+    """Maximum-likelihood classifier of the noisy-or model.
 
-    An instance is negative with probability 1 / (1 + exp(f + b)), and so a bag with probability exp(-s_i).
+    min  lam/2 ||f||^2 + sum_{y_i < 0} s_i - sum_{y_i > 0} log(1 - exp(-s_i)),   s_i = sum_x log(1 + exp(f(x) + b))
+
+    An instance is negative with probability 1 / (1 + exp(f + b)), so a bag is negative with probability exp(-s_i).
     """
 
     lam: float = 1.0
     kernel: Kernel = Linear()
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """A DC program: s_i is needed from above in negative bags, and by its tangents in positive ones."""
+        """Return the DC program of the class; the objective is concave in s_i of positive bags."""
         program = Program("noisy-or")
         f = program.function("f", self.kernel)
         b = program.variable("b")

@@ -1,4 +1,4 @@
-"""How do I keep a fitted model, and use it elsewhere? One file, no pickle: any process that has milopt loads it.
+"""Save a fitted model to one file without pickle, and use it in another process.
 
 python examples/save_and_serve.py
 """
@@ -38,13 +38,17 @@ with TemporaryDirectory() as folder:
         [sys.executable, "-c", SERVER, str(path)], input=requests, capture_output=True, text=True, check=True
     )
     answers = [json.loads(line) for line in served.stdout.splitlines()]
-    apart = np.abs([answer["score"] for answer in answers] - model.decision_function(data.bags[:5])).max()
-    print("served in another process:", [answer["label"] for answer in answers], f"scores apart by {apart:.1e}")
+    difference = np.abs([answer["score"] for answer in answers] - model.decision_function(data.bags[:5])).max()
+    print(
+        "labels from another process:",
+        [answer["label"] for answer in answers],
+        f"largest difference of scores {difference:.1e}",
+    )
 
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     try:
         load_model(path)
-    except MiloptError as refusal:
-        print("one bit changed:", str(refusal).replace(f"{folder}/", ""))
+    except MiloptError as error:
+        print("file with one changed bit:", str(error).replace(f"{folder}/", ""))

@@ -1,4 +1,4 @@
-"""Does it fit into scikit-learn? Cross-validation, a grid over solver and hyper-parameters, a pipeline, calibration.
+"""Models in scikit-learn: cross-validation, grid search over solver and hyper-parameters, pipeline, calibration.
 
 python examples/scikit_learn.py
 """
@@ -14,7 +14,7 @@ from milopt import RBF, InstanceTransformer, load_data
 from milopt.models import SetKernelSVM
 
 data = load_data("musk1")
-# A plain list of arrays, one a bag, is all that scikit-learn needs to see.
+# scikit-learn only needs a list of arrays (one array per bag).
 bags, labels = list(data.bags), data.labels
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 
@@ -28,13 +28,13 @@ search = GridSearchCV(
 search.fit(bags, labels)
 print("best of the grid:", search.best_params_, round(search.best_score_, 3))
 
-train, test, seen, hidden = train_test_split(bags, labels, stratify=labels, random_state=0)
+train, test, y_train, y_test = train_test_split(bags, labels, stratify=labels, random_state=0)
 scaled = make_pipeline(InstanceTransformer(StandardScaler()), SetKernelSVM(C=10.0, scale="none"))
-print("scaler in a pipeline:", round(scaled.fit(train, seen).score(test, hidden), 3))
+print("scaler in a pipeline:", round(scaled.fit(train, y_train).score(test, y_test), 3))
 
-calibrated = CalibratedClassifierCV(SetKernelSVM(C=10.0), cv=3).fit(train, seen)
+calibrated = CalibratedClassifierCV(SetKernelSVM(C=10.0), cv=3).fit(train, y_train)
 print("probabilities of three bags:", calibrated.predict_proba(test[:3])[:, 1].round(3))
 
-model = SetKernelSVM(C=10.0).fit(train, seen)
+model = SetKernelSVM(C=10.0).fit(train, y_train)
 print(model.report())
 print(model.explain(test[0]))

@@ -1,4 +1,4 @@
-"""Which parts of a series decide, and what does the model look for? Tables for people and machines, and three pictures.
+"""Boosted shapelets on time series: the windows that decide, the learned patterns, and three plots.
 
 python examples/shapelets.py [FOLDER]
 """
@@ -14,7 +14,7 @@ from milopt.display import ConvergenceDisplay, MaximisersDisplay, PatternsDispla
 from milopt.models import ShapeletBoost
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
-# Whole series: the model cuts the windows itself, of two lengths here.
+# Whole series: the model cuts windows itself, here of two lengths.
 data = load_data("gunpoint", window=None)
 assert data.test is not None
 model = ShapeletBoost(window=(0.1, 0.2), random_state=0).fit(data.bags, data.labels)
@@ -24,14 +24,14 @@ print(f"sparsity: {model.report().as_dict()['sparsity']}")
 series = data.test.bags[2]
 maximisers, patterns = model.maximisers(series), model.patterns(series)
 print(f"\n{maximisers}\n\n{patterns}\n\n{model.explain(series)}")
-added = maximisers.contributions.sum() + maximisers.bias
-assert abs(added - model.decision_function([series])[0]) < 1e-12
+total = maximisers.contributions.sum() + maximisers.bias
+assert abs(total - model.decision_function([series])[0]) < 1e-12
 
-pictures = {
+figures = {
     "maximisers": MaximisersDisplay.from_estimator(model, series).figure_,
     "patterns": PatternsDisplay.from_estimator(model, series).figure_,
     "convergence": ConvergenceDisplay.from_estimator(model).figure_,
 }
-for name, figure in pictures.items():
+for name, figure in figures.items():
     figure.savefig(folder / f"{name}.png", dpi=120)
-print(f"\n{', '.join(f'{name}.png' for name in pictures)} are in {folder}")
+print(f"\n{', '.join(f'{name}.png' for name in figures)} are in {folder}")

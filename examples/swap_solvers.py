@@ -1,4 +1,4 @@
-"""Does the solver matter? One model, several solvers: the same optimum, each with milopt's own certificate.
+"""Swap solvers: one model with several solvers gives the same optimum, each with a certificate of milopt.
 
 python examples/swap_solvers.py
 """
@@ -22,12 +22,12 @@ for model in (MILES(lam=0.3, kernel=RBF(s="median")), SetKernelSVM(C=10.0, kerne
     for solver in ("highs", "clarabel", "ecos", "libsvm", "cvxpy:CLARABEL", "pyomo:highs"):
         try:
             result = solve(program, solver)
-        except MiloptError as refusal:
-            print(f"  {solver:15} {refusal}")
+        except MiloptError as error:
+            print(f"  {solver:15} {error}")
         else:
             print(f"  {solver:15} {result.objective:.8f}  {result.certificate}  {result.seconds.total:.3f} s")
 
-# An order of preference: the next is asked only where one cannot take the program, or cannot prove its answer.
+# Solvers in order of preference: the next one is tried if a solver does not support the program or is not certified.
 result = solve(program, ("native", "highs"))
 for attempt in result.attempts:
     print(f"{attempt.solver}: {attempt.termination}. {attempt.message}".rstrip())

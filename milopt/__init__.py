@@ -1,13 +1,13 @@
-"""Optimisation models of multiple-instance learning: declare once, solve anywhere, proved.
+"""Optimisation models for multiple-instance learning: declare a model once, solve it with any solver, check the result.
 
-Names are imported from their modules when they are first touched, so that `import milopt` costs next to nothing.
+Names are imported from their modules when they are first used, so that `import milopt` is fast.
 """
 
 from __future__ import annotations
 
 __version__ = "0.1.0"
 
-_HOME = {
+_MODULE_OF = {
     "Bags": "milopt.declaration.bags.bags",
     "as_bags": "milopt.declaration.bags.bags",
     "Signs": "milopt.declaration.bags.labels",
@@ -26,13 +26,13 @@ _HOME = {
     "RandomBoxes": "milopt.bag_kernels.random_boxes",
     "SetKernel": "milopt.bag_kernels.set_kernels",
     "Minimax": "milopt.bag_kernels.set_kernels",
-    "load_gram": "milopt.bag_kernels.stored",
+    "load_gram": "milopt.bag_kernels.gram_file",
     "Program": "milopt.declaration.programs.program",
     "read_program": "milopt.reading.read_program",
-    "concatenate": "milopt.declaration.programs.joined",
-    "hstack": "milopt.declaration.programs.joined",
-    "stack": "milopt.declaration.programs.joined",
-    "vstack": "milopt.declaration.programs.joined",
+    "concatenate": "milopt.declaration.programs.joining",
+    "hstack": "milopt.declaration.programs.joining",
+    "stack": "milopt.declaration.programs.joining",
+    "vstack": "milopt.declaration.programs.joining",
     "bag_max": "milopt.declaration.atoms",
     "bag_sum": "milopt.declaration.atoms",
     "bag_mean": "milopt.declaration.atoms",
@@ -71,8 +71,8 @@ _HOME = {
     "evaluate": "milopt.evaluation.evaluate",
     "rank": "milopt.evaluation.ranking",
     "Options": "milopt.solving.options",
-    "available": "milopt.solving.registry",
-    "get": "milopt.solving.registry",
+    "available_solvers": "milopt.solving.registry",
+    "get_solver": "milopt.solving.registry",
     "Session": "milopt.schemes.session",
     "explain": "milopt.solving.explain",
     "Result": "milopt.outcome.result",
@@ -87,21 +87,25 @@ _HOME = {
     "Exact": "milopt.schemes.exact",
     "MiloptError": "milopt.errors",
 }
+"""Module of each public name."""
 _SUBMODULES = ("data", "display", "errors", "models", "testing")
+"""Public submodules."""
 
-__all__ = [*_HOME, *_SUBMODULES]
+__all__ = [*_MODULE_OF, *_SUBMODULES]
 
 
 def __dir__() -> list[str]:
+    """Return the public names, including those that have not been imported yet."""
     return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> object:
+    """Import a public name from its module on first use."""
     from importlib import import_module
 
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
     return value

@@ -6,10 +6,10 @@ from milopt import errors as errors
 from milopt import models as models
 from milopt import testing as testing
 from milopt.bag_kernels.box_counting import BoxCounting as BoxCounting
+from milopt.bag_kernels.gram_file import load_gram as load_gram
 from milopt.bag_kernels.random_boxes import RandomBoxes as RandomBoxes
 from milopt.bag_kernels.set_kernels import Minimax as Minimax
 from milopt.bag_kernels.set_kernels import SetKernel as SetKernel
-from milopt.bag_kernels.stored import load_gram as load_gram
 from milopt.comparison.compare import compare as compare
 from milopt.compilation.status import PointStatus as PointStatus
 from milopt.compilation.status import Termination as Termination
@@ -56,10 +56,10 @@ from milopt.declaration.kernels.kernel import Kernel as Kernel
 from milopt.declaration.kernels.kernel import Linear as Linear
 from milopt.declaration.kernels.kernel import Polynomial as Polynomial
 from milopt.declaration.kernels.kernel import Precomputed as Precomputed
-from milopt.declaration.programs.joined import concatenate as concatenate
-from milopt.declaration.programs.joined import hstack as hstack
-from milopt.declaration.programs.joined import stack as stack
-from milopt.declaration.programs.joined import vstack as vstack
+from milopt.declaration.programs.joining import concatenate as concatenate
+from milopt.declaration.programs.joining import hstack as hstack
+from milopt.declaration.programs.joining import stack as stack
+from milopt.declaration.programs.joining import vstack as vstack
 from milopt.declaration.programs.program import Program as Program
 from milopt.errors import MiloptError as MiloptError
 from milopt.estimator import BagClassifier as BagClassifier
@@ -81,7 +81,7 @@ from milopt.schemes.session import Session as Session
 from milopt.schemes.solve import solve as solve
 from milopt.solving.explain import explain as explain
 from milopt.solving.options import Options as Options
-from milopt.solving.registry import available as available
-from milopt.solving.registry import get as get
+from milopt.solving.registry import available_solvers as available_solvers
+from milopt.solving.registry import get_solver as get_solver
 
 __version__: str

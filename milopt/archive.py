@@ -1,8 +1,8 @@
-"""One file of a JSON header and arrays: an ordinary zip of `header.json` and `.npy` members, none compressed.
+"""Files that consist of a JSON header and arrays: an uncompressed zip file of `header.json` and `.npy` members.
 
-The zip's comment, which is the end of the file, is the SHA-256 of everything before it: no byte can change unnoticed.
-Nothing is unpickled. Members that are compressed, or that share bytes with one another, are refused, so that reading a
-file takes no more than a small multiple of its size.
+The comment of the zip file, at the end of the file, is the SHA-256 hash of everything before it, so that any change is
+detected. Nothing is unpickled. Compressed members and members that share bytes are rejected, so that reading a file
+needs no more memory than a small multiple of its size.
 """
 
 from __future__ import annotations
@@ -21,74 +21,81 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from milopt.errors import ModelFileError, ParameterError
-from milopt.files import check_place, open_regular, write_whole
+from milopt.files import check_can_write, open_regular, write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
+"""Arrays by name."""
 
-_MARK = b"milopt model, sha256 "
+_SIGNATURE = b"milopt model, sha256 "
+"""Start of the comment of the zip file; the hash follows."""
 _HEADER = "header.json"
-_DIGITS = 64
+"""Name of the member with the JSON header."""
+_CHECKSUM_DIGITS = 64
+"""Number of hexadecimal digits of a SHA-256 hash."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_KINDS = "biufUSmM"
-"""Kinds of arrays that models hold: booleans, numbers, texts and, as labels, times."""
+"""Date of all members, so that equal contents give equal files."""
+_DTYPE_KINDS = "biufUSmM"
+"""Kinds of data types that models may contain: booleans, numbers, strings, and (as labels) dates and times."""
 _LOCAL_HEADER_BYTES = 30
-"""Of a member in the zip, before its name and its content."""
+"""Size of the local header of a zip member, before its name and content, in bytes."""
 
 
-def written(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]], what: str = "model") -> None:
-    """Write the file: it is there whole or not at all."""
-    content = packed(header, arrays)
-    write_whole(path, lambda beside: beside.write_bytes(content), f"The {what}", ModelFileError)
+def write_archive(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]], what: str = "model") -> None:
+    """Write a header and arrays to a file atomically; raise `ModelFileError` if the file cannot be written."""
+    content = pack(header, arrays)
+    write_atomically(path, lambda part: part.write_bytes(content), f"The {what}", ModelFileError)
 
 
 def as_path(given: object, what: str = "model") -> Path:
-    """Where a file is."""
+    """Return `given` as a path; raise `ParameterError` if it is not a string or path-like. `what` names the file."""
     if not isinstance(given, (str, os.PathLike)):
-        raise ParameterError(f"A {what} is kept in a file: give its path, not {given!r}.")
+        raise ParameterError(f"A {what} is stored in a file: give its path, not {given!r}.")
     return Path(given)
 
 
 def check_writable(path: Path) -> None:
-    """Say so now if a model could not be written there, before anybody waits for it."""
-    check_place(path, "The model", ModelFileError)
+    """Raise `ModelFileError` early, before a long computation, if a model cannot be written to this path."""
+    check_can_write(path, "The model", ModelFileError)
 
 
-def read(path: Path, what: str = "model") -> tuple[bytes, Arrays]:
-    """The header and the arrays of a file that carries its own checksum."""
+def read_archive(path: Path, what: str = "model") -> tuple[bytes, Arrays]:
+    """Return the header and the arrays of a file; raise `ModelFileError` if the file is not readable or is damaged."""
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
-            file.seek(max(0, size - len(_MARK) - _DIGITS))
-            if not file.read(len(_MARK) + _DIGITS).startswith(_MARK):
-                raise ModelFileError(f"{path} is not a {what} that milopt saved, or it was cut short: save it again.")
+            file.seek(max(0, size - len(_SIGNATURE) - _CHECKSUM_DIGITS))
+            if not file.read(len(_SIGNATURE) + _CHECKSUM_DIGITS).startswith(_SIGNATURE):
+                raise ModelFileError(
+                    f"{path} is not a {what} saved by milopt, or the file is truncated: save it again."
+                )
             file.seek(0)
             content = file.read(size)
     except OSError as error:
         raise ModelFileError(f"The {what} file {path} cannot be read: {error.strerror or error}.") from error
-    if hashlib.sha256(memoryview(content)[:-_DIGITS]).hexdigest().encode() != content[-_DIGITS:]:
-        raise ModelFileError(f"{path} is damaged: its checksum does not hold, so that it must not be trusted.")
+    if hashlib.sha256(memoryview(content)[:-_CHECKSUM_DIGITS]).hexdigest().encode() != content[-_CHECKSUM_DIGITS:]:
+        raise ModelFileError(f"{path} is damaged: its checksum is wrong.")
     try:
-        return _unpacked(content)
-    except Exception as error:  # the readers of zip and npy raise almost anything on bytes that are neither
-        raise wrong_content(path, what, error) from error
+        return _unpack(content)
+    except Exception as error:  # the readers of zip and npy may raise any exception for invalid bytes
+        raise content_error(path, what, error) from error
 
 
-def wrong_content(path: Path, what: str, error: Exception) -> ModelFileError:
-    """Make the error of a file whose checksum holds, but whose content cannot be used."""
-    said = one_line(error)
+def content_error(path: Path, what: str, error: Exception) -> ModelFileError:
+    """Return the error for a file whose checksum is correct, but whose content cannot be used."""
+    reason = one_line_message(error)
     if isinstance(error, MemoryError):
-        return ModelFileError(f"There is not enough memory to load the {what} {path} ({said}).")
-    return ModelFileError(f"{path} does not hold what a saved {what} holds ({said}).")
+        return ModelFileError(f"There is not enough memory to load the {what} {path} ({reason}).")
+    return ModelFileError(f"{path} does not have the content of a saved {what} ({reason}).")
 
 
-def one_line(error: Exception) -> str:
-    """Shorten the message of an error to one line of printable characters."""
-    said = " ".join(str(error).split()).strip("'\"").rstrip(".")[:200] or type(error).__name__
-    return "".join(one if one.isprintable() else "?" for one in said)
+def one_line_message(error: Exception) -> str:
+    """Return the message of an error as one line of at most 200 printable characters."""
+    text = " ".join(str(error).split()).strip("'\"").rstrip(".")[:200] or type(error).__name__
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def packed(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """The bytes of the file; the same for the same content."""
+def pack(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Return the bytes of a file with this header and these arrays; equal contents give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), header)
@@ -96,60 +103,64 @@ def packed(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
             member = io.BytesIO()
             npy.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy", _EPOCH), member.getvalue())
-        archive.comment = _MARK + b"0" * _DIGITS
-    body = buffer.getvalue()[:-_DIGITS]
+        archive.comment = _SIGNATURE + b"0" * _CHECKSUM_DIGITS
+    body = buffer.getvalue()[:-_CHECKSUM_DIGITS]
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
-def _unpacked(content: bytes) -> tuple[bytes, Arrays]:
+def _unpack(content: bytes) -> tuple[bytes, Arrays]:
+    """Return the header and the arrays from the bytes of a file."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         _check_members(members, len(content))
         header = archive.read(_HEADER)
         names = [member.filename for member in members if member.filename != _HEADER]
-        return header, {name.removesuffix(".npy"): _array(archive.read(name)) for name in names}
+        return header, {name.removesuffix(".npy"): _read_array(archive.read(name)) for name in names}
 
 
 def _check_members(members: Sequence[zipfile.ZipInfo], size: int) -> None:
-    """Raise a ValueError unless every member has a name and bytes of its own within the file, not compressed."""
-    if any(one.compress_type != zipfile.ZIP_STORED or one.compress_size != one.file_size for one in members):
+    """Raise ValueError unless all members are uncompressed and have distinct valid names and disjoint bytes.
+
+    `size` is the number of bytes of the file.
+    """
+    if any(m.compress_type != zipfile.ZIP_STORED or m.compress_size != m.file_size for m in members):
         raise ValueError("a member is compressed")
-    names = [one.filename for one in members]
+    names = [member.filename for member in members]
     if len(set(names)) < len(names):
         raise ValueError("two members have the same name")
     if not all(name == _HEADER or name.endswith(".npy") for name in names):
         raise ValueError("a member is neither the header nor an array")
     end = 0
-    for one in sorted(members, key=lambda one: one.header_offset):
-        if one.header_offset < end:
+    for member in sorted(members, key=lambda member: member.header_offset):
+        if member.header_offset < end:
             raise ValueError("two members overlap")
-        end = one.header_offset + _LOCAL_HEADER_BYTES + len(one.orig_filename) + one.file_size
+        end = member.header_offset + _LOCAL_HEADER_BYTES + len(member.orig_filename) + member.file_size
     if end > size:
         raise ValueError("a member is larger than the file")
 
 
-def _array(member: bytes) -> npt.NDArray[Any]:
-    """The array of an .npy member, which must be exactly as large as it says before anything is allocated."""
+def _read_array(member: bytes) -> npt.NDArray[Any]:
+    """Return the array of an .npy member; raise ValueError if its header does not match its size or type."""
     stream = io.BytesIO(member)
     if npy.read_magic(stream) != (1, 0):
         raise ValueError("an array is of an unknown version")
     shape, fortran, dtype = npy.read_array_header_1_0(stream)
     start, count = stream.tell(), math.prod(shape)
-    if dtype.kind not in _KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0 or fortran:
+    if dtype.kind not in _DTYPE_KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0 or fortran:
         raise ValueError("an array is of a kind that milopt does not save")
     if dtype.itemsize * count != len(member) - start:
         raise ValueError("an array does not match its description")
     array = np.frombuffer(member, dtype=dtype, offset=start, count=count).reshape(shape)
     if dtype.kind == "U":
-        check_text(array)
+        check_unicode(array)
     return array
 
 
-def check_text(array: npt.NDArray[np.str_]) -> None:
-    """Raise a ValueError if an array of text holds numbers that are not Unicode characters.
+def check_unicode(array: npt.NDArray[np.str_]) -> None:
+    """Raise ValueError if an array of strings contains numbers that are not Unicode characters.
 
-    numpy reads any 32-bit number as a character. Those above 0x10FFFF fail when they become a Python string, and
-    surrogates (0xD800 to 0xDFFF) when that string is written.
+    numpy reads any 32-bit number as a character. Numbers above 0x10FFFF raise an error when they are converted to a
+    Python string, and surrogates (0xD800 to 0xDFFF) when the string is written.
     """
     native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     codes = native.reshape(-1).view(np.uint32)

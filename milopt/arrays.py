@@ -1,4 +1,4 @@
-"""Names for the types of arrays."""
+"""Type aliases for arrays."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+"""Array of floats of any shape."""
 Vector: TypeAlias = npt.NDArray[np.float64]
-"""One-dimensional by convention, which numpy's types do not state."""
+"""One-dimensional array of floats (by convention; numpy's types do not state the number of dimensions)."""
 Matrix: TypeAlias = npt.NDArray[np.float64]
-"""Two-dimensional by convention."""
+"""Two-dimensional array of floats (by convention)."""
 Index: TypeAlias = npt.NDArray[np.intp]
+"""Array of indices."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
+"""Boolean array."""
 Points: TypeAlias = Floats | sp.csr_array
-"""Instances as rows, n x D, dense or sparse."""
+"""Instances as rows, an array of shape (n, D), dense or sparse."""

@@ -1,7 +1,7 @@
-"""The deadline of the call that is under way, for work that no solver does: kernel values that take minutes.
+"""Deadline of the current call, for long computations outside of a solver, such as kernel values.
 
-A kernel is called from deep inside a compilation, and no argument carries the clock there. So the deadline is ambient:
-`deadline(seconds)` sets it for a block of code, and long computations ask `seconds_left()`.
+A kernel is called deep inside the compilation of a program, where no argument carries the time limit. So the deadline
+is a context variable: `deadline(seconds)` sets it for a block of code, and long computations call `seconds_left()`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from contextvars import ContextVar
 from time import perf_counter
 
 _end: ContextVar[float | None] = ContextVar("milopt deadline", default=None)
+"""Time of the deadline on the clock `perf_counter`; None if there is no deadline."""
 
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[None]:
-    """Let work inside the block end after so many seconds, or earlier if the code around it ends earlier."""
-    known = _end.get()
+    """Set the deadline of a `with` block to `seconds` from now, unless an enclosing block has an earlier deadline."""
+    enclosing = _end.get()
     new = None if seconds is None else perf_counter() + seconds
-    ends = [end for end in (known, new) if end is not None]
+    ends = [end for end in (enclosing, new) if end is not None]
     token = _end.set(min(ends, default=None))
     try:
         yield
@@ -28,6 +29,6 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
 
 def seconds_left() -> float | None:
-    """Seconds until the deadline, not below 0; None if there is none."""
+    """Return the seconds until the deadline, at least 0; None if there is no deadline."""
     end = _end.get()
     return None if end is None else max(end - perf_counter(), 0.0)

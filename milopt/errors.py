@@ -1,81 +1,99 @@
-"""The one exception tree: every mistake a person can make ends in a `MiloptError` of one sentence.
+"""Exceptions of milopt: every user error raises a subclass of `MiloptError`.
 
-`exit_code` is what the command line returns for it: 2 bad input, 3 an uncertified point or a solver that failed, 4 a
-missing solver.
+`exit_code` is the exit code of the command line: 2 for bad input, 3 for a point without a certificate or a solver that
+failed, 4 for a missing solver.
 """
 
 from __future__ import annotations
 
 
 class MiloptError(Exception):
-    """Root of the tree; the message says what is wrong, where, and what to do."""
+    """Base class of all exceptions of milopt.
+
+    The message states the problem, its place and a remedy.
+
+    Attributes
+    ----------
+    exit_code : int
+        Exit code of the command line for this error.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> try:
+    ...     milopt.RBF(s=-1.0)
+    ... except milopt.MiloptError as error:
+    ...     print(type(error).__name__, error.exit_code)
+    ParameterError 2
+    """
 
     exit_code = 2
+    """Exit code of the command line."""
 
 
 class BagsError(MiloptError, ValueError):
-    """The data are not bags: empty, ragged, not finite, or not matching their labels."""
+    """Invalid bags or labels: empty, ragged, not finite, or of different lengths."""
 
 
 class BagsTypeError(BagsError, TypeError):
-    """The data hold things that are no numbers at all."""
+    """Bags that contain objects which are not numbers."""
 
 
 class DataError(MiloptError, ValueError):
-    """A data file or frame cannot be read; the message gives the file and, where there is one, the line."""
+    """Data file or frame that cannot be read; the message names the file and, if known, the line."""
 
 
 class ParameterError(MiloptError, ValueError):
-    """A hyper-parameter, option or program parameter is out of its range."""
+    """Hyper-parameter, option or program parameter out of its range."""
 
 
 class DeclarationError(MiloptError, ValueError):
-    """A program was declared wrongly: names, shapes, or operations an expression does not have."""
+    """Invalid declaration of a program: a wrong name, shape or operation."""
 
 
 class ConvexityError(MiloptError):
-    """The program is not convex where the chosen route needs it to be."""
+    """Program that is not convex although the chosen solver or scheme requires convexity."""
 
 
 class UnsupportedError(MiloptError):
-    """The solver does not take this kind of program; the message says who could."""
+    """Program, cone or operation that a solver, a scheme or milopt does not support."""
 
 
 class UnknownNameError(MiloptError, LookupError):
-    """No solver, model or block has this name; the message gives the near names."""
+    """Unknown name of a solver, model or block; the message lists similar names, or all known names."""
 
 
 class ModelFileError(MiloptError, ValueError):
-    """A saved model cannot be written, or a file is not one that can be read."""
+    """Model that cannot be written, or file that is not a readable saved model."""
 
 
 class MissingSolverError(MiloptError):
-    """The solver is known but not installed; the message gives the command that installs it."""
+    """Known solver that is not installed; the message gives the command that installs it."""
 
     exit_code = 4
 
 
 class SolverError(MiloptError):
-    """A solver failed on a program that it takes; the message has the words of the solver."""
+    """Failure of a solver on a program that it supports; the message contains the solver's own message."""
 
     exit_code = 3
 
 
 class UncertifiedError(MiloptError):
-    """The point does not carry the certificate that was promised."""
+    """Point without the certificate that the caller required."""
 
     exit_code = 3
 
 
 class TimeLimitError(MiloptError, TimeoutError):
-    """The time limit passed before there was a program to solve."""
+    """Time limit that was reached before a solver could start, such as in kernel values or a convexity test."""
 
     exit_code = 3
 
 
 class MiloptWarning(UserWarning):
-    """Something a person should know, and that does not stop the work."""
+    """Warning about a problem that does not stop the computation."""
 
 
 class PositiveLabelWarning(MiloptWarning):
-    """Alphabetical order chose the positive class; the message gives the class and how to choose."""
+    """Warning that the positive class was chosen by alphabetical order; the message explains how to choose it."""

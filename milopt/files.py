@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: written beside their place, then renamed."""
+"""Atomic writing of files: a file is written to a temporary file in the same directory, which is then renamed."""
 
 from __future__ import annotations
 
@@ -16,55 +16,69 @@ from typing import BinaryIO
 from milopt.errors import MiloptError
 
 HAS_LOCKS = find_spec("fcntl") is not None
-"""Whether the system has advisory locks, as Unix does."""
+"""Whether the operating system has advisory file locks, as Unix does."""
 PART_PREFIX = ".milopt-part-"
-"""How the names of files begin that are not written to their end yet."""
+"""Prefix of the names of temporary files."""
 
 
-def write_whole(
+def write_atomically(
     path: str | os.PathLike[str],
     write: Callable[[Path], object],
     what: str = "The file",
     failure: type[MiloptError] = MiloptError,
 ) -> None:
-    """Let `write` fill a file beside `path`, of the same ending, and rename it; nothing is left behind on failure.
+    """Write a file atomically: write to a temporary file in the same directory, then rename it.
 
-    What a killed process left behind is removed by the next one that writes to the same folder. A link stays one: what
-    it leads to is written. So does what is no file of the disk's, such as a pipe: it is written to as it stands. The
-    file has the rights of any new one.
+    If writing fails, the target is unchanged and the temporary file is removed. Temporary files of killed processes are
+    removed by the next process that writes to the same directory. A symbolic link is followed, and its target is
+    replaced. Pipes and devices cannot be renamed, so they are written directly. The new file gets the default
+    permissions (umask).
+
+    Parameters
+    ----------
+    path : str or path-like
+        Target file.
+    write : callable
+        Called with the path of the temporary file, which has the same suffix as `path`.
+    what : str, default="The file"
+        Subject of the error message.
+    failure : type of MiloptError
+        Exception to raise if the file cannot be written.
     """
-    with _told(path, what, failure):
+    with _map_os_errors(path, what, failure):
         if _is_stream(Path(path)):
             write(Path(path))
         else:
             remove_leftovers(Path(os.path.realpath(path)).parent)
-            replace_whole(Path(os.path.realpath(path)), write)
+            replace_atomically(Path(os.path.realpath(path)), write)
 
 
-def replace_whole(target: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a part beside the target and rename it; raise an OSError as it comes."""
-    handle, beside = _new_part(target)
+def replace_atomically(target: Path, write: Callable[[Path], object]) -> None:
+    """Write a temporary file beside the target and rename it; an OSError is passed on unchanged."""
+    handle, part = _create_part(target)
     try:
-        write(beside)
-        # What was renamed must not be empty after a power failure.
-        with beside.open("rb+") as file:
+        write(part)
+        # Without this, the renamed file might be empty after a power failure.
+        with part.open("rb+") as file:
             os.fsync(file.fileno())
-        beside.replace(target)
+        part.replace(target)
     finally:
         if handle is not None:
             os.close(handle)
         with suppress(FileNotFoundError):
-            beside.unlink()
+            part.unlink()
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """A text file, UTF-8."""
-    write_whole(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+    """Write a text file in UTF-8, atomically."""
+    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
-def check_place(path: str | os.PathLike[str], what: str = "The file", failure: type[MiloptError] = MiloptError) -> None:
-    """Say so now if a file could not be written there, as far as can be known before."""
-    with _told(path, what, failure):
+def check_can_write(
+    path: str | os.PathLike[str], what: str = "The file", failure: type[MiloptError] = MiloptError
+) -> None:
+    """Raise `failure` if a file cannot be written to this path; the test creates a temporary file in the folder."""
+    with _map_os_errors(path, what, failure):
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not _is_stream(Path(path)):
@@ -73,9 +87,10 @@ def check_place(path: str | os.PathLike[str], what: str = "The file", failure: t
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file to read its bytes; raise an OSError if it is anything else.
+    """Open a regular file for reading in binary mode; raise OSError if it is anything else.
 
-    A device may never end, and a named pipe would wait for a writer, so neither is opened in a way that waits.
+    Reading from a device may never end, and opening a named pipe would wait for a writer. So both are rejected without
+    waiting.
     """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -94,7 +109,8 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 @contextmanager
-def _told(path: str | os.PathLike[str], what: str, failure: type[MiloptError]) -> Iterator[None]:
+def _map_os_errors(path: str | os.PathLike[str], what: str, failure: type[MiloptError]) -> Iterator[None]:
+    """Raise `failure` instead of any OSError within a `with` block; `what` is the subject of its message."""
     try:
         yield
     except OSError as error:
@@ -102,16 +118,17 @@ def _told(path: str | os.PathLike[str], what: str, failure: type[MiloptError]) -
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the parts that killed processes left in a folder.
+    """Remove the temporary files that killed processes left in a folder.
 
-    A process holds a lock on the part that it writes, and loses the lock when it ends in any way. So a part that can be
-    locked is nobody's. Without such locks, as on Windows, parts are left as they are.
+    A process holds a lock on the temporary file that it writes, and loses the lock when it ends for any reason. So a
+    temporary file that can be locked belongs to no running process. On systems without such locks (Windows), temporary
+    files are not removed.
     """
     if not HAS_LOCKS:
         return
     import fcntl
 
-    # Whatever cannot be listed, opened or locked is left as it is: it is somebody else's, or in use, or gone by now.
+    # Files that cannot be listed, opened or locked are skipped: they belong to another user, are in use, or are gone.
     with suppress(OSError):
         for part in [folder / name for name in os.listdir(folder) if name.startswith(PART_PREFIX)]:
             with suppress(OSError):
@@ -123,8 +140,11 @@ def remove_leftovers(folder: Path) -> None:
                     os.close(handle)
 
 
-def _new_part(target: Path) -> tuple[int | None, Path]:
-    """Make an empty file beside the target, with the rights of any new file, and the handle that holds its lock."""
+def _create_part(target: Path) -> tuple[int | None, Path]:
+    """Create an empty temporary file beside the target, with default permissions.
+
+    Returns the handle that holds its lock (None on systems without locks) and its path.
+    """
     while True:
         part = target.parent / f"{PART_PREFIX}{secrets.token_hex(8)}{target.suffix}"
         handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
@@ -133,16 +153,16 @@ def _new_part(target: Path) -> tuple[int | None, Path]:
             return None, part
         import fcntl
 
-        # Nobody holds the lock for longer than it takes to remove a file. On a file system without locks, parts are
-        # written without them.
+        # This does not wait long: another process holds the lock only while it removes the file. On a file system
+        # without locks, temporary files are written without them.
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             return handle, part
-        # Another process removed the part between its making and its lock.
+        # Another process removed the temporary file before it was locked: try again.
         os.close(handle)
 
 
 def _is_stream(path: Path) -> bool:
-    """A device, a pipe, a socket: renaming a file to its name would take it away from everybody."""
+    """Return True for a device, pipe or socket: a file must not be renamed to its path, which would replace it."""
     return path.exists() and not path.is_file() and not path.is_dir()

@@ -1,8 +1,8 @@
-"""The seconds that this process has spent on just-in-time compilation, and a clock that leaves them out.
+"""Time that this process has spent on just-in-time compilation, and a clock that excludes it.
 
 Native algorithms are compiled by numba when they are first used, once per machine. A first fit may take a minute for
-that reason alone, so that compilation must not be reported as the time of a solver. `milopt.compiled` adds to the count
-here; this module does not import numba.
+this reason alone, and compilation must not be reported as the time of a solver. `milopt.jit` updates the timer in this
+module; this module does not import numba.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from time import perf_counter
 
 
 class CompilationTimer:
-    """Add up the seconds of compilations; one that begins within another is part of it.
+    """Timer that adds up the seconds of all compilations; nested compilations are counted once.
 
-    numba compiles under a lock, one function with all that it calls after the other, so that one count is enough for
+    numba compiles under a lock, one function with all the functions that it calls at a time. So one timer is enough for
     all threads.
     """
 
@@ -23,26 +23,27 @@ class CompilationTimer:
         self._began = 0.0
 
     def start(self) -> None:
-        """Note that a compilation begins."""
+        """Record the start of a compilation."""
         if self._depth == 0:
             self._began = perf_counter()
         self._depth += 1
 
     def stop(self) -> None:
-        """Note that a compilation ends."""
+        """Record the end of a compilation."""
         self._depth -= 1
         if self._depth == 0:
             self.seconds += perf_counter() - self._began
 
 
 TIMER = CompilationTimer()
+"""Timer of this process."""
 
 
 def jit_seconds() -> float:
-    """Return the seconds of all compilations of this process so far."""
+    """Return the seconds that this process has spent on compilation so far."""
     return TIMER.seconds
 
 
 def working_seconds() -> float:
-    """Read a clock that stands still while native algorithms are compiled."""
+    """Return the time, in seconds, of a clock that excludes all finished compilations."""
     return perf_counter() - TIMER.seconds

@@ -8,13 +8,16 @@ from html import escape
 
 @dataclass(frozen=True)
 class Table:
-    """A title, a header and rows of text; a column in which nothing stands is left out."""
+    """Table of strings with a title and a header.
+
+    Columns whose cells are all empty are left out, unless the table has no rows.
+    """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
-    """Columns, by their header, that are aligned to the right."""
+    """Headers of the columns that are aligned to the right."""
 
     def __post_init__(self) -> None:
         used = [k for k in range(len(self.header)) if not self.rows or any(row[k] for row in self.rows)]
@@ -29,6 +32,7 @@ class Table:
         return "\n".join(lines)
 
     def _line(self, row: tuple[str, ...], widths: list[int]) -> str:
+        """Return one row as aligned text; `widths` is the number of characters of each column."""
         cells = (
             cell.rjust(width) if name in self.numeric else cell.ljust(width)
             for name, cell, width in zip(self.header, row, widths, strict=True)
@@ -36,7 +40,7 @@ class Table:
         return "  ".join(cells).rstrip()
 
     def html(self) -> str:
-        """The same as an HTML table, every text escaped."""
+        """Return the table as HTML, with all text escaped."""
         head = "".join(f"<th{self._style(name)}>{escape(name)}</th>" for name in self.header)
         body = "".join(
             "<tr>"
@@ -51,4 +55,5 @@ class Table:
         )
 
     def _style(self, name: str) -> str:
+        """Return the alignment of a column as an HTML attribute."""
         return f' style="text-align:{"right" if name in self.numeric else "left"}"'

@@ -1,8 +1,8 @@
-"""The methods, one a file; each declares programs and never mentions a solver. Each is loaded when first touched."""
+"""The models, one per file. Each module is imported when its class is first used."""
 
 from __future__ import annotations
 
-_HOME = {
+_MODULE_OF = {
     "BoxCountingSVM": "box_svm",
     "GMIL1": "gmil1",
     "LSSVM": "ls_svm",
@@ -18,12 +18,13 @@ _HOME = {
     "SpectralBagClustering": "spectral_clustering",
 }
 
-__all__ = [*_HOME]
+__all__ = [*_MODULE_OF]
 
 
 def __getattr__(name: str) -> object:
+    """Import the module of a model, and return the model class."""
     from importlib import import_module
 
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

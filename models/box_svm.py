@@ -1,74 +1,128 @@
-"""The box-counting SVM: maximum-margin separation of bags by how many boxes of a grid they meet together.
+"""The box-counting SVM: maximum-margin separation of bags by the number of boxes of a grid that two bags both meet.
 
     min  1/2 ||f||^2 + C sum_i w_i xi_i   s.t.  y_i (f(B_i) + b) >= 1 - xi_i,  xi >= 0
 
-f is a function of bags in the space of a kernel made from the box count k (see `milopt.bag_kernels`): its root k^tau,
-with features k^tau(B, R_j) over the training bags R_j (`gram="empirical"`), or itself, with the negative eigenvalues
-that a root may have set to 0 (`gram="clipped"`); or k as it is, where it is positive semidefinite and of a size that
-numbers hold (`gram="plain"`, for shared random boxes above all). The dual is a C-SVM's; with the bias regularised
-(1/2 b^2 in the objective) it is a QP over a box.
+w_i is the weight of bag i. f is a function of bags in the space of a kernel that is made from the box count k(B, B').
+k' is the power (k / c)^tau, with the divisor c selected by `normalise`, and R_1, R_2, ... are the distinct training
+bags:
+
+    gram="empirical"   the inner product of the features k'(B, R_j)
+    gram="clipped"     k', which may be indefinite, with the negative eigenvalues of its matrix k'(R, R) set to 0
+    gram="plain"       k itself, without divisor and power; for a positive semidefinite k without too large values, such
+                       as `RandomBoxes`
+
+The features of the first two are centred and divided by their spread over the R_j (see `milopt.bag_kernels.derived`).
+The dual is that of a C-SVM. If the bias is regularised (1/2 b^2 in the objective), the dual is a QP with only the
+bounds 0 <= a_i <= C w_i.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
 
 from milopt import BagClassifier, Kernel, Program, as_bags, sum_squares
 from milopt.bag_kernels.box_counting import BoxCounting
-from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap, Repair
+from milopt.bag_kernels.derived import ClippedKernel, EmpiricalMap, PowerKernel, PSDCorrection
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.bag_kernels.set_kernels import as_bag_kernel
-from milopt.declaration.bags.bag_rows import different, joined
+from milopt.declaration.bags.bag_rows import concatenate_bags, distinct_bags
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
-from milopt.declaration.checks import one_of, positive, share
+from milopt.declaration.checks import check_choice, check_fraction, check_positive
 from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.errors import ParameterError
 
 
 class BoxCountingSVM(BagClassifier):
-    """Maximum-margin separation of bags by the boxes of a grid that they meet.
+    """Bag classifier: support vector machine on a box-counting kernel.
 
-    `tau` is a number up to 1, or such as "4/D": counts grow exponentially with the number of features, and so do the
-    differences between them. Another kernel of bags may take the place of box counting; one of instances means its mean
-    set kernel. The grid follows the range of each feature, so that scaling changes nothing but rounding.
+    The kernel k(B, B') counts the boxes of a grid that contain an instance of B and an instance of B'. Solves
+
+        min_{f,b,xi}  1/2 ||f||^2 + C sum_i w_i xi_i
+        s.t.  y_i (f(B_i) + b) >= 1 - xi_i,  xi >= 0,
+
+    where w_i is the weight of bag i and f is a function of bags in the space of the kernel that `gram` makes from k.
+    The grid follows the range of each feature, so that scaling the features only changes rounding errors.
+
+    Parameters
+    ----------
+    C : float, default=10.0
+        Weight of the slacks. Larger values allow fewer violated margins.
+    tau : float or str, default="1/D"
+        Power of the counts, in (0, 1], or a multiple of 1/D such as "4/D" for D features, at most 1. Counts grow
+        exponentially with the number of features, and so do their ratios; small powers make them comparable.
+    kernel : Kernel, default=BoxCounting()
+        Kernel k between bags. A kernel between instances is replaced by its mean set kernel.
+    gram : {"empirical", "clipped", "plain"}, default="empirical"
+        How k becomes a positive semidefinite kernel. "empirical": the features of a bag B are the values k'(B, R_j) of
+        the normalised power k' = (k / c)^tau at the training bags R_j. "clipped": the negative eigenvalues of k' on the
+        training bags are set to 0. For both, the features are centred and divided by their spread over the training
+        bags. "plain": k itself is used; `tau` and `normalise` are then ignored.
+    normalise : {"cosine", "constant"}, default="cosine"
+        Divisor c of the counts before the power: sqrt(k(B, B) k(B', B')), or an upper bound of all counts.
+    bias : {"free", "regularised"}, default="free"
+        Bias b: free, or regularised by 1/2 b^2 in the objective.
+
+    Attributes
+    ----------
+    result_ : Result
+        Result of the optimisation (two classes).
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+    psd_correction_ : PSDCorrection or None
+        Change of the Gram matrix that made it positive semidefinite, for ``gram="clipped"``; otherwise None.
+    transduction_ : ndarray of shape (n_unlabelled,)
+        Predicted labels of the unlabelled bags, after `fit_transductive`.
+
+    References
+    ----------
+    .. [1] Q. Tao, S. Scott, N. V. Vinodchandran and T. T. Osugi. SVM-based generalized multiple-instance learning via
+       approximate box counting. International Conference on Machine Learning, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from milopt.models import BoxCountingSVM
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1, 0] += 4
+    >>> model = BoxCountingSVM(C=10.0).fit(bags, y)
+    >>> model.score(bags, y)
+    1.0
     """
 
     C: float = 10.0
-    """Weight of the slacks beside ||f||^2; larger values allow fewer violated margins."""
     tau: float | str = "1/D"
     kernel: Kernel = BoxCounting()
-    """Kernel of bags whose values are counts; a kernel of instances means its mean set kernel."""
     gram: str = "empirical"
-    """How the root of the counts becomes a kernel: `empirical`, `clipped` or `plain`."""
-    normalize: str = "cosine"
-    """`cosine` or `constant`."""
+    normalise: str = "cosine"
     bias: str = "free"
-    """`free`, or `regularised` by 1/2 b^2 in the objective."""
-    unlabelled: Bags | None = None
-    """What `fit_transductive` sets while it fits, and nobody else may: bags that join the reference bags."""
+
+    _program_data: ClassVar[tuple[str, ...]] = ("_unlabelled",)
+    _unlabelled: Bags | None = None
+    """Unlabelled bags among the reference bags; only set during `fit_transductive`."""
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "tau": ("4/D", "1/D", "0.25/D"),
         "C": (0.1, 1.0, 10.0, 100.0),
     }
-    """Roots about the one that takes the mean over features, and C by powers of ten."""
+    """Candidate values: powers tau around 1/D, which corresponds to a mean over the D features; powers of ten for C."""
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """Return True: exchanging the classes negates f and b."""
+        """True: exchanging the classes negates f and b."""
         return True
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """The program of the module."""
-        C, bias = positive("C", self.C), one_of("bias", self.bias, ("free", "regularised"))
+        """Build the program stated in the class docstring."""
+        C, bias = check_positive("C", self.C), check_choice("bias", self.bias, ("free", "regularised"))
         program = Program("box-counting SVM")
         kernel = self._kernel(bags)
-        if isinstance(kernel, Clipped) and kernel.repair.negative:
-            program.remark(str(kernel.repair))
+        if isinstance(kernel, ClippedKernel) and kernel.psd_correction.n_negative:
+            program.remark(str(kernel.psd_correction))
         f = program.function("f", kernel)
         b = program.variable("b")
         slack = program.variable("slack", len(bags), lower=0)
@@ -81,75 +135,104 @@ class BoxCountingSVM(BagClassifier):
     def fit_transductive(
         self, bags: object, y: npt.ArrayLike, unlabelled: object, sample_weight: npt.ArrayLike | None = None
     ) -> Self:
-        """Fit with bags without labels among the reference bags; the labels found for them are `transduction_`.
+        """Fit with unlabelled bags among the reference bags, and predict their labels.
 
-        For other new bags fit again. The grid is that of the labelled bags alone, and features are not scaled.
+        The predicted labels are stored in `transduction_`. `predict` also accepts other bags, which are compared with
+        the same reference bags: the training bags and these unlabelled ones. The grid is that of the labelled bags. The
+        features are not scaled, whatever `scale` is.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Training bags, each of shape (n_instances, n_features).
+        y : array-like of shape (n_bags,)
+            Label of each training bag.
+        unlabelled : list of array, 3-D array or Bags
+            Bags without labels.
+        sample_weight : array-like of shape (n_bags,) or None, default=None
+            Weight of each training bag. None means 1 for all.
+
+        Returns
+        -------
+        Self
+            The fitted model.
+
+        Raises
+        ------
+        ParameterError
+            If `gram` is not "empirical": only its reference bags may include unlabelled ones.
         """
-        self._refuse_unlabelled()
         if self.gram != "empirical":
             raise ParameterError(f'fit_transductive needs the reference bags of gram="empirical", not {self.gram!r}.')
         scale = self.scale
-        self.unlabelled, self.scale = as_bags(unlabelled), "none"
+        self._unlabelled, self.scale = as_bags(unlabelled), "none"
         try:
             super().fit(bags, y, sample_weight)
-            self.transduction_ = self.predict(self.unlabelled)
+            self.transduction_ = self.predict(self._unlabelled)
         finally:
-            self.unlabelled, self.scale = None, scale
-        # The hyper-parameters are the person's; what this fit added to them stays with what declares its program.
-        self._fitted.given = self._bare()
+            self._unlabelled, self.scale = None, scale
+        # `given` must hold the hyper-parameters of the user. scale="none" and the unlabelled bags of this fit are only
+        # in `declarer`, the copy of the model that declared the program.
+        self._fitted.given = self._unfitted_copy()
         return self
 
-    def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Fit to labelled bags alone."""
-        self._refuse_unlabelled()
-        return super().fit(bags, y, sample_weight)
-
-    def program(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Program:
-        """The program that `fit` would solve."""
-        self._refuse_unlabelled()
-        return cast(Program, super().program(bags, y, sample_weight))
-
-    def _refuse_unlabelled(self) -> None:
-        # From elsewhere they would come unscaled among scaled bags.
-        if self.unlabelled is not None:
-            raise ParameterError(
-                "Bags without labels are not set beforehand: call fit_transductive(bags, y, unlabelled)."
-            )
-
     @property
-    def repair_(self) -> Repair | None:
-        """What it took to make the Gram matrix positive semidefinite; None where it is so by construction."""
+    def psd_correction_(self) -> PSDCorrection | None:
+        """Change of the Gram matrix that made it positive semidefinite; None unless ``gram="clipped"``."""
         kernel = self.results_[0].program.functions["f"].kernel
-        return kernel.repair if isinstance(kernel, Clipped) else None
+        return kernel.psd_correction if isinstance(kernel, ClippedKernel) else None
 
-    def outside(self, bags: object) -> int:
-        """How many values of these bags lie outside the grid of the training bags, and are clipped to it."""
-        kernel: Any = vars(self._known().declarer)["kernel"]
+    def count_outside(self, bags: object) -> int:
+        """Count the values of bags that lie outside the grid of the training bags.
+
+        Such values are clipped to the grid.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Bags with the features of the training bags.
+
+        Returns
+        -------
+        int
+            Number of values (one per instance and feature) outside the grid.
+
+        Raises
+        ------
+        ParameterError
+            If the kernel has no grid.
+        """
+        kernel: Any = vars(self._fitted_state().declarer)["kernel"]
         if not isinstance(kernel, GridKernel):
-            raise ParameterError(f"{kernel!r} has no grid that values could lie outside of.")
-        return kernel.outside(self._scaled(bags))
+            raise ParameterError(
+                f"{kernel!r} has no grid: `count_outside` is for kernels with a grid, such as BoxCounting."
+            )
+        return kernel.count_outside(self._scale_new_bags(bags))
 
     def _kernel(self, bags: Bags) -> BagKernel:
-        """The kernel of the program, over these training bags."""
-        one_of("gram", self.gram, ("empirical", "clipped", "plain"))
+        """Return the kernel of f that `gram` makes from `kernel`, fitted to the training bags."""
+        check_choice("gram", self.gram, ("empirical", "clipped", "plain"))
         fitted = as_bag_kernel(self.kernel).fitted_to(bags)
-        damped = Damped(fitted, root(self.tau, bags.dimension), self.normalize)
+        power_kernel = PowerKernel(fitted, resolve_tau(self.tau, bags.dimension), self.normalise)
         if self.gram == "plain":
             return fitted
-        # A bag of weight 2 is one reference bag, and so is a bag that was given twice.
+        # Reference bags are distinct: a bag of weight 2, or a bag that was given twice, is one reference bag.
         if self.gram == "clipped":
-            return Clipped(damped, different(bags))
-        return EmpiricalMap(damped, different(bags if self.unlabelled is None else joined([bags, self.unlabelled])))
+            return ClippedKernel(power_kernel, distinct_bags(bags))
+        return EmpiricalMap(
+            power_kernel,
+            distinct_bags(bags if self._unlabelled is None else concatenate_bags([bags, self._unlabelled])),
+        )
 
 
-def root(tau: float | str, dimension: int) -> float:
-    """tau as a number; "4/D" is 4 over the number of features, but at most 1."""
+def resolve_tau(tau: float | str, dimension: int) -> float:
+    """Return tau as a number; "4/D" means 4 divided by `dimension`, the number of features, but at most 1."""
     try:
         if not isinstance(tau, str):
-            return share("tau", tau)
+            return check_fraction("tau", tau)
         number, slash, letter = tau.partition("/")
         if not slash or letter.strip() != "D":
             raise ValueError
-        return min(1.0, positive("tau", float(number)) / dimension)
+        return min(1.0, check_positive("tau", float(number)) / dimension)
     except ValueError:
         raise ParameterError(f'tau must be a number above 0 and at most 1, or such as "1/D", not {tau!r}.') from None

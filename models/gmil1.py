@@ -1,10 +1,12 @@
-"""GMIL-1: every box of a small grid as a feature, and Winnow over them; the explicit counterpart of box counting.
+"""GMIL-1: Winnow with one Boolean feature per box of a small grid; the explicit counterpart of box counting.
 
-    x(P) = (phi(P), 1 - phi(P)),   phi(P)_b = [P meets b];      label +1 where w'x > theta
+    x(P) = (phi(P), 1 - phi(P)),   phi(P)_b = 1 if an instance of P lies in box b, else 0;      label +1 if w'x > theta
     after a mistake   w_j <- w_j A^(x_j (y - yhat) / 2)
 
-There are prod_k C(s_k + 2, 2) boxes, which is exponential in the number of features: it is for tiny grids, where it
-shows what the kernel computes. It is not an optimisation model, and has no program.
+A > 1 is the parameter `promotion`, y the label of the bag and yhat the predicted label. If feature k has s_k + 1 grid
+positions, there are prod_k C(s_k + 2, 2) boxes, a number that is exponential in the number of features. The algorithm
+is therefore for tiny grids only, on which it shows what the box-counting kernel computes. It is not an optimisation
+model, and has no program.
 """
 
 from __future__ import annotations
@@ -18,22 +20,65 @@ import numpy.typing as npt
 from milopt import as_bags
 from milopt.arrays import Floats
 from milopt.bag_kernels.estimators import Codes
-from milopt.bag_kernels.exact import MOST_BOXES, number_of_boxes
-from milopt.bag_kernels.grid import fitted_grid
+from milopt.bag_kernels.exact import MAX_BOXES, number_of_boxes
+from milopt.bag_kernels.grid import fit_grid
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import as_classes, as_labels
-from milopt.declaration.checks import positive, whole
+from milopt.declaration.checks import check_integer, check_positive
 from milopt.errors import BagsError, ParameterError
-from milopt.estimator.positive_label import is_chosen_by_order, positive_place, warn_of_order
+from milopt.estimator.positive_label import is_chosen_by_order, positive_class_index, warn_about_label_order
 from milopt.estimator.scikit_learn import BaseEstimator, ClassifierMixin, UnfittedError
 
 
 class GMIL1(ClassifierMixin, BaseEstimator):
-    """Winnow over all boxes of a grid of `bins` codes a feature, with at most `epochs` passes over the bags.
+    """Bag classifier: Winnow over all boxes of a grid (GMIL-1).
 
-    Weights are positive, so the classes are not symmetric: `positive` is the label whose bags get y = +1. None takes
-    the larger number, True, or with a warning the alphabetically last label. As scikit-learn expects it, a positive
-    `decision_function` means `classes_[1]`, whichever class is positive.
+    Every axis-parallel box of the grid is a Boolean feature of a bag: whether one of its instances lies in the box. The
+    negated features are added, and the weights w are learned by Winnow, which multiplies the weights of the active
+    features by `promotion` after a missed positive bag and divides them by it after a missed negative bag. The number
+    of boxes is exponential in the number of features, so the method is for tiny grids only.
+
+    Parameters
+    ----------
+    bins : int, default=4
+        Maximum number of grid cells per feature, at least 2.
+    binning : str, default="quantile"
+        How the cells are chosen from the training instances, see `BoxCounting`.
+    promotion : float, default=1.1
+        Factor by which weights are multiplied or divided after a mistake, greater than 1.
+    epochs : int, default=100
+        Maximum number of passes over the training bags.
+    positive : label or None, default=None
+        Label of the positive class, whose bags have y = +1. Weights are positive, so the classes are not symmetric.
+        None selects the larger number or True, or, with a warning, the label that is last in alphabetical order.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Labels of the two classes, sorted.
+    positive_label_ : label
+        Label of the positive class.
+    weights_ : ndarray of shape (2 * n_boxes,)
+        Weights w of the features phi and of their complements 1 - phi.
+    threshold_ : float
+        Threshold theta of w'x; it is equal to the number of boxes.
+    mistakes_ : int
+        Number of mistakes during training.
+    grid_ : Grid
+        Grid of the training bags.
+
+    References
+    ----------
+    .. [1] S. Scott, J. Zhang and J. Brown. On generalized multiple-instance learning. International Journal of
+       Computational Intelligence and Applications 5(1), 21-35, 2005.
+
+    Examples
+    --------
+    >>> from milopt.models import GMIL1
+    >>> bags = [[[0.1], [0.9]], [[0.2], [0.8]], [[0.1]], [[0.2], [0.3]]]
+    >>> model = GMIL1(bins=3).fit(bags, [1, 1, -1, -1])
+    >>> model.predict(bags)
+    array([ 1,  1, -1, -1])
     """
 
     def __init__(
@@ -52,57 +97,99 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         self.positive = positive
 
     def fit(self, bags: object, y: npt.ArrayLike) -> Self:
-        """Pass over the bags until all are labelled right, or no pass is left."""
-        if not positive("promotion", self.promotion) > 1:
+        """Pass over the bags until all are classified correctly, or `epochs` passes are done.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Training bags, each of shape (n_instances, n_features).
+        y : array-like of shape (n_bags,)
+            Labels of two classes.
+
+        Returns
+        -------
+        Self
+            The fitted classifier.
+        """
+        if not check_positive("promotion", self.promotion) > 1:
             raise ParameterError(f"promotion must be a number above 1, not {self.promotion!r}.")
-        epochs = whole("epochs", self.epochs, 1)
-        given = as_bags(bags)
+        epochs = check_integer("epochs", self.epochs, 1)
+        checked = as_bags(bags)
         self.classes_, place = as_classes(as_labels(y))
-        if self.classes_.size != 2 or place.size != len(given):
-            raise BagsError(f"GMIL1 takes one label a bag, of two classes, not {place.size} of {self.classes_.size}.")
-        where = positive_place(self.positive, self.classes_)
+        if self.classes_.size != 2 or place.size != len(checked):
+            found = f"{place.size} labels of {self.classes_.size} classes for {len(checked)} bags"
+            raise BagsError(f"GMIL1 needs one label per bag, of two classes, not {found}.")
+        positive_index = positive_class_index(self.positive, self.classes_)
         if is_chosen_by_order(self.positive, self.classes_):
-            warn_of_order("GMIL1", self.classes_, stacklevel=2)
-        self.positive_label_ = self.classes_.tolist()[where]
-        self.grid_ = fitted_grid(given, self.binning, self.bins)
-        x = self._attributes(given)
+            warn_about_label_order("GMIL1", self.classes_, stacklevel=2)
+        self.positive_label_ = self.classes_.tolist()[positive_index]
+        self.grid_ = fit_grid(checked, self.binning, self.bins)
+        x = self._box_attributes(checked)
         self.threshold_ = x.shape[1] / 2
         log_promotion, logs = np.log(self.promotion), np.zeros(x.shape[1])
         self.mistakes_ = 0
         for _ in range(epochs):
-            before = self.mistakes_
-            for row, wanted in zip(x, place == where, strict=True):
-                if (np.exp(logs) @ row > self.threshold_) != wanted:
-                    logs += (log_promotion if wanted else -log_promotion) * row
+            mistakes_before = self.mistakes_
+            for row, is_positive in zip(x, place == positive_index, strict=True):
+                if (np.exp(logs) @ row > self.threshold_) != is_positive:
+                    logs += (log_promotion if is_positive else -log_promotion) * row
                     self.mistakes_ += 1
-            if self.mistakes_ == before:
+            if self.mistakes_ == mistakes_before:
                 break
         self.weights_ = np.exp(logs)
         return self
 
     def decision_function(self, bags: object) -> Floats:
-        """Return w'x - theta, negated if `positive_label_` is `classes_[0]`."""
+        """Compute the scores w'x - theta of bags with attributes x, negated if `positive_label_` is `classes_[0]`.
+
+        A positive score therefore means `classes_[1]`, as in scikit-learn, whichever class is positive.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Bags with the features of the training bags.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,)
+            One score per bag.
+        """
         if not hasattr(self, "weights_"):
             raise UnfittedError("This GMIL1 is not fitted yet; call fit first.")
-        scores = np.asarray(self._attributes(as_bags(bags)) @ self.weights_ - self.threshold_)
+        scores = np.asarray(self._box_attributes(as_bags(bags)) @ self.weights_ - self.threshold_)
         return scores if self.positive_label_ == self.classes_[1] else -scores
 
     def predict(self, bags: object) -> npt.NDArray[Any]:
-        """The label of each bag."""
+        """Predict the label of each bag.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Bags with the features of the training bags.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,)
+            Labels from `classes_`.
+        """
         scores = self.decision_function(bags)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
 
-    def _attributes(self, bags: Bags) -> Floats:
+    def _box_attributes(self, bags: Bags) -> Floats:
+        """Return the attributes x = (phi, 1 - phi): the box features of bags and their complements."""
         met = box_features(self.grid_.codes(bags), bags, self.grid_.s)
         return np.hstack([met, 1.0 - met])
 
 
 def box_features(codes: Codes, bags: Bags, s: Codes) -> Floats:
-    """phi, a row a bag and a column a box; the boxes in the order of `exact.all_boxes`."""
+    """Return phi (1 if the bag meets the box, else 0), one row per bag, one column per box, as in `exact.all_boxes`.
+
+    `codes` are the grid positions of all instances, from 0 to s_k in feature k.
+    """
     boxes = number_of_boxes(tuple(int(size) for size in s))
-    if boxes * max(len(bags), 1) > 50 * MOST_BOXES or boxes > MOST_BOXES:
+    if boxes * max(len(bags), 1) > 50 * MAX_BOXES or boxes > MAX_BOXES:
         raise ParameterError(
-            f"The grid has {boxes:.3g} boxes, more than memory allows as features: take fewer bins or features, or "
+            f"The grid has {boxes:.3g} boxes, too many to store as features: use fewer bins or features, or "
             "count boxes with BoxCounting."
         )
     sides = [np.array([(low, high) for low in range(size + 1) for high in range(low, size + 1)]) for size in s]

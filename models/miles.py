@@ -1,10 +1,11 @@
-"""MILES: bags described by their similarity to every training instance, separated by few of these.
+"""MILES: sparse linear separation of bags described by their similarities to all training instances.
 
     min  lambda 1'(u + v) + mu sum_{I+} w_i xi_i + (1 - mu) sum_{I-} w_i xi_i
     s.t. y_i (M_i (u - v) + b) >= 1 - xi_i,   u, v, xi >= 0,      M[i, z] = max_{x in B_i} K(x, z)
 
-A linear program: the maxima are of the data, not of an unknown. Few entries of u - v are not zero, which is the
-selection of instances that the method is named for.
+w_i is the weight of bag i, I+ and I- are the positive and the negative bags, and z runs over all training instances.
+This is a linear program, because the maxima are taken over data and do not contain unknowns. Few entries of u - v are
+nonzero: the method selects instances.
 """
 
 from __future__ import annotations
@@ -17,39 +18,75 @@ import numpy as np
 from milopt import RBF, BagClassifier, Kernel, Program
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
-from milopt.declaration.checks import fraction, positive
+from milopt.declaration.checks import check_open_fraction, check_positive
 from milopt.declaration.kernels.similarity import similarity
 
 
 class MILES(BagClassifier):
-    """Sparse linear separation of bags by their similarities to the training instances.
+    """Bag classifier: 1-norm support vector machine on similarities to the training instances (MILES).
 
-    An instance is scored as the bag of itself alone, sum_z (u_z - v_z) K(x, z) + b. The wider the kernel, the smaller
-    lambda must be: with features in [0, 1] and s = 1/D, much wider than the median, 0.2 already leaves no instance.
+    A bag is described by its similarities M[i, z] = max_{x in B_i} K(x, z) to all training instances z. Solves the
+    linear program
+
+        min_{u,v,b,xi}  lam 1'(u + v) + mu sum_{y_i = 1} w_i xi_i + (1 - mu) sum_{y_i = -1} w_i xi_i
+        s.t.  y_i (M_i (u - v) + b) >= 1 - xi_i,  u, v, xi >= 0,
+
+    where w_i is the weight of bag i. Few entries of u - v are nonzero: the method selects instances. An instance is
+    scored like a bag that contains only this instance, sum_z (u_z - v_z) K(x, z) + b.
+
+    Parameters
+    ----------
+    lam : float, default=0.1
+        Weight of the 1-norm of u - v. Larger values select fewer instances. A wider kernel needs a smaller value: for
+        features in [0, 1] and `RBF(s=1/D)`, much wider than the median, 0.2 already selects no instance.
+    mu : float, default=0.5
+        Weight of the slacks of positive bags, in (0, 1); the slacks of negative bags have weight 1 - mu.
+    kernel : Kernel, default=RBF("median")
+        Similarity between instances.
+
+    Attributes
+    ----------
+    result_ : Result
+        Result of the optimisation (two classes).
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+
+    References
+    ----------
+    .. [1] Y. Chen, J. Bi and J. Z. Wang. MILES: Multiple-instance learning via embedded instance selection.
+       IEEE Transactions on Pattern Analysis and Machine Intelligence 28(12), 1931-1947, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from milopt.models import MILES
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1, 0] += 4
+    >>> model = MILES(lam=0.1).fit(bags, y)
+    >>> model.score(bags, y)
+    1.0
     """
 
     lam: float = 0.1
-    """Weight of the 1-norm of u - v; larger values select fewer instances."""
     mu: float = 0.5
-    """Share of the weight of slacks that belongs to the positive class, between 0 and 1."""
     kernel: Kernel = RBF("median")
-    """Similarity between instances."""
 
-    is_exemplary = True
+    in_default_comparison = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "lam": (0.01, 0.1, 1.0),
         "kernel": (RBF(s="0.25/median"), RBF(s="median"), RBF(s="4/median")),
     }
-    """lambda by powers of ten, kernel widths about the median distance of instances; both classes cost the same."""
+    """Candidate values: powers of ten for `lam`, and kernel widths around the median distance between instances."""
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """Return whether a slack costs the same in both classes: exchanging them then exchanges u and v."""
+        """True if the slacks of both classes have the same weight: exchanging the classes then exchanges u and v."""
         return self.mu == 0.5
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """The program of the module."""
-        lam, mu = positive("lam", self.lam), fraction("mu", self.mu)
+        """Build the linear program stated in the class docstring."""
+        lam, mu = check_positive("lam", self.lam), check_open_fraction("mu", self.mu)
         kernel, Z = self.kernel, bags.instances
         program = Program("MILES")
         u = program.variable("u", Z.shape[0], lower=0)

@@ -1,13 +1,15 @@
-"""MIORDM: the optimal margin distribution of bags, each represented by its most positive instance.
+"""MIORDM: the optimal margin distribution machine, with each bag represented by its most positive instance.
 
     min  1/2 ||f||^2 + sum_i c0_i (xi_i^2 + mu_i eps_i^2)
     s.t. y_i max_{x in B_i} f(x) >= 1 - theta_i - xi_i,   y_i max_{x in B_i} f(x) <= 1 + theta_i + eps_i
 
-ODM with a maximum on both sides, so that every bag needs a witness on one of them: a positive bag lest its margin be
-too small, a negative one lest it be too large. At given representatives it is ODM, and its dual the QP over
-(alpha, beta) >= 0 that `odm` states. `scheme` says how representatives are found: `ccp` (the default) linearises what
-is not convex and never rises; `representatives` is the paper's loop, which starts from the bags' means and may cycle,
-in which case its best iterate is kept; `exact` proves a global optimum on small data.
+c0_i, theta_i and mu_i are those of `odm`; with a bias, f(x) + b replaces f(x). The maximum is bounded from both sides,
+so one of the two constraints of every bag is not convex and needs a witness (one instance that represents the bag): the
+lower bound of a positive bag, the upper bound of a negative bag. With fixed representatives, the program is ODM, and
+its dual is the QP over (alpha, beta) >= 0 stated in `odm`. `scheme` selects how representatives are found. `ccp`, the
+default, linearises the concave terms, and its objective never increases. `representatives` is the algorithm of the
+paper; it starts from the means of the bags (see `start`) and may cycle, in which case the best iterate is returned.
+`exact` proves a global optimum on small data.
 """
 
 from __future__ import annotations
@@ -21,21 +23,67 @@ from milopt.models.odm import ODM
 
 
 class MIORDM(ODM):
-    """Margins of a chosen mean and little spread, of the most positive instance of each bag."""
+    """Bag classifier: optimal margin distribution machine on representative instances (MIORDM).
+
+    Solves
+
+        min_{f,xi,eps}  1/2 ||f||^2 + sum_i c_i (xi_i^2 + mu_i eps_i^2)
+        s.t.  1 - theta_i - xi_i <= y_i max_{x in B_i} f(x) <= 1 + theta_i + eps_i,
+
+    with c_i = lam w_i / (sum_j w_j (1 - theta_i)^2) and the bag weights w_i: the program of `ODM` with the maximum over
+    each bag instead of the mean. With a bias (see `bias`), f(x) + b replaces f(x). The result is a stationary point
+    unless ``scheme="exact"``.
+
+    Parameters
+    ----------
+    start : {"mean", "random"}, default="mean"
+        First representative of each bag: the mean of its instances, or one instance at random.
+
+    Attributes
+    ----------
+    result_ : Result
+        Result of the optimisation (two classes).
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+
+    Notes
+    -----
+    `scheme` selects the algorithm. "ccp", the default, linearises the concave terms, and its objective never increases.
+    "representatives" is the algorithm of the paper; it may cycle, and then the best iterate is returned. "exact" proves
+    a global optimum on small data.
+
+    References
+    ----------
+    .. [1] T. Luan, T. Luo, W. Zhuge and C. Hou. Optimal representative distribution margin machine for multi-instance
+       learning. IEEE Access 8, 2020. https://doi.org/10.1109/ACCESS.2020.2988764
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from milopt.models import MIORDM
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1, 0] += 4
+    >>> model = MIORDM(lam=100.0).fit(bags, y)
+    >>> model.score(bags, y)
+    1.0
+    """
 
     start: str = "mean"
-    """The first representatives: each bag's `mean`, or an instance of it at `random`."""
+
+    in_default_comparison = True
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """Return False: each bag is represented by its most positive instance."""
+        """False: each bag is represented by its most positive instance."""
         return False
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """The program of the module."""
-        program = self._declared("MIORDM", bags, y, weight)
+        """Build the MIORDM program stated in the class docstring."""
+        program = self._build_program("MIORDM", bags, y, weight)
         program.start = starting_points(self.start, bags, self.kernel, self.random_state)
         return program
 
     def _aggregate(self, values: Expression) -> Expression:
+        """Return the maximum over the instances of each bag."""
         return bag_max(values)

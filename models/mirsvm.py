@@ -1,11 +1,12 @@
-"""MIRSVM: maximum-margin separation of bags by one representative each, in both classes.
+"""MIRSVM: maximum-margin separation of bags by one representative instance per bag, in both classes.
 
     min  1/2 ||f||^2 + C sum_i w_i xi_i   s.t.  y_i max_{x in B_i} (f(x) + b) >= 1 - xi_i,  xi >= 0
 
-The program of MI-SVM; what makes the method is its scheme: `representatives` puts the most positive instance in the
-place of every bag, where MI-SVM constrains all instances of a negative one. At given representatives it is the C-SVM,
-max 1'a - 1/2 a'(yy' o K)a over 0 <= a_i <= C w_i, y'a = 0. Choosing a negative bag's representative anew can only raise
-its slack, so the loop may cycle: the best iterate is kept.
+The program is that of MI-SVM; the scheme is different. The scheme `representatives` replaces every bag by its most
+positive instance, whereas MI-SVM constrains all instances of a negative bag. With fixed representatives, the program is
+the C-SVM, with dual  max 1'a - 1/2 a'(yy' o K)a  over 0 <= a_i <= C w_i, y'a = 0, where K is the kernel matrix of the
+representatives. When the representative of a negative bag is updated, its slack cannot decrease. The iteration may
+therefore cycle; in that case the best iterate is returned.
 """
 
 from __future__ import annotations
@@ -13,30 +14,72 @@ from __future__ import annotations
 from milopt import Program, bag_max
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
-from milopt.declaration.checks import positive
+from milopt.declaration.checks import check_positive
 from milopt.declaration.kernels.representatives import starting_points
 from milopt.models.mi_svm import MISVM
 from milopt.schemes.scheme import Scheme
 
 
 class MIRSVM(MISVM):
-    """Maximum-margin separation of bags by one representative each, in both classes."""
+    """Bag classifier: support vector machine on one representative instance per bag (MIRSVM).
+
+    Solves the same program as `MISVM`,
+
+        min_{f,b,xi}  1/2 ||f||^2 + C sum_i w_i xi_i
+        s.t.  y_i max_{x in B_i} (f(x) + b) >= 1 - xi_i,  xi >= 0
+
+    (w_i: weight of bag i), by another scheme: it alternates between a C-SVM on one representative per bag, in both
+    classes, and choosing the most positive instance of each bag as its new representative. This iteration may cycle. In
+    that case, the best iterate is returned.
+
+    Parameters
+    ----------
+    start : {"mean", "random"}, default="mean"
+        First representative of each bag: the mean of its instances, or, as in the paper, one instance at random.
+    scheme : str, Scheme or None, default="representatives"
+        Algorithm that reduces the program to convex ones. "representatives" is the algorithm of the paper.
+
+    Attributes
+    ----------
+    result_ : Result
+        Result of the optimisation (two classes).
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+
+    References
+    ----------
+    .. [1] G. Melki, A. Cano and S. Ventura. MIRSVM: Multi-instance support vector machine with bag representatives.
+       Pattern Recognition 79, 228-241, 2018.
+
+    Examples
+    --------
+    The iteration cycles on these bags, so `fit` warns and returns the best iterate:
+
+    >>> import numpy as np
+    >>> from milopt.models import MIRSVM
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1, 0] += 4
+    >>> model = MIRSVM(C=10.0).fit(bags, y)
+    >>> model.score(bags, y)
+    1.0
+    """
 
     start: str = "mean"
-    """The first representatives: each bag's `mean`, or an instance of it at `random`, as in the paper."""
     scheme: str | Scheme | None = "representatives"
 
-    is_exemplary = False
+    in_default_comparison = False
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """The program of the module."""
-        C = positive("C", self.C)
+        """Build the MIRSVM program stated in the class docstring."""
+        C = check_positive("C", self.C)
         program = Program("MIRSVM")
         f = program.function("f", self.kernel)
         b = program.variable("b")
         slack = program.variable("slack", len(bags), lower=0)
         program.minimize(0.5 * f.norm_squared() + C * (weight @ slack))
-        # Within the maximum b belongs to the representatives' SVM, and stays as it is when slacks are completed.
+        # After each SVM on the representatives, the scheme re-optimises the variables outside of `bag_max` for the full
+        # bags. b is inside the maximum, so it keeps the value of the SVM, and only the slacks change.
         program.subject_to(y * bag_max(f(bags) + b) >= 1 - slack, name="margin")
         program.score(lambda new: bag_max(f(new) + b), instances=lambda x: f(x) + b)
         program.start = starting_points(self.start, bags, self.kernel, self.random_state)

@@ -1,17 +1,19 @@
-"""ODM, the optimal margin distribution machine: margins near 1 for all bags, rather than large for the nearest ones.
+"""ODM, the optimal margin distribution machine: all margins close to 1, instead of a large smallest margin.
 
     min  1/2 ||f||^2 + sum_i c0_i (xi_i^2 + mu_i eps_i^2)
     s.t. y_i F_i >= 1 - theta_i - xi_i,   y_i F_i <= 1 + theta_i + eps_i,        c0_i = lambda w_i / (W (1 - theta_i)^2)
 
-with F_i the mean of f + b over bag i (its one instance, where bags are of one), w_i the weight of the bag and W the sum
-of weights. A margin within [1 - theta, 1 + theta] costs nothing, one below it the square of what it lacks, one above it
-mu times the square of what it has too much. Its dual is a QP over delta = (alpha, beta) >= 0 alone,
+F_i is the mean of f + b over bag i, w_i the weight of the bag and W the sum of the weights. A margin y_i F_i within
+[1 - theta_i, 1 + theta_i] costs nothing. A margin below this interval costs c0_i times the square of its distance to
+the interval, and a margin above it costs c0_i mu_i times this square. Without bias (b = 0, the default), the dual is a
+QP over delta = (alpha, beta) >= 0,
 
     min  1/2 delta'A delta + b'delta,   A = [[Q + diag(c), -Q], [-Q, Q + diag(c / mu)]],   b = (theta - 1, theta + 1),
 
-with Q_ij = y_i y_j <F_i, F_j>, c_i = 1 / (2 c0_i);  f = sum_i y_i (alpha_i - beta_i) F_i,  xi = c alpha,
-eps = (c / mu) beta.  theta = 0 with mu = 1 is kernel ridge regression, mu -> 0 the SVM with squared slacks, lambda -> 0
-the difference of the class means.
+where b is this constant vector (not the bias), c_i = 1 / (2 c0_i) and Q_ij = y_i y_j k_ij, with the mean k_ij of K over
+the pairs of instances of bags i and j. The solution is f = sum_i y_i (alpha_i - beta_i) phi_i, where phi_i is the mean
+of K(x, .) over bag i, xi = c alpha and eps = (c / mu) beta. theta = 0 with mu = 1 is kernel ridge regression. The limit
+mu -> 0 is the SVM with squared slacks, and the limit lambda -> 0 is the difference of the class means.
 """
 
 from __future__ import annotations
@@ -22,52 +24,106 @@ from typing import ClassVar
 from milopt import RBF, BagClassifier, Kernel, Program, bag_mean, quad_form, sum_squares
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
-from milopt.declaration.checks import below_one, by_class, differs_by_class, one_of, positive, share
+from milopt.declaration.checks import (
+    check_below_one,
+    check_choice,
+    check_fraction,
+    check_positive,
+    differs_by_class,
+    expand_by_class,
+)
 from milopt.declaration.programs.expression import Expression, as_expression
 from milopt.errors import ParameterError
 
-LEAST_MARGIN = 1e-6
-"""Of what 1 - theta may be: smaller margins, which then are enough, drown in rounding."""
+MIN_TARGET_MARGIN = 1e-6
+"""Smallest admissible value of 1 - theta. Below it, the target margin is lost in rounding errors."""
 
 
 class ODM(BagClassifier):
-    """Margins of a chosen mean and little spread, of the mean of a function over each bag."""
+    """Bag classifier: optimal margin distribution machine on bag means (ODM).
+
+    Solves
+
+        min_{f,b,xi,eps}  1/2 ||f||^2 + sum_i c_i (xi_i^2 + mu_i eps_i^2)
+        s.t.  1 - theta_i - xi_i <= y_i F_i <= 1 + theta_i + eps_i,    c_i = lam w_i / (sum_j w_j (1 - theta_i)^2),
+
+    where F_i is the mean of f + b over bag i (b = 0 by default, see `bias`) and w_i is the weight of the bag. All
+    margins y_i F_i are drawn to 1: margins between 1 - theta_i and 1 + theta_i cost nothing, smaller ones c_i times and
+    larger ones c_i mu_i times the square of their distance to this interval.
+
+    Parameters
+    ----------
+    lam : float, default=16.0
+        Weight of the deviations of the margins.
+    theta : float or tuple of two floats, default=0.7
+        Half width of the interval of margins that cost nothing, in [0, 1 - 1e-6]. A pair has one value for the negative
+        and one for the positive class.
+    mu : float or tuple of two floats, default=0.7
+        Cost of too large margins relative to too small ones, in (0, 1]. A pair has one value for the negative and one
+        for the positive class.
+    kernel : Kernel, default=RBF("median")
+        Kernel between instances.
+    bias : {"none", "regularised", "free"}, default="none"
+        Bias b: none, as in the paper; regularised by 1/2 b^2, which corresponds to the kernel K + 1; or free.
+
+    Attributes
+    ----------
+    result_ : Result
+        Result of the optimisation (two classes).
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+
+    References
+    ----------
+    .. [1] T. Zhang and Z.-H. Zhou. Optimal margin distribution machine. IEEE Transactions on Knowledge and Data
+       Engineering 32(6), 1143-1156, 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from milopt.models import ODM
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1] += 3
+    >>> model = ODM(lam=16.0).fit(bags, y)
+    >>> model.score(bags, y)
+    1.0
+    """
 
     lam: float = 16.0
-    """What deviations cost, all together, beside ||f||^2."""
     theta: float | tuple[float, float] = 0.7
-    """Half the width of the margins that cost nothing, in [0, 1); a pair is of the negative and the positive class."""
     mu: float | tuple[float, float] = 0.7
-    """What too large a margin costs beside one too small, in (0, 1]; or a pair."""
     kernel: Kernel = RBF("median")
-    """Kernel between instances."""
     bias: str = "none"
-    """`none` as in the papers, `regularised` (the kernel K + 1), or `free`."""
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "lam": (128.0, 1024.0),
         "kernel": (RBF(), RBF("0.125/median")),
     }
-    """The ends of the papers' range of costs; their wide kernel, s = 1/D, and one of about the median distance.
+    """Candidates: the ends of the papers' range of lambda, their wide kernel s = 1/D, and one of about median width.
 
-    Among many candidates few bags would choose by chance. Where most features of most instances are 0, as counts of
-    words are, the median distance is that of instances with hardly any: the wide kernel reaches the others.
+    The grid is small because with few bags, a selection among many candidates would be random. If most features of most
+    instances are 0, as in word counts, the median distance is that between nearly empty instances; the wide kernel is
+    for the other instances.
     """
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """Return whether theta and mu are the same for both classes: exchanging these then negates f and b."""
-        return not any(differs_by_class(one) for one in (self.theta, self.mu))
+        """True if theta and mu are the same for both classes: exchanging the classes then negates f and b."""
+        return not any(differs_by_class(value) for value in (self.theta, self.mu))
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """The program of the module."""
-        return self._declared("ODM", bags, y, weight)
+        """Build the ODM program stated in the class docstring."""
+        return self._build_program("ODM", bags, y, weight)
 
-    def _declared(self, name: str, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """The program over what `_aggregate` makes of f on each bag."""
-        lam = positive("lam", self.lam)
-        theta, mu = by_class("theta", self.theta, y, half_width), by_class("mu", self.mu, y, share)
-        one_of("bias", self.bias, ("none", "regularised", "free"))
+    def _build_program(self, name: str, bags: Bags, y: Signs, weight: Weights) -> Program:
+        """Build the program stated in the class docstring, with F_i computed by `_aggregate`."""
+        lam = check_positive("lam", self.lam)
+        theta, mu = (
+            expand_by_class("theta", self.theta, y, check_theta),
+            expand_by_class("mu", self.mu, y, check_fraction),
+        )
+        check_choice("bias", self.bias, ("none", "regularised", "free"))
         program = Program(name)
         f = program.function("f", self.kernel)
         xi, eps = program.variable("xi", len(bags)), program.variable("eps", len(bags))
@@ -82,12 +138,12 @@ class ODM(BagClassifier):
         return program
 
     def _aggregate(self, values: Expression) -> Expression:
-        """One number a bag from the values of its instances."""
+        """Return F_i for each bag, here the mean of the values of its instances."""
         return bag_mean(values)
 
 
-def half_width(name: str, value: float) -> float:
-    """theta, which leaves a margin to reach."""
-    if 1 - below_one(name, value) < 0.999 * LEAST_MARGIN:
-        raise ParameterError(f"{name} must leave 1 - {name} at {LEAST_MARGIN:g} or above, not at {1 - value:.2g}.")
+def check_theta(name: str, value: float) -> float:
+    """Check that theta lies in [0, 1 - MIN_TARGET_MARGIN], and return it."""
+    if 1 - check_below_one(name, value) < 0.999 * MIN_TARGET_MARGIN:
+        raise ParameterError(f"{name} must leave 1 - {name} at {MIN_TARGET_MARGIN:g} or above, not at {1 - value:.2g}.")
     return value

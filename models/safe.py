@@ -1,14 +1,18 @@
-"""SAFE: bag sums fitted to the labels, over instance scores that spread as kernel PCA or spectral clustering has them.
+"""SAFE (supervised aggregated feature learning): least squares on bag sums, plus a reward for spread instance scores.
 
     min  1/2 ||f||^2 - gamma/2 sum_p v_p e_p^2 + rho/2 sum_i w_i (E_i - y_i)^2,   e = f + b,  E_i = sum_{p in B_i} e_p
 
-v = 1 is the core of kernel PCA, v_p = 1 / sum_q K(x_p, x_q) that of kernel spectral clustering (an instance of a bag
-that counts twice counts twice in both). One quadratic, one linear system; not convex for every gamma. Where it is not,
-its stationary point, which is unique, is a saddle: it says so, and `largest_convex_gamma` says from where on.
+p runs over all instances, e_p = f(x_p) + b is the score of instance p, E_i that of bag i, and w_i the weight of bag i.
+The instance weights v = 1 give the objective of kernel PCA, v_p = 1 / sum_q K(x_p, x_q) that of kernel spectral
+clustering. (In both, an instance of a bag of weight 2 counts twice.) The solution is that of one linear system. The
+program is not convex for large gamma. Its unique stationary point is then a saddle point: by default the fit warns, and
+`largest_convex_gamma` computes the limit.
 
-`aggregation` makes E_i the mean or the maximum; `loss` replaces the square by Huber's function of E_i - y_i or by the
-hinge of y_i E_i. Nothing then holds b up against -gamma/2 e'Ve, and for gamma > 0 it is the b that centres the scores,
-sum_p v_p e_p = 0. With `rank` landmarks z, f = sum_z a_z K(z, .) (Nystrom): time and memory grow as the instances do.
+`aggregation` replaces the sum E_i by the mean or the maximum. `loss` replaces the half square 1/2 (E_i - y_i)^2 by
+Huber's function of E_i - y_i or by the hinge [1 - y_i E_i]_+; its weight is rho w_i. If the loss is not the square or
+the aggregation is the maximum, and gamma > 0, the term -gamma/2 sum_p v_p e_p^2 would leave b unbounded; b is then
+defined by centred scores, sum_p v_p e_p = 0. With at most `rank` landmarks z, f = sum_z a_z K(z, .) (Nystroem), and
+time and memory grow linearly with the number of instances.
 """
 
 from __future__ import annotations
@@ -24,104 +28,194 @@ from milopt import RBF, BagClassifier, Kernel, Program, bag_max, bag_mean, bag_s
 from milopt.compilation.convex_limit import convex_limit
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
-from milopt.declaration.checks import non_negative, one_of, positive, whole
+from milopt.declaration.checks import check_choice, check_integer, check_non_negative, check_positive
 from milopt.declaration.kernels.degrees import core_weights
-from milopt.declaration.kernels.dictionary import dictionary
+from milopt.declaration.kernels.dictionary import choose_dictionary
 from milopt.declaration.programs.expression import Expression
 from milopt.declaration.programs.leaves import Function
 from milopt.errors import ConvexityError, MiloptWarning, ParameterError
 from milopt.outcome.result import Result
 
 AGGREGATIONS = {"sum": bag_sum, "mean": bag_mean, "max": bag_max}
+"""Functions that combine the scores of instances into the score of a bag, by name."""
 
 
 class SAFE(BagClassifier):
-    """Least squares on bag sums with the core of kernel PCA or kernel spectral clustering."""
+    """Bag classifier: supervised aggregated feature learning (SAFE).
+
+    Least squares on bag sums with a kernel PCA or spectral clustering term. Solves
+
+        min_{f,b}  1/2 ||f||^2 - gamma/2 sum_p v_p e_p^2 + rho/2 sum_i w_i (E_i - y_i)^2,
+        e = f + b,  E_i = sum_{p in B_i} e_p,
+
+    where p runs over all instances, v_p is the weight of instance p (see `core`) and w_i the weight of bag i. The
+    problem is convex only for small `gamma`; see `largest_convex_gamma`.
+
+    Parameters
+    ----------
+    gamma : float, default=0.3
+        Weight of the spread of the instance scores. 0 removes the term.
+    rho : float, default=10.0
+        Weight of the loss of the bag scores. Must be positive.
+    core : {"ksc", "kpca"}, default="ksc"
+        Instance weights v: inverse degrees (kernel spectral clustering) or ones (kernel PCA).
+    kernel : Kernel, default=RBF("median")
+        Kernel between instances.
+    aggregation : {"sum", "mean", "max"}, default="sum"
+        How instance scores are combined into the score E of a bag.
+    loss : {"square", "huber", "hinge"}, default="square"
+        Loss of a bag, with weight rho w_i: 1/2 (E - y)^2, Huber's function of E - y, or [1 - y E]_+. If it is not the
+        square or the aggregation is "max", and gamma > 0, b is not free but centres the scores: sum_p v_p e_p = 0.
+    rank : int or None, default=None
+        Maximum number of landmarks of a Nystroem approximation of f. None means no approximation.
+    landmarks : {"kmeans", "uniform", "sample"}, default="kmeans"
+        How the landmarks are chosen: k-means centroids, uniformly at random, or by k-means++ sampling.
+    on_nonconvex : {"warn", "error", "allow"}, default="warn"
+        What to do if the problem is not convex and the solution is a saddle point: warn, raise `ConvexityError`, or
+        nothing.
+
+    Attributes
+    ----------
+    result_ : Result
+        Result of the optimisation (two classes).
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+
+    References
+    ----------
+    .. [1] R. Langone and J. A. K. Suykens. Supervised aggregated feature learning for multiple instance classification.
+       Information Sciences 375, 234-245, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from milopt.models import SAFE
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1] += 3
+    >>> model = SAFE(gamma=0.3, rho=10.0).fit(bags, y)
+    >>> model.score(bags, y)
+    1.0
+    """
 
     gamma: float = 0.3
-    """What the spread of the instance scores is worth; 0 leaves it out."""
     rho: float = 10.0
-    """What the fit of the bag scores is worth."""
     core: str = "ksc"
-    """`ksc` or `kpca`."""
     kernel: Kernel = RBF("median")
-    """Kernel between instances."""
     aggregation: str = "sum"
-    """`sum`, `mean` or `max`."""
     loss: str = "square"
-    """`square`, `huber` or `hinge`."""
     rank: int | None = None
-    """How many landmarks stand for the instances at most; None for all instances."""
     landmarks: str = "kmeans"
-    """`kmeans` centroids, a `uniform` or a k-means++ `sample` of the instances."""
     on_nonconvex: str = "warn"
-    """What a saddle is worth: `warn`, `error`, or `allow`."""
 
+    in_default_comparison = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "gamma": (0.0, 0.3, 0.9),
         "rho": (1.0, 10.0, 100.0),
         "kernel": (RBF(s="0.5/median"), RBF(s="4/median")),
     }
-    """gamma below 1, where the core of spectral clustering alone stays convex; one wide kernel and one narrow."""
+    """Candidate values: gamma below 1, where 1/2 ||f||^2 and the "ksc" term are convex together; two kernel widths."""
 
     in_selection: ClassVar[Mapping[str, object]] = {"on_nonconvex": "error"}
-    """A saddle is no candidate, unless it is allowed."""
+    """Values used while candidates are compared: those whose solution is a saddle point fail.
+
+    A value of `on_nonconvex` that the user gives takes precedence.
+    """
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """Return whether bags are summed or averaged: a maximum looks for the most positive instance."""
+        """True if bags are summed or averaged; a maximum selects the most positive instance."""
         return self.aggregation != "max"
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """The program of the module."""
+        """Build the SAFE program stated in the class docstring."""
         if self.rho == 0:
-            raise ParameterError("rho must be a positive number, not 0: without labels, take SpectralBagClustering.")
-        gamma, rho = non_negative("gamma", self.gamma), positive("rho", self.rho)
-        aggregate = AGGREGATIONS[one_of("aggregation", self.aggregation, tuple(AGGREGATIONS))]
-        one_of("loss", self.loss, ("square", "huber", "hinge"))
-        one_of("landmarks", self.landmarks, ("kmeans", "uniform", "sample"))
-        one_of("on_nonconvex", self.on_nonconvex, ("warn", "error", "allow"))
+            raise ParameterError("rho must be a positive number, not 0: without labels, use SpectralBagClustering.")
+        gamma, rho = check_non_negative("gamma", self.gamma), check_positive("rho", self.rho)
+        aggregate = AGGREGATIONS[check_choice("aggregation", self.aggregation, tuple(AGGREGATIONS))]
+        check_choice("loss", self.loss, ("square", "huber", "hinge"))
+        check_choice("landmarks", self.landmarks, ("kmeans", "uniform", "sample"))
+        check_choice("on_nonconvex", self.on_nonconvex, ("warn", "error", "allow"))
         program = Program("SAFE")
         f = self._function(program, bags)
         v = core_weights(self.core, f, bags, weight[bags.bag_of])
-        plain = self.loss == "square" and self.aggregation != "max"
+        is_least_squares = self.loss == "square" and self.aggregation != "max"
         scores = f(bags)
-        b: Expression = program.variable("b") if plain or gamma == 0 else -_shares(np.asarray(v)) @ scores
-        e = scores + b
-        price = (
-            quad_form(aggregate(e, bags) - y, weight) if plain else self._price(program, aggregate(e, bags), y, weight)
+        b: Expression = (
+            program.variable("b") if is_least_squares or gamma == 0 else -_normalise_to_sum_one(np.asarray(v)) @ scores
         )
-        program.minimize(0.5 * f.norm_squared() - 0.5 * gamma * quad_form(e, v) + 0.5 * rho * price)
+        e = scores + b
+        loss = (
+            quad_form(aggregate(e, bags) - y, weight)
+            if is_least_squares
+            else self._loss_terms(program, aggregate(e, bags), y, weight)
+        )
+        program.minimize(0.5 * f.norm_squared() - 0.5 * gamma * quad_form(e, v) + 0.5 * rho * loss)
         program.score(lambda new: aggregate(f(new) + b, new), instances=lambda x: f(x) + b)
         return program
 
     def review(self, result: Result) -> None:
-        """Say that a stationary point is no minimum."""
-        found = result.inertia
-        if self.on_nonconvex == "allow" or found is None or not found.is_saddle:
+        """Warn, or raise `ConvexityError`, if the stationary point is a saddle point (see `on_nonconvex`).
+
+        Parameters
+        ----------
+        result : Result
+            Result of the program.
+        """
+        inertia = result.inertia
+        if self.on_nonconvex == "allow" or inertia is None or not inertia.is_saddle:
             return
-        said = f"{result.program.name} with gamma={self.gamma:g} is not convex, and its point is a {found}"
-        remedy = "lower gamma (largest_convex_gamma tells how far), or give on_nonconvex="
+        problem = f"{result.program.name} with gamma={self.gamma:g} is not convex, and its solution is a {inertia}"
+        remedy = 'lower gamma (largest_convex_gamma computes the limit), or give on_nonconvex="allow".'
         if self.on_nonconvex == "error":
-            raise ConvexityError(f'{said}; {remedy}"allow".')
-        warnings.warn(f'{said}; {remedy}"allow".', MiloptWarning, stacklevel=4)
+            raise ConvexityError(f"{problem}; {remedy}")
+        warnings.warn(f"{problem}; {remedy}", MiloptWarning, stacklevel=4)
 
     def largest_convex_gamma(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
-        """The gamma up to which the program over these bags is convex, everything else as it is."""
+        """Compute the largest `gamma` for which the program over these bags is convex.
+
+        All other hyper-parameters keep their values.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Training bags, each of shape (n_instances, n_features).
+        y : array-like of shape (n_bags,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n_bags,) or None, default=None
+            Weight of each bag. None means 1 for all.
+
+        Returns
+        -------
+        float
+            Largest value of `gamma` for which the program is convex.
+
+        Raises
+        ------
+        UnsupportedError
+            If the loss is not "square" or the aggregation is "max": the program then has constraints, for which the
+            limit is not defined.
+        """
         program = type(self)(**self.get_params(deep=False) | {"gamma": 1.0}).program(bags, y, sample_weight)
         assert isinstance(program, Program)
         return convex_limit(program)
 
     def _function(self, program: Program, bags: Bags) -> Function:
+        """Add the function f to the program: over all instances, or over at most `rank` landmarks if given."""
         if self.rank is None:
             return program.function("f", self.kernel)
-        rank = whole("rank", self.rank, 1)
+        rank = check_integer("rank", self.rank, 1)
         seed = self.random_state if isinstance(self.random_state, int) else 0
-        Z = dictionary(bags.instances, self.landmarks, rank, self.kernel, seed)
+        Z = choose_dictionary(bags.instances, self.landmarks, rank, self.kernel, seed)
         return program.function("f", self.kernel, dictionary=Z, orthonormal=True)
 
-    def _price(self, program: Program, E: Expression, y: Signs, weight: Weights) -> Expression:
-        """Twice the losses: the hinge of y E; or the square, or Huber's function, of over + under = |E - y|."""
+    def _loss_terms(self, program: Program, E: Expression, y: Signs, weight: Weights) -> Expression:
+        """Return twice the sum of w_i times the loss of bag i; add the variables and constraints that it needs.
+
+        E has the scores of the bags, and `weight` the bag weights w_i. The loss of a bag is the hinge [1 - y E]_+, half
+        the square of E - y, or Huber's function of E - y. The nonnegative variables `over` and `under` are upper bounds
+        of E - y and y - E; at the optimum, over + under = |E - y|.
+        """
         if self.loss == "hinge":
             slack = program.variable("slack", y.size, lower=0)
             program.subject_to(y * E >= 1 - slack, name="margin")
@@ -132,10 +226,11 @@ class SAFE(BagClassifier):
         program.subject_to(under >= y - E, name="below")
         if self.loss == "square":
             return quad_form(over, weight) + quad_form(under, weight)
-        # Huber's function of t is the least of 1/2 (t - far)^2 + far over far >= 0.
+        # Huber's function of t is the minimum of 1/2 (t - far)^2 + far over far >= 0.
         far = program.variable("far", y.size, lower=0)
         return quad_form(over + under - far, weight) + 2.0 * (weight @ far)
 
 
-def _shares(weights: Weights) -> Weights:
+def _normalise_to_sum_one(weights: Weights) -> Weights:
+    """Divide weights by their sum."""
     return np.asarray(weights / weights.sum())

@@ -1,17 +1,29 @@
-"""Boosted kernel shapelets: a soft margin over infinitely many similarity patterns, by column generation.
+"""Boosted kernel shapelets: soft-margin boosting over infinitely many similarity patterns, by column generation.
 
     min  gamma   s.t.  sum_i y_i d_i h(B_i) <= gamma for every h in H,  1'd = 1,  0 <= d_i <= w_i / (nu sum_j w_j)
 
-with H = { B -> max_{x in B} <u, Phi(x)> : u in U } and U a ball: ||a||_1 <= radius for u = sum_z a_z Phi(z) over a
-dictionary (`l1`: the oracle's step is an LP), ||u|| <= radius (`hilbert`: an SOCP), or the signed single patterns
-+-radius Phi(z) (`one-hot`: a search). The multipliers of the rows weigh the shapelets: g(B) = sum_t w_t h_t(B) + b. A
-free bias b adds y'd = 0 to the master; the two-sided class has -h beside every h.
+with the weak learners H = { B -> max_{x in B} <u, Phi(x)> : u in U } and the bag weights w_i. Phi(x) = K(x, .) is the
+feature map of the kernel. The linear program over (gamma, d) with the weak learners found so far is the master; an
+oracle finds the weak learner with the largest left side (edge) at the current d. The ball U is one of
 
-At given shapelets (rho, b) splits into p = rho - b, a level of the positive bags' scores, and q = rho + b, one of the
-negative bags': half of d lies on the bags below each. Where nu leaves an interval of such levels, its middle is taken.
-y'd = 0 needs nu <= twice the smaller class's share of the weight, and nu is lowered to that: all of that class may then
-lie within the margin, and every larger level of it is optimal too. Where class weights say what the classes are worth,
-b moves towards the heavier class until rho is as many times larger as nu was lowered.
+    `l1`        ||a||_1 <= radius for u = sum_z a_z Phi(z) over a dictionary of points z; a step of the oracle is an LP
+    `hilbert`   ||u|| <= radius; a step of the oracle is an SOCP
+    `one-hot`   u = +-radius Phi(z), single dictionary points with a sign; the oracle is a search
+
+The multipliers omega_t of the rows of the weak learners h_t are their weights in the score of a bag,
+g(B) = sum_t omega_t h_t(B) + b. A free bias b (`bias`) adds y'd = 0 to the master. If `two_sided`, H also contains -h
+for every h.
+
+The dual of the master maximises  rho - sum_i w_i xi_i / (nu sum_j w_j)  with xi_i = [rho - y_i g(B_i)]_+. Here rho is
+the soft margin. For fixed omega, let s_i = g(B_i) - b. The problem in (rho, b) splits into one for p = rho - b, a
+quantile of s_i over the positive bags, and one for q = rho + b, a quantile of -s_i over the negative bags: half of d
+lies on the positive bags with s_i <= p, and half on the negative bags with -s_i <= q. If a whole interval of such
+quantiles is optimal, its middle is used.
+
+y'd = 0 requires that nu is at most twice the smaller class's fraction of the weight; a larger nu is lowered to this
+limit. All bags of that class may then lie within the margin, and every larger p (or q) is optimal too. If
+`class_weight` is given, b is then moved towards the heavier class by (nu / lowered nu - 1) |rho|; rho grows by the same
+amount.
 """
 
 from __future__ import annotations
@@ -26,69 +38,126 @@ import numpy as np
 
 from milopt import RBF, Bags, Kernel, Program, Signs, Weights, bag_max, norm1
 from milopt.arrays import Floats, Points
-from milopt.declaration.bags.sliding import sliding, window_length
-from milopt.declaration.checks import one_of, positive, share
-from milopt.declaration.kernels.dictionary import dictionary
+from milopt.declaration.bags.sliding_windows import sliding_windows, window_length
+from milopt.declaration.checks import check_choice, check_fraction, check_positive
+from milopt.declaration.kernels.dictionary import choose_dictionary
 from milopt.declaration.kernels.similarity import signed_similarity
 from milopt.declaration.programs.ball import Ball
+from milopt.declaration.programs.column_maximum import BagMaximumColumn, KernelExpansion
 from milopt.declaration.programs.leaves import Variable
-from milopt.declaration.programs.maximum import Combination, Maximum
 from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.estimator.ensemble_classifier import EnsembleClassifier
 
-ROUNDING = 1e-9
-LARGEST_RADIUS = 1e5
+COST_TOLERANCE = 1e-9
+"""Tolerance for rounding errors when cumulative slack costs are compared with one half, in `optimal_level`."""
+MAX_RADIUS = 1e5
+"""Largest radius of the ball of patterns; its inverse is the smallest radius."""
 
 
 class ShapeletBoost(EnsembleClassifier):
-    """Boosting over kernel shapelets: few weighted patterns, each a maximum over the instances of a bag."""
+    """Bag classifier: boosting over kernel shapelets, by column generation.
+
+    A weak learner is the maximum over a bag, h(B) = max_{x in B} <u, Phi(x)>, for a pattern u from a ball in the
+    kernel's space; Phi(x) = K(x, .). There are infinitely many, so column generation solves the soft-margin linear
+    program
+
+        min_{gamma,d}  gamma
+        s.t.  sum_i y_i d_i h(B_i) <= gamma for every h,  1'd = 1,  0 <= d_i <= w_i / (nu sum_j w_j),
+
+    with y'd = 0 if `bias` is True, where w_i is the weight of bag i and d_i its price. The dual is the largest soft
+    margin of a mixture of weak learners. The score of a bag is g(B) = sum_t omega_t h_t(B) + b, with the weights
+    omega_t of the mixture. Few of them are nonzero, so `maximisers` and `patterns` can explain a score by few patterns.
+
+    Parameters
+    ----------
+    nu : float, default=0.3
+        Upper bound on the fraction of the bags (by weight) within the margin, in (0, 1]. With ``bias=True``, a value
+        above twice the smaller class's fraction of the weight is lowered to this limit, with a warning.
+    ball : {"l1", "hilbert", "one-hot"}, default="l1"
+        Set of patterns u: combinations of dictionary entries with bounded 1-norm, functions with bounded norm in the
+        kernel's space, or single dictionary entries with a sign.
+    radius : float, default=1.0
+        Radius of the ball of patterns, between 1e-5 and 1e5. It only scales scores and margins.
+    kernel : Kernel, default=RBF("median")
+        Kernel between instances, or between windows if `window` is given.
+    dictionary : {"kmeans", "sample", "uniform", "all"}, default="kmeans"
+        How the dictionary is chosen from the training instances: k-means centroids, k-means++ sampling, uniformly at
+        random, or all instances.
+    atoms : int, default=100
+        Maximum number of dictionary entries, unless ``dictionary="all"``.
+    bias : bool, default=True
+        Whether scores have a free bias b. The prices d of each class then sum to 1/2.
+    two_sided : bool, default=True
+        Whether -h is a weak learner for every h.
+    window : float, tuple of floats or None, default=None
+        Window lengths, for bags that are time series with their samples in order: numbers of samples, or fractions of
+        the shortest series. None uses the instances of the bags.
+    oracle : {"ccp", "exact"}, default="ccp"
+        How the best weak learner of each round is searched: locally, or globally with a proved bound.
+
+    Attributes
+    ----------
+    result_ : Result
+        Result of the optimisation (two classes).
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+
+    References
+    ----------
+    .. [1] D. Suehiro, K. Hatano, E. Takimoto, S. Yamamoto, K. Bannai and A. Takeda. Multiple-instance learning by
+       boosting infinitely many shapelet-based classifiers. arXiv:1811.08084, 2018.
+    .. [2] D. Suehiro, K. Hatano, E. Takimoto, S. Yamamoto, K. Bannai and A. Takeda. Boosting the kernelized shapelets:
+       Theory and algorithms for local features. arXiv:1709.01300, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from milopt.models import ShapeletBoost
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1, 0] += 4
+    >>> model = ShapeletBoost(nu=0.3, atoms=10).fit(bags, y)
+    >>> model.score(bags, y)
+    1.0
+    """
 
     nu: float = 0.3
-    """At most this share of the bags may lie within the margin; in (0, 1]."""
     ball: str = "l1"
-    """`l1`, `hilbert` or `one-hot`."""
     radius: float = 1.0
-    """Radius of the ball of patterns."""
     kernel: Kernel = RBF("median")
-    """Kernel between instances, or between windows if `window` is given."""
     dictionary: str = "kmeans"
-    """`kmeans` centroids, a k-means++ `sample` of the instances, a `uniform` one, or `all` of them."""
     atoms: int = 100
-    """How many patterns the dictionary has at most, unless it has `all`."""
     bias: bool = True
-    """Whether scores have a free bias, which balances the prices of the two classes."""
     two_sided: bool = True
-    """Whether -h may be chosen beside every h."""
     window: float | tuple[float, ...] | None = None
-    """For bags that are series, their samples in order: window lengths, in samples or as fractions of the shortest."""
     oracle: str = "ccp"
-    """`ccp`, or `exact` for the globally best shapelet at each round, with the bound that it proves."""
 
-    is_exemplary = True
+    in_default_comparison = True
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "nu": (0.1, 0.3, 0.5),
         "kernel": (RBF("0.1/median"), RBF("0.5/median"), RBF("2/median")),
     }
-    """Kernel widths about the median distance of instances."""
+    """Candidate values of nu, and kernel widths around the median distance between instances."""
 
     @property
     def fits_kernels(self) -> bool:
-        """Not where windows are cut: the kernel compares these."""
+        """False if `window` is given: the kernel then compares windows, which are only known inside `declare`."""
         return self.window is None
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """Return whether -h may be chosen beside every h: exchanging the classes then exchanges h and -h."""
+        """True if -h is a weak learner for every h: exchanging the classes then exchanges h and -h."""
         return bool(self.two_sided)
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> SemiInfinite:
-        """The program of the module."""
-        nu, asked = share("nu", self.nu), self.nu
+        """Build the semi-infinite program stated in the class docstring: the master and its oracles."""
+        nu = check_fraction("nu", self.nu)
         if self.bias:
-            nu = balanceable(nu, y, weight)
+            nu = clip_nu(nu, y, weight)
         master = Program("soft margin")
-        # 1'd = 1 leaves every d_i below 1: a bound above 2 is none, and of a tiny nu it would only spoil the scale.
+        # 1'd = 1 keeps every d_i below 1, so a bound above 2 has no effect; the huge bounds of a tiny nu would only
+        # worsen the scaling of the program.
         d = master.variable("d", len(bags), lower=0, upper=np.minimum(weight / (nu * weight.sum()), 2.0))
         gamma = master.variable("gamma")
         master.minimize(gamma)
@@ -96,103 +165,115 @@ class ShapeletBoost(EnsembleClassifier):
         start, offset = weight / weight.sum(), None
         if self.bias:
             master.subject_to(y @ d == 0, name="balance")
-            charge = weight / (nu * weight.sum())
-            more = 0.0 if self.class_weight is None else float(np.sign(y @ weight)) * (asked / nu - 1)
-            offset = partial(centred_bias, y=y, charge=charge, more=more)
+            slack_costs = weight / (nu * weight.sum())
+            shift = 0.0 if self.class_weight is None else float(np.sign(y @ weight)) * (self.nu / nu - 1)
+            offset = partial(centred_bias, y=y, slack_costs=slack_costs, shift=shift)
             start = weight / np.where(y > 0, 2 * weight[y > 0].sum(), 2 * weight[y < 0].sum())
         edge = master.family("edge", lambda h: (y * h) @ d <= gamma)
-        # A text is a sequence to Python, and no lengths.
-        given = (self.window,) if isinstance(self.window, str) else self.window
-        lengths = given if isinstance(given, Sequence) else (given,)
+        # A string is a sequence in Python, but not a sequence of lengths.
+        window = (self.window,) if isinstance(self.window, str) else self.window
+        lengths = window if isinstance(window, Sequence) else (window,)
         if not lengths:
-            raise ParameterError("window must have at least one length, or be None for bags as they are.")
+            raise ParameterError("window must have at least one length, or be None to use the instances of the bags.")
         shortest = int(bags.sizes.min())
-        # Fractions of short series may come to the same number of samples.
+        # Different fractions of short series may give the same number of samples.
         samples = dict.fromkeys(None if length is None else window_length(length, shortest) for length in lengths)
-        patterns = [self._patterns(some, bags) for some in samples]
+        patterns = [self._patterns(length, bags) for length in samples]
         signs = (1.0, -1.0) if self.two_sided else (1.0,)
-        oracles = [self._oracle(some, y, d, sign) for some in patterns for sign in signs]
+        oracles = [self._oracle(part, y, d, sign) for part in patterns for sign in signs]
         return SemiInfinite(master, edge, oracles, bags, {d: start}, offset, nu)
 
     def _patterns(self, samples: int | None, bags: Bags) -> Patterns:
-        """What shapelets of one length are made of."""
-        training = bags if samples is None else sliding(bags, samples)
+        """Build the dictionary and the ball of patterns for windows of `samples` samples; None means the instances."""
+        training = bags if samples is None else sliding_windows(bags, samples)
         kernel = self.kernel.fitted(training.instances)
         seed = self.random_state if isinstance(self.random_state, int) else 0
-        Z = dictionary(training.instances, self.dictionary, self.atoms, kernel, seed)
+        Z = choose_dictionary(training.instances, self.dictionary, self.atoms, kernel, seed)
         ball = Ball(kernel, training, self.radius, None if self.ball == "hilbert" else Z)
         return Patterns(samples, bags, training, kernel, Z, ball)
 
-    def _oracle(self, some: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
-        """Weak learning: the best shapelet h, or with sign -1 the best -h, at the weights d."""
-        ball, radius = one_of("ball", self.ball, ("l1", "hilbert", "one-hot")), reasonable(self.radius)
-        scheme = one_of("oracle", self.oracle, ("ccp", "exact"))
-        kernel, Z = some.kernel, some.atoms
+    def _oracle(self, patterns: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
+        """Build the oracle that finds the weak learner h (-h if `sign` is -1) with the largest edge at the prices d."""
+        ball, radius = check_choice("ball", self.ball, ("l1", "hilbert", "one-hot")), check_radius(self.radius)
+        scheme = check_choice("oracle", self.oracle, ("ccp", "exact"))
+        kernel, Z = patterns.kernel, patterns.atoms
         program = Program("weak learning")
         p = program.parameter("d", d.size, sign=+1)
         if ball == "one-hot":
             count = Z.shape[0]
             atom = program.variable("atom", 2 * count, lower=0)
-            program.maximize((sign * y * p) @ (radius * signed_similarity(kernel, some.training, Z) @ atom))
+            program.maximize((sign * y * p) @ (radius * signed_similarity(kernel, patterns.training, Z) @ atom))
             program.subject_to(atom.sum() == 1, name="choice")
             return Oracle(
                 program,
                 {p: d},
-                column=lambda new: sign * radius * signed_similarity(kernel, some.cut(new), Z) @ atom,
-                instances=lambda x: sign * radius * signed(kernel(x, Z)) @ atom,
-                ball=some.ball,
-                maximum=Maximum(sign, Combination(kernel, Z, radius * (atom[:count] - atom[count:])), some.samples),
+                column=lambda new: sign * radius * signed_similarity(kernel, patterns.cut(new), Z) @ atom,
+                instances=lambda x: sign * radius * with_negatives(kernel(x, Z)) @ atom,
+                ball=patterns.ball,
+                maximum=BagMaximumColumn(
+                    sign, KernelExpansion(kernel, Z, radius * (atom[:count] - atom[count:])), patterns.samples
+                ),
             )
-        whole = ball == "hilbert" and self.dictionary == "all"
-        u = program.function("u", kernel, dictionary=None if whole else Z)
-        program.maximize((sign * y * p) @ bag_max(u(some.training)))
+        uses_all_instances = ball == "hilbert" and self.dictionary == "all"
+        u = program.function("u", kernel, dictionary=None if uses_all_instances else Z)
+        program.maximize((sign * y * p) @ bag_max(u(patterns.training)))
         program.subject_to((norm1(u.coefficients) if ball == "l1" else u.norm()) <= radius, name="ball")
         return Oracle(
             program,
             {p: d},
-            column=lambda new: sign * bag_max(u(some.cut(new))),
+            column=lambda new: sign * bag_max(u(patterns.cut(new))),
             instances=lambda x: sign * u(x),
-            starts=lambda prices: some.starts(sign * y * prices[p]),
+            starts=lambda prices: patterns.starts(sign * y * prices[p]),
             scheme=scheme,
-            ball=some.ball,
-            maximum=Maximum(sign, u, some.samples),
+            ball=patterns.ball,
+            maximum=BagMaximumColumn(sign, u, patterns.samples),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Windows of one length, and the dictionary of patterns that stand for them."""
+    """Dictionary and ball of patterns for windows of one length, with the training bags.
+
+    `samples` is the length of the windows, or None if patterns are compared with the instances of the bags. `atoms` are
+    the points z of the dictionary.
+    """
 
     samples: int | None
     given: Bags
     training: Bags
-    """The given bags' windows, or these bags themselves."""
+    """Windows of the given bags, or the given bags themselves if `samples` is None."""
     kernel: Kernel
     atoms: Points
     ball: Ball
 
     @cached_property
     def similarities(self) -> Floats:
-        """[max_{x in B_i} K(x, z), max_{x in B_i} -K(x, z)]; solvers with an algorithm of their own do without."""
+        """Matrix [max_{x in B_i} K(x, z), max_{x in B_i} -K(x, z)], a row per training bag i; computed on first use."""
         return signed_similarity(self.kernel, self.training, self.atoms)
 
     def cut(self, bags: Bags) -> Bags:
-        """Bags as the shapelets see them: themselves, or their windows."""
+        """Cut bags into windows of `samples` samples; if `samples` is None, return the bags themselves."""
         if bags is self.given:
             return self.training
-        return bags if self.samples is None else sliding(bags, self.samples)
+        return bags if self.samples is None else sliding_windows(bags, self.samples)
 
     def starts(self, weights: Floats) -> Iterator[Floats]:
-        """K(z, .) or -K(z, .) at all training instances, from the signed atom of the best edge on."""
+        """Yield the values of K(z, .) or -K(z, .) at all training instances, for the atoms z, by decreasing edge.
+
+        The edge of a signed atom is sum_i weights_i max_{x in B_i} +-K(x, z).
+        """
         count = self.atoms.shape[0]
         for z in np.argsort(-(weights @ self.similarities), kind="stable"):
             yield (1.0 if z < count else -1.0) * self.kernel(self.training.instances, self.atoms[[z % count]])[:, 0]
 
 
-def primal_master(columns: Floats, y: Signs, weight: Weights, nu: float, bias: bool) -> Program:
-    """The master's dual over some columns H[i, t] = h_t(B_i): the largest soft margin of a mixture of them.
+def soft_margin_program(columns: Floats, y: Signs, weight: Weights, nu: float, bias: bool) -> Program:
+    """Build the dual of the master over given columns H[i, t] = h_t(B_i): the soft-margin program of their mixture.
 
     max  rho - weight'xi / (nu sum_j weight_j)   s.t.  y_i ((H w)_i + b) >= rho - xi_i,  1'w = 1,  w, xi >= 0
+
+    `columns` is H, the values of the weak learners h_t on the bags; `weight` has the weights of the bags. The variables
+    w are the weights of the weak learners (omega in the module docstring). If `bias` is False, b = 0.
     """
     program = Program("soft margin, primal")
     w = program.variable("w", columns.shape[1], lower=0)
@@ -201,45 +282,54 @@ def primal_master(columns: Floats, y: Signs, weight: Weights, nu: float, bias: b
     score = columns @ w
     if bias:
         score = score + program.variable("b")
-    program.maximize(rho - (weight / (share("nu", nu) * weight.sum())) @ xi)
+    program.maximize(rho - (weight / (check_fraction("nu", nu) * weight.sum())) @ xi)
     program.subject_to(y * score >= rho - xi, name="margin")
     program.subject_to(w.sum() == 1, name="mixture")
     return program
 
 
-def reasonable(radius: float) -> float:
-    """A radius that leaves edges within what solvers' tolerances are made for."""
-    if not 1 / LARGEST_RADIUS <= positive("radius", radius) <= LARGEST_RADIUS:
-        bounds = f"between {1 / LARGEST_RADIUS:g} and {LARGEST_RADIUS:g}"
+def check_radius(radius: float) -> float:
+    """Check that the radius lies between 1 / MAX_RADIUS and MAX_RADIUS, and return it.
+
+    Outside this range, the edges are too small or too large for the tolerances of solvers.
+    """
+    if not 1 / MAX_RADIUS <= check_positive("radius", radius) <= MAX_RADIUS:
+        bounds = f"between {1 / MAX_RADIUS:g} and {MAX_RADIUS:g}"
         raise ParameterError(f"radius only scales scores and margins: it must lie {bounds}, not at {radius:g}.")
     return radius
 
 
-def balanceable(nu: float, y: Signs, weight: Weights) -> float:
-    """nu, or the most for which both classes can carry half of d: twice the smaller one's share of the weight."""
-    most = 2 * min(float(weight[y > 0].sum()), float(weight[y < 0].sum())) / float(weight.sum())
-    if nu <= most:
+def clip_nu(nu: float, y: Signs, weight: Weights) -> float:
+    """Return nu; if it is above twice the smaller class's fraction of the weight, warn and return this limit.
+
+    It is the largest value for which each class can have half of the prices d.
+    """
+    limit = 2 * min(float(weight[y > 0].sum()), float(weight[y < 0].sum())) / float(weight.sum())
+    if nu <= limit:
         return nu
-    message = f"With a bias, nu is at most twice the smaller class's share: {most:.4g} is taken instead of {nu:g}."
+    message = f"With a bias, nu is at most twice the smaller class's share: {limit:.4g} is used instead of {nu:g}."
     warnings.warn(f"{message} Balance the classes by class_weight, or give bias=False.", MiloptWarning, stacklevel=2)
-    return most
+    return limit
 
 
-def centred_bias(scores: Floats, y: Signs, charge: Weights, more: float) -> float:
-    """b of the largest soft margin rho at the scores of the training bags, moved by `more` times |rho|."""
-    p, q = level(scores[y > 0], charge[y > 0]), level(-scores[y < 0], charge[y < 0])
-    return (q - p) / 2 + more * abs(p + q) / 2
+def centred_bias(scores: Floats, y: Signs, slack_costs: Weights, shift: float) -> float:
+    """Return the bias b with the largest soft margin rho, plus `shift` times |rho| (see the module docstring).
+
+    `scores` are those of the training bags without bias, and `slack_costs` are w_i / (nu sum_j w_j).
+    """
+    p, q = optimal_level(scores[y > 0], slack_costs[y > 0]), optimal_level(-scores[y < 0], slack_costs[y < 0])
+    return (q - p) / 2 + shift * abs(p + q) / 2
 
 
-def level(values: Floats, charge: Weights) -> float:
-    """The p that maximises p / 2 - sum_i charge_i [p - values_i]_+; the middle of an interval of them."""
+def optimal_level(values: Floats, slack_costs: Weights) -> float:
+    """Return the p that maximises p / 2 - sum_i slack_costs_i [p - values_i]_+, or the middle of all such p."""
     order = np.argsort(values, kind="stable")
-    spent = charge[order].cumsum()
-    k = min(int(np.searchsorted(spent, 0.5 - ROUNDING)), order.size - 1)
-    is_interval = spent[k] < 0.5 + ROUNDING and k + 1 < order.size
+    cumulative_costs = slack_costs[order].cumsum()
+    k = min(int(np.searchsorted(cumulative_costs, 0.5 - COST_TOLERANCE)), order.size - 1)
+    is_interval = cumulative_costs[k] < 0.5 + COST_TOLERANCE and k + 1 < order.size
     return float(values[order[k : k + 2]].mean() if is_interval else values[order[k]])
 
 
-def signed(values: Floats) -> Floats:
-    """[K, -K]."""
+def with_negatives(values: Floats) -> Floats:
+    """Return [K, -K] side by side, for kernel values K."""
     return np.hstack([values, -values])

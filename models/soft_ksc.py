@@ -1,10 +1,14 @@
-"""Soft kernel spectral clustering of the instances, then a least-squares SVM on the bags: two stages.
+"""Two-stage classifier: soft kernel spectral clustering of the instances, then a least-squares SVM on the bags.
 
-1. The first Nc - 1 directions of kernel spectral clustering, their signs as code words of Nc clusters, and the soft
-   membership of every instance in each; a bag is the mean membership of its instances, Nc numbers that sum to 1.
-2.  min  1/2 ||h||^2 + C/2 sum_i w_i (y_i - h(v_i) - b)^2   over these v_i.
+1. The first `clusters` - 1 directions of kernel spectral clustering score every instance. The most frequent sign
+   patterns of the scores, at most `clusters` of them, are the code words of the clusters, and every instance has a soft
+   membership in each cluster. A bag is described by the mean membership v_i of its instances: one number per cluster,
+   with sum 1.
+2. min  1/2 ||h||^2 + C/2 sum_i w_i (y_i - h(v_i) - b)^2, where h is a function of memberships, in the space of
+   `bag_kernel`, and w_i is the weight of bag i.
 
-What the first stage does not see, the second cannot learn: SAFE does both at once.
+The first stage does not use the labels, so the second stage cannot learn from information that the clusters do not
+contain. SAFE solves both stages jointly.
 """
 
 from __future__ import annotations
@@ -18,61 +22,103 @@ from milopt import RBF, BagClassifier, Kernel, Program, quad_form
 from milopt.arrays import Floats
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
-from milopt.declaration.checks import positive, whole
+from milopt.declaration.checks import check_integer, check_positive
 from milopt.declaration.kernels.degrees import core_weights
-from milopt.declaration.kernels.spectrum import code_book, spectrum
+from milopt.declaration.kernels.spectrum import leading_directions, make_code_book
 from milopt.declaration.programs.leaves import Function
 from milopt.errors import ParameterError
 
 
 class SoftKSC(BagClassifier):
-    """Clusters of instances first, a least-squares SVM on how much of each a bag has second."""
+    """Bag classifier: soft kernel spectral clustering of instances, then a least-squares SVM on bags.
+
+    The first stage clusters the instances without labels. A bag is described by the mean v_i of the soft cluster
+    memberships of its instances. The second stage solves
+
+        min_{h,b}  1/2 ||h||^2 + C/2 sum_i w_i (y_i - h(v_i) - b)^2,
+
+    where h is a function in the space of `bag_kernel` and w_i is the weight of bag i. This is a two-stage baseline of
+    `SAFE`.
+
+    Parameters
+    ----------
+    clusters : int, default=3
+        Maximum number of clusters of instances, from 2 to the number of instances.
+    C : float, default=10.0
+        Weight of the squared errors.
+    kernel : Kernel, default=RBF("median")
+        Kernel between instances, for the clustering.
+    bag_kernel : Kernel, default=RBF("median")
+        Kernel between the mean memberships of bags, for the classifier.
+
+    Attributes
+    ----------
+    result_ : Result
+        Result of the optimisation (two classes).
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+
+    References
+    ----------
+    .. [1] R. Langone, R. Mall and J. A. K. Suykens. Soft kernel spectral clustering. International Joint Conference on
+       Neural Networks, 2013.
+    .. [2] R. Langone and J. A. K. Suykens. Supervised aggregated feature learning for multiple instance classification.
+       Information Sciences 375, 234-245, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from milopt.models import SoftKSC
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1] += 4
+    >>> model = SoftKSC(clusters=2).fit(bags, y)
+    >>> model.score(bags, y)
+    1.0
+    """
 
     clusters: int = 3
-    """Number of clusters of instances."""
     C: float = 10.0
-    """Weight of the squared errors beside ||h||^2."""
     kernel: Kernel = RBF("median")
-    """Between instances."""
     bag_kernel: Kernel = RBF("median")
-    """Between the memberships of bags."""
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "clusters": (2, 4, 8),
         "C": (1.0, 10.0, 100.0),
         "kernel": (RBF(s="0.25/median"), RBF(s="median"), RBF(s="4/median")),
     }
-    """Clusters by doubling, C by powers of ten, kernel widths about the median distance of instances."""
+    """Candidates: numbers of clusters, powers of ten for C, and kernel widths around the median instance distance."""
 
     @property
     def fits_kernels(self) -> bool:
-        """Not here: one of them compares memberships."""
+        """False: `bag_kernel` compares cluster memberships, which are only known inside `declare`."""
         return False
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """Return True: the clusters do not depend on labels, and exchanging the classes negates h and b."""
+        """True: the clusters do not depend on the labels, and exchanging the classes negates h and b."""
         return True
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """The program of the second stage, over the memberships that the first stage finds."""
-        C, clusters = positive("C", self.C), whole("clusters", self.clusters, 2)
+        """Cluster the instances, and build the program of the second stage over the mean memberships."""
+        C, clusters = check_positive("C", self.C), check_integer("clusters", self.clusters, 2)
         X = bags.instances
         if clusters > X.shape[0]:
-            raise ParameterError(f"clusters={clusters} are more than the {X.shape[0]} instances.")
+            raise ParameterError(f"clusters={clusters} must be at most the number of instances, {X.shape[0]}.")
         kernel = self.kernel.fitted(X)
         v = np.asarray(core_weights("ksc", Function("f", kernel, None, None), bags, weight[bags.bag_of]))
-        found = spectrum(kernel, X, v, clusters - 1)
-        book = code_book(found.scores(X), clusters, weight[bags.bag_of])
+        directions = leading_directions(kernel, X, v, clusters - 1)
+        book = make_code_book(directions.scores(X), clusters, weight[bags.bag_of])
 
         def memberships(new: Bags) -> Floats:
-            return new.mean(book.memberships(found.scores(new.instances)))
+            """Return the mean memberships of bags, one row per bag and one column per cluster."""
+            return new.mean(book.memberships(directions.scores(new.instances)))
 
-        known = memberships(bags)
+        training_memberships = memberships(bags)
         program = Program("soft KSC + LS-SVM")
-        # Equal bags have memberships that differ in rounding alone, which a width must not take for different ones.
-        h = program.function("h", self.bag_kernel.fitted(np.round(known, 10)))
+        # Memberships of equal bags may differ by rounding, which must not influence a width fitted to distances.
+        h = program.function("h", self.bag_kernel.fitted(np.round(training_memberships, 10)))
         b = program.variable("b")
-        program.minimize(0.5 * h.norm_squared() + 0.5 * C * quad_form(h(known) + b - y, weight))
-        program.score(lambda new: h(known if new is bags else memberships(new)) + b)
+        program.minimize(0.5 * h.norm_squared() + 0.5 * C * quad_form(h(training_memberships) + b - y, weight))
+        program.score(lambda new: h(training_memberships if new is bags else memberships(new)) + b)
         return program

@@ -1,1 +1,1 @@
-"""The solvers, one a file; each takes flat programs and never mentions a model."""
+"""Solver adapters, one file or folder per solver. They receive flat programs and do not depend on models."""

@@ -1,9 +1,12 @@
-"""Clarabel (Goulart, Chen; Apache-2.0): an interior-point method for linear, quadratic and conic programs.
+"""Clarabel, an interior-point method by Goulart and Chen (Apache-2.0 licence).
 
-It takes  min 1/2 x'Px + q'x  s.t.  A x + s = b,  s in K,  so  A = -F  and  b = g;  its z is milopt's. The rows of its
-exponential cones are (x, y, z), as in milopt. It never starts warm; new q and g are written into the factorised model
-where its presolve dropped no rows. It looks at its time limit once per iteration, so large programs with a time limit
-are solved in a process of their own.
+Problem classes: linear and convex quadratic programs, with second-order and exponential cones.
+
+Multipliers: Clarabel solves  min 1/2 x'Px + q'x  s.t.  A x + s = b,  s in K,  so  A = -F  and  b = g.  Its z equals
+milopt's z. The rows of its exponential cones are (x, y, z), as in milopt.
+
+Warm start: no. New q and g are written into the existing model, which saves the setup, unless presolve removed rows.
+Clarabel checks its time limit once per iteration, so large programs with a time limit are solved in a child process.
 """
 
 from __future__ import annotations
@@ -24,10 +27,10 @@ from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError, UnsupportedError
-from milopt.interrupt import Ended, run_interruptible
-from milopt.solving.capture import captured
+from milopt.interrupt import CallEnd, run_interruptible
+from milopt.solving.capture import capture_output
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Change, Engine, What
+from milopt.solving.engine import Change, ChangeKind, Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -36,7 +39,10 @@ if TYPE_CHECKING:
     from milopt.solving.profile import Profile
 
 DROPPED_OFFSET = 1e30
-"""Clarabel drops inequalities with an offset of 1e20 or more, and their multiplier is 0."""
+"""Offset that replaces those of at least HUGE_OFFSET in non-negative rows.
+
+Clarabel drops inequalities with an offset of 1e20 or more; their multiplier is 0.
+"""
 
 STATUS_MAP = {
     "Solved": Termination.OPTIMAL,
@@ -52,10 +58,25 @@ STATUS_MAP = {
     "NumericalError": Termination.STALLED,
     "Unsolved": Termination.ERROR,
 }
+"""Terminations by the names of Clarabel's SolverStatus; any other status is an error."""
 
 
 class Clarabel(Solver):
-    """The `clarabel` solver."""
+    """Solver `clarabel`: linear and convex quadratic programs with second-order and exponential cones.
+
+    An interior-point method. It does not warm-start.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("ball")
+    >>> x = program.variable("x", 2)
+    >>> program.minimize(x.sum())
+    >>> _ = program.subject_to(milopt.norm(x) <= 1, name="ball")
+    >>> result = milopt.solve(program, solver="clarabel")
+    >>> print(round(result.objective, 4))
+    -1.4142
+    """
 
     name = "clarabel"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
@@ -64,16 +85,16 @@ class Clarabel(Solver):
     licence = "Apache-2.0"
 
     def rank(self, profile: Profile) -> float:
-        """After native for quadratic and conic programs, after HiGHS for linear ones."""
+        """Return 20 for linear programs (after HiGHS) and 30 for quadratic and conic ones (after `native`)."""
         return 20.0 if profile.is_linear else 30.0
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """Clarabel's own model of the form."""
+        """Return an engine that keeps Clarabel's model of the form."""
         return ClarabelEngine(form, options)
 
 
 class ClarabelEngine(Engine):
-    """Builds afresh on every change but those of q and g alone."""
+    """Engine that updates q and g in place, and builds a new model after all other changes."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
@@ -83,18 +104,18 @@ class ClarabelEngine(Engine):
         self._process = EngineProcess(Clarabel.name, options)
 
     def update(self, form: StandardForm, change: Change) -> None:
-        """Write q or g in place where Clarabel allows it; otherwise the next solve builds afresh."""
+        """Change to a new form: write a new q or g into the model if Clarabel allows it, else discard the model."""
         self.form = form
-        if change.what is What.LINEAR and self._editable():
+        if change.kind is ChangeKind.LINEAR and self._supports_updates():
             self._solver.update(q=form.q)
-        elif change.what is What.OFFSET and self._editable():
+        elif change.kind is ChangeKind.OFFSET and self._supports_updates():
             self._solver.update(b=_offsets(bounds_to_rows.apply(form)))
         else:
             self._solver = None
             self.rebuilds += 1
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Solve from a cold start."""
+        """Solve the current form from a cold start, in a child process if it is large and has a time limit."""
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
@@ -102,37 +123,37 @@ class ClarabelEngine(Engine):
             return self._process.solve(form, time_limit)
         self._settings.time_limit = np.inf if time_limit is None else time_limit
         self._stop.clear()
-        found: list[Any] = []
+        solutions: list[Any] = []
 
-        def run() -> Ended:
-            return run_interruptible(lambda: found.append(self._ready().solve()), self._request_stop)
+        def run() -> CallEnd:
+            return run_interruptible(lambda: solutions.append(self._get_or_build_solver().solve()), self._request_stop)
 
-        ended, log = captured(run) if self.options.verbose else (run(), "")
-        if ended is Ended.ABANDONED:
+        call_end, log = capture_output(run) if self.options.verbose else (run(), "")
+        if call_end is CallEnd.ABANDONED:
             self._solver = None
-            return Answer(Termination.LIMIT, "left behind at Ctrl-C", log=log, interrupted=True)
+            return Answer(Termination.LIMIT, "abandoned after Ctrl-C", log=log, interrupted=True)
 
-        solution = found[0]
+        solution = solutions[0]
         status = str(solution.status)
         termination = STATUS_MAP.get(status, Termination.ERROR)
         answer = Answer(
-            termination, status, iterations=int(solution.iterations), log=log, interrupted=ended is Ended.STOPPED
+            termination, status, iterations=int(solution.iterations), log=log, interrupted=call_end is CallEnd.STOPPED
         )
         x, z = np.array(solution.x), np.array(solution.z)
         no_point = termination in (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.ERROR)
         if no_point or (status.startswith("Almost") and status.endswith("Infeasible")):
-            return answer  # x and z are then rays
+            return answer  # x and z are rays or have no meaning, and are not a point
         if not (np.isfinite(x).all() and np.isfinite(z).all()):
             return answer
         return bounds_to_rows.invert(form, replace(answer, x=x, z=z))
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Stop the child process, if one is running."""
         self._process.close()
 
-    def _ready(self) -> Any:
-        """The living solver with the current settings, built if there is none."""
-        if self._editable():
+    def _get_or_build_solver(self) -> Any:
+        """Return Clarabel's solver object with the current settings, built if necessary."""
+        if self._supports_updates():
             self._solver.update(settings=self._settings)
             return self._solver
         import clarabel
@@ -147,30 +168,37 @@ class ClarabelEngine(Engine):
             self._settings,
         )
         if hasattr(self._solver, "set_termination_callback"):
-            # Not self: the solver would hold what holds it, where the garbage collector cannot see.
+            # Capture the event, not self: the garbage collector cannot see a reference cycle through the solver.
             stop = self._stop
             self._solver.set_termination_callback(lambda info: stop.is_set())
         return self._solver
 
-    def _editable(self) -> bool:
-        """Whether there is a solver that can be changed: not before version 0.11, nor where presolve dropped rows."""
+    def _supports_updates(self) -> bool:
+        """Return True if there is a solver object whose data can be updated.
+
+        Updates need version 0.11 or later, and a presolve that removed no rows.
+        """
         allowed = getattr(self._solver, "is_data_update_allowed", None)
         return allowed is not None and bool(allowed())
 
     def _request_stop(self) -> None:
+        """Request the running solve to stop."""
         self._stop.set()
 
 
 def _offsets(form: StandardForm) -> Vector:
-    """Return g, with offsets that Clarabel drops in place of huge ones, at which it breaks down."""
+    """Return a copy of g in which offsets >= HUGE_OFFSET of non-negative rows are replaced by `DROPPED_OFFSET`.
+
+    Clarabel breaks down at huge offsets that are below its own infinity.
+    """
     g = form.g.copy()
-    above = form.rows_in(NONNEGATIVE)
-    g[above] = np.where(g[above] >= HUGE_OFFSET, DROPPED_OFFSET, g[above])
+    nonnegative = form.rows_in(NONNEGATIVE)
+    g[nonnegative] = np.where(g[nonnegative] >= HUGE_OFFSET, DROPPED_OFFSET, g[nonnegative])
     return g
 
 
 def _cones(block: RowBlock) -> list[Any]:
-    """Return Clarabel's cones of a block; the rows of a polyhedral one are in one cone."""
+    """Return Clarabel's cones of a block of rows. All rows of a zero or non-negative block form one cone."""
     import clarabel
 
     if block.cone is ZERO:
@@ -181,11 +209,14 @@ def _cones(block: RowBlock) -> list[Any]:
         return [clarabel.SecondOrderConeT(size) for size in block.cone_sizes.tolist()]
     if block.cone is EXPONENTIAL:
         return [clarabel.ExponentialConeT() for _ in block.cone_sizes]
-    raise UnsupportedError(f"Clarabel does not take {block.cone.words}s.")
+    raise UnsupportedError(f"Clarabel does not support {block.cone.display_name}s.")
 
 
 def _settings(options: Options) -> Any:
-    """Clarabel's settings: four digits more than the certificate asks for, where they can be had."""
+    """Return Clarabel's settings: tolerances of 1e-4 times the certificate's, but at least 1e-12, and those in `extra`.
+
+    Raises `ParameterError` if Clarabel does not support a setting in `extra`.
+    """
     import clarabel
 
     settings = clarabel.DefaultSettings()
@@ -200,5 +231,7 @@ def _settings(options: Options) -> Any:
         try:
             setattr(settings, name, value)
         except (TypeError, ValueError, OverflowError) as problem:
-            raise ParameterError(f"Clarabel does not take {value!r} for its setting {name!r}: {problem}.") from None
+            raise ParameterError(
+                f"Clarabel does not support the value {value!r} for its setting {name!r}: {problem}."
+            ) from None
     return settings

@@ -1,4 +1,9 @@
-"""What `cvxpy:NAME` and `pyomo:NAME` share: variants by name, and blame for `extra`."""
+"""Common parts of the solver families `cvxpy:NAME` and `pyomo:NAME`.
+
+A family reaches many solvers, its backends, through one modelling language. This module provides the selection of a
+backend by name, the engine that builds the language's model for every solve, and the error for options in `extra` that
+a backend rejects.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from milopt.compilation.answer import Answer
 from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import ParameterError
-from milopt.names import unknown
+from milopt.name_suggestions import unknown_name_error
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
@@ -19,48 +24,56 @@ from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
 MIP_GAP = 0.1
-"""Gap at which a mixed-integer search stops, as a share of the tolerance that the certificate applies to the gap."""
+"""Gap at which a mixed-integer search stops, as a fraction of the tolerance that the certificate applies to the gap."""
 
 
-class Behind(Protocol):
-    """One solver behind a modelling language."""
+class BackendInfo(Protocol):
+    """Description of one solver that is called through a modelling language."""
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What it takes."""
+        """Program features that the backend supports."""
 
     @property
     def cones(self) -> frozenset[str]:
-        """The names of the cones that it takes besides linear rows, if no variable is integer."""
+        """Names of the supported cones, besides linear rows, for programs without integer variables."""
 
     @property
     def integer_cones(self) -> frozenset[str]:
-        """The same if some variables are integer."""
+        """Names of the supported cones, besides linear rows, for programs with integer variables."""
 
     @property
     def licence(self) -> str:
-        """Its own licence."""
+        """Licence of the backend itself."""
 
-    def found(self) -> str | None:
-        """Its version or its place on this machine; None when it is not there. Nothing is imported."""
+    def installation(self) -> str | None:
+        """Return the installed version or the path of the backend, or None if it is not installed.
+
+        The backend is not imported.
+        """
 
 
-B = TypeVar("B", bound=Behind)
+B = TypeVar("B", bound=BackendInfo)
 
 
-class Variants(Solver, Generic[B]):
-    """A family of solvers: called with a variant's name, in any case, it makes the solver `family:NAME`."""
+class BackendSolver(Solver, Generic[B]):
+    """Base class of solvers that are called through a modelling language.
+
+    A subclass is a solver family, and an instance is one member of it: the solver `family:NAME`. The name of the
+    variant is case-insensitive.
+    """
 
     family = True
     language: ClassVar[str]
-    """The modelling language, as people write it; its package's name is also the family's."""
+    """Name of the modelling language as it is usually written. The name of its package is the name of the family."""
     own_licence: ClassVar[str]
+    """Licence of the modelling language."""
 
     def __init__(self, variant: str) -> None:
         backends = self.backends()
-        name = {known.casefold(): known for known in backends}.get(variant.casefold())
+        name = {backend_name.casefold(): backend_name for backend_name in backends}.get(variant.casefold())
         if name is None:
-            raise unknown(f"{self.language} solver", variant, list(backends))
+            raise unknown_name_error(f"{self.language} solver", variant, list(backends))
         self.variant = name
         self.backend = backends[name]
         self.name = f"{self.package}:{name}"
@@ -71,52 +84,58 @@ class Variants(Solver, Generic[B]):
     @classmethod
     @abstractmethod
     def backends(cls) -> Mapping[str, B]:
-        """Every variant that milopt knows, installed or not."""
+        """Return all backends that milopt supports by name, installed or not."""
 
     @classmethod
     def variants(cls) -> list[str]:
-        """The variants that are on this machine, by metadata alone."""
-        return [name for name, backend in cls.backends().items() if backend.found() is not None]
+        """Return the names of the installed backends, found without importing them."""
+        return [name for name, backend in cls.backends().items() if backend.installation() is not None]
 
 
 class VariantEngine(Engine):
-    """One model a form; every change builds it again."""
+    """Engine that builds the modelling language's model again for every solve."""
 
-    def __init__(self, solver: str, keeps_time: bool, form: StandardForm, options: Options) -> None:
+    def __init__(self, solver: str, respects_time_limit: bool, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
-        self._keeps_time = keeps_time
-        """Whether the solver behind it looks at a time limit once per iteration at least."""
+        self._respects_time_limit = respects_time_limit
+        """Whether the backend gets a time limit and checks it at least once per iteration."""
         self._process = EngineProcess(solver, options)
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Build and solve."""
+        """Build the model and solve it.
+
+        If there is a time limit that the backend may exceed, because it does not check one or the program is large, the
+        solve runs in a child process, which can be stopped.
+        """
         if self.form.n == 0:
             return answer_without_columns(self.form, self.options.tolerance)
-        may_be_late = not self._keeps_time or is_heavy(self.form)
-        if time_limit is not None and may_be_late and self._process.can_run():
+        late_reason = not self._respects_time_limit or is_heavy(self.form)
+        if time_limit is not None and late_reason and self._process.can_run():
             return self._process.solve(self.form, time_limit)
         return self.solve_form(self.form, time_limit)
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Stop the child process, if one is running."""
         self._process.close()
 
     @abstractmethod
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
-        """One solve of a form with columns."""
+        """Build the model of a form that has columns, and solve it in this process."""
 
 
-def blame(solver: str, given: Collection[str], complaint: object) -> ParameterError | None:
-    """The error for the option, of those given in `extra`, that a complaint is about; None when it is about none.
+def option_error(solver: str, options: Collection[str], complaint: object) -> ParameterError | None:
+    """Return a `ParameterError` if the complaint (an error or a text) of a backend is about an option in `extra`.
 
-    A `TypeError` that names no option is about them all: milopt's own settings never cause one.
+    The option is found by its name in the text of the complaint. A `TypeError` that mentions no option is attributed to
+    all given options, because milopt's own settings never cause one. Returns None if no option is concerned. `options`
+    are the names in `extra`, and `solver` is the name for the message.
     """
     text = str(complaint).strip()
-    first = text.splitlines()[0].rstrip(". ") if text else type(complaint).__name__
-    for name in given:
+    first_line = text.splitlines()[0].rstrip(". ") if text else type(complaint).__name__
+    for name in options:
         if re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/])", text):
-            return ParameterError(f"{solver} does not take the option {name!r} of `extra`: {first}.")
-    if given and isinstance(complaint, TypeError):
-        names = ", ".join(repr(name) for name in given)
-        return ParameterError(f"{solver} does not take `extra` with {names}: {first}.")
+            return ParameterError(f"{solver} does not support the option {name!r} in `extra`: {first_line}.")
+    if options and isinstance(complaint, TypeError):
+        names = ", ".join(repr(name) for name in options)
+        return ParameterError(f"{solver} does not support `extra` with {names}: {first_line}.")
     return None

@@ -1,10 +1,14 @@
-"""PIQP (Schwan, Jiang, Kuhn, Jones; BSD-2-Clause): a proximal interior-point method for linear and quadratic programs.
+"""PIQP, a proximal interior-point method by Schwan, Jiang, Kuhn and Jones (BSD-2-Clause licence).
 
-It takes  min 1/2 x'Px + c'x  s.t.  A x = b,  h_l <= G x <= h_u,  x_l <= x <= x_u,  so the zero-cone rows are
-A = F, b = -g  and the others  G = F, h_l = -g;  milopt's z is -y and z_l. It has a dense and a sparse interface, chosen
-by the share of entries that are not zero. It never starts warm; new q and g are written into the living model. It has
-no time limit: with one, it runs in a process of its own (`milopt.solving.engine_process`), which is ended when the time
-is up, without a point. It holds Python's lock while it works: Ctrl-C waits until the call has ended.
+Problem classes: linear and convex quadratic programs.
+
+Multipliers: PIQP solves  min 1/2 x'Px + c'x  s.t.  A x = b,  h_l <= G x <= h_u,  x_l <= x <= x_u,  so the rows in the
+zero cone are  A = F, b = -g  and the others  G = F, h_l = -g.  milopt's z is -y for the former and z_l for the latter.
+
+Warm start: no. New q and g are written into the existing model. There is a dense and a sparse interface; the fraction
+of nonzero entries decides between them. PIQP has no time limit: with one, it runs in a child process
+(`milopt.solving.engine_process`), which is stopped without a point when the time is up. PIQP holds the GIL while it
+works, so Ctrl-C takes effect only after the call has ended.
 """
 
 from __future__ import annotations
@@ -21,9 +25,9 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ParameterError
-from milopt.solving.capture import captured
+from milopt.solving.capture import capture_output
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Change, Engine, What
+from milopt.solving.engine import Change, ChangeKind, Engine
 from milopt.solving.engine_process import EngineProcess
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -33,22 +37,37 @@ if TYPE_CHECKING:
 
 STATUS_MAP = {
     "PIQP_SOLVED": Termination.OPTIMAL,
-    # Sound runs take a few dozen of its 250 iterations: it is lost, often because the program is unbounded.
+    # Normal runs take a few dozen of the 250 iterations. Others diverge, often because the program is unbounded.
     "PIQP_MAX_ITER_REACHED": Termination.STALLED,
     "PIQP_PRIMAL_INFEASIBLE": Termination.INFEASIBLE,
     "PIQP_DUAL_INFEASIBLE": Termination.UNBOUNDED,
     "PIQP_NUMERICS": Termination.STALLED,
 }
-"""Names of piqp.Status; any other is an error."""
-DENSE_SHARE = 0.2
-"""Share of entries of P and F that are not zero from which on the dense interface is used."""
+"""Terminations by the names of piqp.Status; any other status is an error."""
+MIN_DENSE_FRACTION = 0.2
+"""Fraction of nonzero entries of P and F together from which the dense interface is used."""
 
-SMALLEST_REGULARISATION = 1e-8
-"""With less, its default, points run away along directions in which the program is flat."""
+MIN_REGULARISATION = 1e-8
+"""Lower limit of PIQP's regularisation. With the smaller default, iterates diverge along flat directions."""
 
 
 class PIQP(Solver):
-    """The `piqp` solver."""
+    """Solver `piqp`: linear and convex quadratic programs.
+
+    A proximal interior-point method. It needs the extra ``milopt[piqp]``. It does not warm-start and has no time limit
+    of its own.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("projection")
+    >>> x = program.variable("x", 2, lower=0)
+    >>> program.minimize(milopt.sum_squares(x - 1))
+    >>> _ = program.subject_to(x.sum() <= 1, name="budget")
+    >>> result = milopt.solve(program, solver="piqp")
+    >>> print(round(result.objective, 4))
+    0.5
+    """
 
     name = "piqp"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
@@ -57,48 +76,48 @@ class PIQP(Solver):
     licence = "BSD-2-Clause"
 
     def rank(self, profile: Profile) -> float:
-        """After the solvers that milopt installs."""
+        """Return 5: `auto` chooses PIQP only after the solvers that milopt installs by default."""
         return 5.0
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """PIQP's own model of the form."""
+        """Return an engine that keeps PIQP's model of the form."""
         return PiqpEngine(form, options)
 
 
 class PiqpEngine(Engine):
-    """Builds afresh on every change but those of q and g alone."""
+    """Engine that updates q and g in place, and builds a new model after all other changes."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
         self._solver: Any = None
         self._process = EngineProcess(PIQP.name, options)
-        _new_solver(options, is_dense=True)  # raises for settings that PIQP does not take
+        _new_solver(options, is_dense=True)  # raises an error for settings that PIQP does not support
 
     def update(self, form: StandardForm, change: Change) -> None:
-        """Write q or g into the living model; after any other change the next solve builds afresh."""
+        """Change to a new form: write a new q or g into the existing model; discard it after any other change."""
         self.form = form
-        if change.what is What.LINEAR and self._solver is not None:
+        if change.kind is ChangeKind.LINEAR and self._solver is not None:
             self._solver.update(c=form.q)
-        elif change.what is What.OFFSET and self._solver is not None:
+        elif change.kind is ChangeKind.OFFSET and self._solver is not None:
             self._solver.update(b=-form.g[form.rows_in(ZERO)], h_l=-form.g[form.rows_in(NONNEGATIVE)])
         else:
             self._solver = None
             self.rebuilds += 1
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Solve from a cold start."""
+        """Solve the current form from a cold start, in a child process if there is a time limit."""
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
         if time_limit is not None and self._process.can_run():
             return self._process.solve(form, time_limit)
         if self._solver is None:
-            self._solver = _built(form, self.options)
+            self._solver = _build_solver(form, self.options)
         call = self._solver.solve
-        status, log = captured(call) if self.options.verbose else (call(), "")
+        status, log = capture_output(call) if self.options.verbose else (call(), "")
         if status.name == "PIQP_INVALID_SETTINGS":
             names = ", ".join(repr(name) for name in self.options.extra)
-            raise ParameterError(f"PIQP does not take the values in `extra` of its settings {names}.")
+            raise ParameterError(f"PIQP does not support the values in `extra` of its settings {names}.")
         termination = STATUS_MAP.get(status.name, Termination.ERROR)
         result = self._solver.result
         has_point = termination in (Termination.OPTIMAL, Termination.STALLED)
@@ -112,30 +131,31 @@ class PiqpEngine(Engine):
         )
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Stop the child process, if one is running."""
         self._process.close()
 
 
 def _multipliers(form: StandardForm, result: Any) -> Vector:
+    """Return the multipliers of the rows in milopt's signs."""
     z = np.zeros(form.m)
     z[form.rows_in(ZERO)] = -result.y
     z[form.rows_in(NONNEGATIVE)] = result.z_l
     return z
 
 
-def _built(form: StandardForm, options: Options) -> Any:
-    """A PIQP solver that holds the form."""
+def _build_solver(form: StandardForm, options: Options) -> Any:
+    """Return a PIQP solver that is set up with the form."""
     is_dense = _is_dense(form)
-    equal, above = form.rows_in(ZERO), form.rows_in(NONNEGATIVE)
+    equalities, nonnegative = form.rows_in(ZERO), form.rows_in(NONNEGATIVE)
     solver = _new_solver(options, is_dense)
     solver.setup(
         np.asfortranarray(form.P.dense) if is_dense else sp.csc_matrix(form.P.sparse),
         form.q,
-        _matrix(form.F[equal], is_dense),
-        -form.g[equal],
-        _matrix(form.F[above], is_dense),
-        -form.g[above],
-        np.full(above.size, np.inf),
+        _to_piqp_matrix(form.F[equalities], is_dense),
+        -form.g[equalities],
+        _to_piqp_matrix(form.F[nonnegative], is_dense),
+        -form.g[nonnegative],
+        np.full(nonnegative.size, np.inf),
         form.lower,
         form.upper,
     )
@@ -143,17 +163,22 @@ def _built(form: StandardForm, options: Options) -> Any:
 
 
 def _is_dense(form: StandardForm) -> bool:
+    """Return True if the dense interface is to be used: P is dense, or P and F have enough nonzero entries."""
     if form.P.is_dense:
         return True
-    return bool(form.P.sparse.nnz + form.F.nnz >= DENSE_SHARE * form.n * (form.n + form.m))
+    return bool(form.P.sparse.nnz + form.F.nnz >= MIN_DENSE_FRACTION * form.n * (form.n + form.m))
 
 
-def _matrix(rows: sp.csr_array, is_dense: bool) -> Any:
+def _to_piqp_matrix(rows: sp.csr_array, is_dense: bool) -> Any:
+    """Return the rows as a Fortran-ordered array if `is_dense`, else as a CSC matrix."""
     return np.asfortranarray(rows.toarray()) if is_dense else sp.csc_matrix(rows)
 
 
 def _new_solver(options: Options, is_dense: bool) -> Any:
-    """An empty solver with its settings: four digits more than the certificate asks for, where they can be had."""
+    """Return a solver without data, with tolerances of 1e-4 times the certificate's, but at least 1e-12.
+
+    The settings in `extra` override all others. Raises `ParameterError` if PIQP does not support one of them.
+    """
     import piqp
 
     solver = piqp.DenseSolver() if is_dense else piqp.SparseSolver()
@@ -161,7 +186,7 @@ def _new_solver(options: Options, is_dense: bool) -> Any:
     accuracy = max(1e-4 * options.tolerance, 1e-12)
     settings.eps_abs = settings.eps_rel = accuracy
     settings.eps_duality_gap_abs = settings.eps_duality_gap_rel = accuracy
-    settings.reg_lower_limit = SMALLEST_REGULARISATION
+    settings.reg_lower_limit = MIN_REGULARISATION
     settings.verbose = options.verbose
     for name, value in options.extra.items():
         if not hasattr(settings, name):
@@ -170,5 +195,7 @@ def _new_solver(options: Options, is_dense: bool) -> Any:
             setattr(settings, name, value)
         except (TypeError, ValueError) as problem:
             reason = str(problem).partition("\n")[0]
-            raise ParameterError(f"PIQP does not take {value!r} for its setting {name!r}: {reason}.") from None
+            raise ParameterError(
+                f"PIQP does not support the value {value!r} for its setting {name!r}: {reason}."
+            ) from None
     return solver

@@ -1,7 +1,10 @@
-"""`pyomo:NAME`: the LP, QP and MILP solvers that Pyomo finds on this machine, reached through `to_pyomo`.
+"""`pyomo:NAME`: LP, QP and MILP solvers that are installed for Pyomo (Hart and others, Sandia; BSD-3-Clause licence).
 
-A cross-check, not for loops: Pyomo writes every term as a Python object. It has no interface to Clarabel or ECOS.
-Options in `extra` are checked by HiGHS where it is HiGHS that gets them; other solvers get them unchecked.
+Intended for cross-checks, not for loops: Pyomo represents every term as a Python object. There is no warm start.
+Problem classes are those of the chosen solver (see `BACKENDS`); Pyomo has no interface to Clarabel or ECOS. Pyomo's
+duals equal milopt's multipliers.
+
+Options in `extra` are checked if the solver is HiGHS; other solvers get them unchecked.
 """
 
 from __future__ import annotations
@@ -21,9 +24,9 @@ from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.inspection.pyomo_model import column_components, row_components, to_pyomo
-from milopt.solvers.family import MIP_GAP, VariantEngine, Variants, blame
+from milopt.solvers.family import MIP_GAP, BackendSolver, VariantEngine, option_error
 from milopt.solvers.highs.model import check_options, iteration_limits
-from milopt.solving.capture import captured
+from milopt.solving.capture import capture_output
 from milopt.solving.engine import Engine
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
@@ -42,7 +45,7 @@ STATUS_MAP = {
     "minStepLength": Termination.STALLED,
     "feasible": Termination.STALLED,
 }
-"""`UNBOUNDED` is a claim: the program may be infeasible. The session checks it."""
+"""Terminations by Pyomo's conditions; any other is an error. `UNBOUNDED` is only a claim, which the session checks."""
 
 _LP = frozenset({Feature.LINEAR})
 _QP = _LP | {Feature.QUADRATIC}
@@ -51,144 +54,182 @@ _MIQP = _MILP | {Feature.INTEGER_QUADRATIC}
 
 
 @dataclass(frozen=True)
-class Backend:
-    """One solver behind Pyomo: a Python package, or an executable on the path."""
+class PyomoBackend:
+    """One solver that is called through Pyomo: a Python package, or an executable found on the PATH."""
 
     features: frozenset[Feature]
     licence: str
     package: str | None = None
     executable: str | None = None
     install: str = ""
-    tolerances: tuple[str, ...] = ()
-    """Its tolerance settings, all given a hundredth of milopt's tolerance."""
-    duals: bool = True
-    limits: Callable[[StandardForm], Mapping[str, int]] | None = None
-    """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
-    gaps: tuple[str, ...] = ()
-    """Its settings for the gap at which a mixed-integer search stops; empty if it searches to a gap of 0."""
+    """Command that installs the solver."""
+    tolerance_settings: tuple[str, ...] = ()
+    """Names of tolerance settings; all get a hundredth of milopt's tolerance."""
+    has_duals: bool = True
+    """Whether the solver returns multipliers."""
+    limit_settings: Callable[[StandardForm], Mapping[str, int]] | None = None
+    """Function that returns iteration limits by the size of the program; None if the solver's own limits end every run.
+    """
+    gap_settings: tuple[str, ...] = ()
+    """Settings for the gap at which a mixed-integer search stops; empty if the solver searches to a gap of 0."""
     cones: frozenset[str] = frozenset()
     """Always empty: the Pyomo models that milopt writes have linear rows only."""
     integer_cones: frozenset[str] = frozenset()
-    """Always empty."""
+    """Always empty: the Pyomo models that milopt writes have linear rows only."""
 
-    def found(self) -> str | None:
-        """The package's version or the executable's path; None when it is not there."""
+    def installation(self) -> str | None:
+        """Return the package's version or the executable's path, or None if the solver is not installed."""
         if self.executable is not None:
             return which(self.executable)
         return installed_version(self.package or "")
 
 
-_HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
-_HIGHS_GAPS = ("mip_rel_gap", "mip_abs_gap")
+_HIGHS_TOLERANCE_SETTINGS = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+_HIGHS_GAP_SETTINGS = ("mip_rel_gap", "mip_abs_gap")
 
-BACKENDS: dict[str, Backend] = {
-    "highs": Backend(
+BACKENDS: dict[str, PyomoBackend] = {
+    "highs": PyomoBackend(
         _QP | _MILP,
         "MIT",
         "highspy",
         None,
         "pip install highspy",
-        _HIGHS_TOLERANCES,
-        limits=iteration_limits,
-        gaps=_HIGHS_GAPS,
+        _HIGHS_TOLERANCE_SETTINGS,
+        limit_settings=iteration_limits,
+        gap_settings=_HIGHS_GAP_SETTINGS,
     ),
-    "appsi_highs": Backend(
+    "appsi_highs": PyomoBackend(
         _MILP,
         "MIT",
         "highspy",
         None,
         "pip install highspy",
-        _HIGHS_TOLERANCES,
-        limits=iteration_limits,
-        gaps=_HIGHS_GAPS,
+        _HIGHS_TOLERANCE_SETTINGS,
+        limit_settings=iteration_limits,
+        gap_settings=_HIGHS_GAP_SETTINGS,
     ),
-    "ipopt": Backend(_QP, "EPL-2.0", None, "ipopt", "conda install -c conda-forge ipopt", ("tol",)),
-    "glpk": Backend(_MILP, "GPL-3.0", None, "glpsol", "apt install glpk-utils"),
-    "cbc": Backend(_MILP, "EPL-2.0", None, "cbc", "apt install coinor-cbc"),
-    "scip": Backend(_QP | _MIQP, "Apache-2.0", None, "scip", "conda install -c conda-forge scip", (), duals=False),
-    "gurobi_direct": Backend(
+    "ipopt": PyomoBackend(_QP, "EPL-2.0", None, "ipopt", "conda install -c conda-forge ipopt", ("tol",)),
+    "glpk": PyomoBackend(_MILP, "GPL-3.0", None, "glpsol", "apt install glpk-utils"),
+    "cbc": PyomoBackend(_MILP, "EPL-2.0", None, "cbc", "apt install coinor-cbc"),
+    "scip": PyomoBackend(
+        _QP | _MIQP, "Apache-2.0", None, "scip", "conda install -c conda-forge scip", (), has_duals=False
+    ),
+    "gurobi_direct": PyomoBackend(
         _QP | _MIQP,
         "commercial",
         "gurobipy",
         None,
         "pip install gurobipy",
         ("FeasibilityTol", "OptimalityTol"),
-        gaps=("MIPGap", "MIPGapAbs"),
+        gap_settings=("MIPGap", "MIPGapAbs"),
     ),
-    "cplex_direct": Backend(
+    "cplex_direct": PyomoBackend(
         _QP | _MIQP,
         "commercial",
         "cplex",
         None,
         "pip install cplex",
-        gaps=("mip_tolerances_mipgap", "mip_tolerances_absmipgap"),
+        gap_settings=("mip_tolerances_mipgap", "mip_tolerances_absmipgap"),
     ),
-    "xpress_direct": Backend(
-        _QP | _MIQP, "commercial", "xpress", None, "pip install xpress", gaps=("miprelstop", "mipabsstop")
+    "xpress_direct": PyomoBackend(
+        _QP | _MIQP, "commercial", "xpress", None, "pip install xpress", gap_settings=("miprelstop", "mipabsstop")
     ),
-    "mosek_direct": Backend(
+    "mosek_direct": PyomoBackend(
         _QP | _MIQP,
         "commercial",
         "mosek",
         None,
         "pip install mosek",
-        gaps=("dparam.mio_tol_rel_gap", "dparam.mio_tol_abs_gap"),
+        gap_settings=("dparam.mio_tol_rel_gap", "dparam.mio_tol_abs_gap"),
     ),
 }
+"""Backends by the names that Pyomo uses."""
 
 
-class Pyomo(Variants[Backend]):
-    """One solver behind Pyomo: `Pyomo("highs")` is called `pyomo:highs`."""
+class Pyomo(BackendSolver[PyomoBackend]):
+    """Solver family `pyomo`: solvers that are called through Pyomo, for cross-checks.
+
+    Parameters
+    ----------
+    variant : str
+        Name of the solver in Pyomo, such as ``"highs"`` or ``"ipopt"``; case-insensitive. The solver is called
+        ``pyomo:NAME``.
+
+    Attributes
+    ----------
+    variant : str
+        Name of the solver in Pyomo, with its usual capital letters.
+    backend : PyomoBackend
+        Supported programs, package and settings of the solver.
+
+    Raises
+    ------
+    UnknownNameError
+        If milopt does not support a Pyomo solver of this name.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("cover")
+    >>> x = program.variable("x", 2, lower=0)
+    >>> program.minimize(x[0] + 2 * x[1])
+    >>> _ = program.subject_to(x.sum() >= 1, name="cover")
+    >>> result = milopt.solve(program, solver="pyomo:highs")
+    >>> print(round(result.objective, 4))
+    1.0
+    """
 
     package = "pyomo"
     language = "Pyomo"
     own_licence = "BSD-3-Clause"
 
     @classmethod
-    def backends(cls) -> Mapping[str, Backend]:
-        """Those in `BACKENDS`."""
+    def backends(cls) -> Mapping[str, PyomoBackend]:
+        """Return the backends that milopt supports through Pyomo."""
         return BACKENDS
 
     def availability(self) -> Availability:
-        """Both Pyomo and the solver must be there."""
-        own = installed_version(self.package)
-        if own is None:
+        """Return whether Pyomo and the solver are installed: versions, or the command that installs what is missing."""
+        own_version = installed_version(self.package)
+        if own_version is None:
             return Availability(False, None, f"pip install {self.package}")
-        behind = self.backend.found()
-        if behind is None:
+        installation = self.backend.installation()
+        if installation is None:
             return Availability(False, None, self.backend.install)
-        return Availability(True, f"{own} ({self.backend.package} {behind})" if self.backend.package else own)
+        return Availability(
+            True, f"{own_version} ({self.backend.package} {installation})" if self.backend.package else own_version
+        )
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """The form as a Pyomo model, built when it is solved."""
+        """Return an engine that builds a Pyomo model for every solve."""
         return PyomoEngine(self, form, options)
 
 
 class PyomoEngine(VariantEngine):
-    """One Pyomo model a form; every change builds it again."""
+    """Engine that builds a Pyomo model for every solve."""
 
     def __init__(self, solver: Pyomo, form: StandardForm, options: Options) -> None:
         super().__init__(solver.name, True, form, options)
         self._solver = solver
         if solver.backend.package == "highspy":
-            # Pyomo does not look at what HiGHS answers.
+            # Pyomo ignores the statuses that HiGHS returns for options.
             check_options(options.extra, solver.name)
 
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
-        """One Pyomo model, built and solved."""
+        """Build and solve one Pyomo model, with multipliers if the solver has them and the form has no integers."""
         from pyomo.environ import SolverFactory
 
         backend = self._solver.backend
         model = to_pyomo(form)
-        wants_duals = backend.duals and not form.integer.any()
+        wants_duals = backend.has_duals and not form.integer.any()
         if not wants_duals and model.component("dual") is not None:
             model.del_component("dual")
         solver = SolverFactory(self._solver.variant)
-        for key in backend.tolerances:
+        for key in backend.tolerance_settings:
             solver.options[key] = 1e-2 * self.options.tolerance
-        for key, count in (backend.limits(form) if backend.limits is not None else {}).items():
+        for key, count in (backend.limit_settings(form) if backend.limit_settings is not None else {}).items():
             solver.options[key] = count
-        for key in backend.gaps if form.integer.any() else ():
+        for key in backend.gap_settings if form.integer.any() else ():
             solver.options[key] = MIP_GAP * self.options.tolerance
         for key, value in self.options.extra.items():
             solver.options[key] = value
@@ -197,31 +238,35 @@ class PyomoEngine(VariantEngine):
         termination = STATUS_MAP.get(status, Termination.ERROR)
         x = z = None
         if termination in (Termination.OPTIMAL, Termination.LIMIT, Termination.STALLED) and len(results.solution):
-            with _quiet():
+            with _suppress_warnings():
                 model.solutions.load_from(results)
             x = _point(form, model)
             z = _multipliers(form, model) if wants_duals else None
         return Answer(termination, status, x, z, bound=_bound(form, results), log=log)
 
     def _run(self, solver: Any, model: Any, time_limit: float | None) -> tuple[Any, str]:
+        """Call the solver; return its results and the captured log, which is empty unless `verbose`.
+
+        Raises `ParameterError` if the solver rejects an option in `extra`.
+        """
         limit = {} if time_limit is None else {"timelimit": time_limit}
 
         def call() -> Any:
             return solver.solve(model, load_solutions=False, tee=self.options.verbose, **limit)
 
         try:
-            with _quiet():
-                return captured(call) if self.options.verbose else (call(), "")
+            with _suppress_warnings():
+                return capture_output(call) if self.options.verbose else (call(), "")
         except (TypeError, ValueError) as error:
-            blamed = blame(self._solver.name, self.options.extra, error)
-            if blamed is None:
+            rejected = option_error(self._solver.name, self.options.extra, error)
+            if rejected is None:
                 raise
-            raise blamed from error
+            raise rejected from error
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress Pyomo's warnings about every status but "optimal": the answer says it already."""
+def _suppress_warnings() -> Iterator[None]:
+    """Suppress all warnings of the logger `pyomo.core`, mostly about statuses, which the answer contains anyway."""
     logger = logging.getLogger("pyomo.core")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -232,12 +277,17 @@ def _quiet() -> Iterator[None]:
 
 
 def _point(form: StandardForm, model: Any) -> Vector | None:
+    """Return the values of the columns, or None if some have no value."""
     values = [variable.value for variable in column_components(form, model)]
     return None if any(value is None for value in values) else np.array(values, dtype=np.float64)
 
 
 def _multipliers(form: StandardForm, model: Any) -> Vector | None:
-    """Pyomo's dual is the objective's derivative by the right-hand side -g, which is the multiplier itself."""
+    """Return the multipliers of the rows, or None if the solver returned none.
+
+    Pyomo's dual is the derivative of the objective with respect to the right-hand side -g, which is milopt's
+    multiplier.
+    """
     rows = row_components(form, model)
     if not len(model.dual) and rows:
         return None
@@ -245,6 +295,7 @@ def _multipliers(form: StandardForm, model: Any) -> Vector | None:
 
 
 def _bound(form: StandardForm, results: Any) -> float | None:
+    """Return the lower bound of a mixed-integer search; None without integers or without a finite bound."""
     if not form.integer.any():
         return None
     bound = results.problem.lower_bound

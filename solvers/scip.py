@@ -1,16 +1,19 @@
-"""SCIP (Bestuzheva, Bolusani, Chen and many others; Apache-2.0): branch and bound for programs with integer variables.
+"""SCIP, branch and bound by Bestuzheva, Bolusani, Chen and many others (Apache-2.0 licence), through PySCIPOpt (MIT).
 
-It takes linear programs, and convex quadratic objectives and second-order cones if some variables are integer. Its
-objective is linear, so with P = B'B
+Problem classes: linear and mixed-integer linear programs; convex quadratic objectives and second-order cones if some
+variables are integer. SCIP's objective is linear, so with P = B'B
 
     min 1/2 x'Px + q'x    becomes    min t + q'x   s.t.   y = B x,   t >= 1/2 ||y||^2,
 
-and a cone is  u = F x + g,  u_0 >= ||u_1, u_2, ...||.  A curved program without integers is refused: SCIP ends with a
-bound of its search, not with multipliers, and for programs without integers there are solvers whose answers milopt can
-prove. Linear programs are solved without presolve, because only then SCIP has multipliers.
+and a cone becomes  u = F x + g,  u_0 >= ||u_1, u_2, ...||.  Nonlinear programs without integers are not supported: SCIP
+returns a bound of its search instead of multipliers, and other solvers give solutions of such programs that milopt
+can certify.
 
-It never starts warm. Its search runs in one thread, whatever `threads` is. It looks at its time limit between the steps
-of its search, so large programs with a time limit are solved in a process of their own.
+Multipliers: only for linear programs, and only without presolve, which is therefore disabled for them. SCIP's duals of
+linear constraints equal milopt's z.
+
+Warm start: no. The search uses one thread, regardless of `threads`. SCIP checks its time limit between the steps of its
+search, so large programs with a time limit are solved in a child process.
 """
 
 from __future__ import annotations
@@ -32,9 +35,9 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
-from milopt.interrupt import Ended, run_interruptible
+from milopt.interrupt import CallEnd, run_interruptible
 from milopt.solvers.family import MIP_GAP
-from milopt.solving.capture import captured
+from milopt.solving.capture import capture_output
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
 
 STATUS_MAP = {
     "optimal": Termination.OPTIMAL,
-    "gaplimit": Termination.OPTIMAL,  # the gap that the certificate asks for
+    "gaplimit": Termination.OPTIMAL,  # the gap that the certificate requires
     "infeasible": Termination.INFEASIBLE,
     "unbounded": Termination.UNBOUNDED,
     "inforunbd": Termination.UNBOUNDED,
@@ -63,20 +66,37 @@ STATUS_MAP = {
     "userinterrupt": Termination.LIMIT,
     "terminate": Termination.LIMIT,
 }
-"""What `Model.getStatus` returns; any other is an error. `UNBOUNDED` is a claim: the program may be infeasible."""
-SMALLEST_TOLERANCE = 1e-7
-"""SCIP asks its LP solver for a thousandth of its own tolerance, and that one goes down to 1e-10."""
+"""Terminations by the texts of `Model.getStatus`; any other status is an error.
+
+`UNBOUNDED` is only a claim: the program may be infeasible.
+"""
+MIN_TOLERANCE = 1e-7
+"""Smallest feasibility tolerance that is set. SCIP gives a thousandth of it to its LP solver, which needs >= 1e-10."""
 INFINITY = 1e20
-"""Numbers from this size on are infinite to SCIP."""
-ACTIVE = 1e-7
-"""Largest slack, relative to 1 + |g|, of a row that counts as active."""
-ASK_SECONDS = 0.05
-"""How often a search is asked to stop, up to `ASKS` times: it forgets a request that comes before it has begun."""
-ASKS = 20
+"""Smallest absolute value that SCIP treats as infinite."""
+ACTIVE_TOLERANCE = 1e-7
+"""Largest slack, relative to 1 + |g|, at which a row counts as active."""
+STOP_REQUEST_SECONDS = 0.05
+"""Seconds between requests to stop a search. SCIP ignores a request that arrives before the search has started."""
+MAX_STOP_REQUESTS = 20
+"""Maximum number of requests to stop a search."""
 
 
 class SCIP(Solver):
-    """The `scip` solver."""
+    """Solver `scip`: linear, and mixed-integer linear, quadratic and second-order cone programs.
+
+    Branch and bound. It needs the extra ``milopt[scip]``. It does not warm-start.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("integer least squares")
+    >>> x = program.variable("x", 2, integer=True, lower=-5, upper=5)
+    >>> program.minimize(milopt.sum_squares(x - [0.4, 1.7]))
+    >>> result = milopt.solve(program, solver="scip")
+    >>> print(round(result.objective, 4))
+    0.25
+    """
 
     name = "scip"
     features = frozenset({Feature.LINEAR, Feature.INTEGER, Feature.INTEGER_QUADRATIC})
@@ -84,39 +104,45 @@ class SCIP(Solver):
     package = "pyscipopt"
     extra: ClassVar[str] = "scip"
     licence = "MIT (interface), Apache-2.0 (SCIP)"
-    prefers: ClassVar[str] = "coordinates"
-    """The dual of a program with functions is quadratic, and programs with integers have none."""
+    preferred_form: ClassVar[str] = "primal"
+    """Form in which programs with functions are passed to the solver.
+
+    The dual of such a program is quadratic, and programs with integers have no dual.
+    """
 
     def rank(self, profile: Profile) -> float:
-        """After the solvers that milopt installs: first for the programs that they do not take."""
+        """Return 5: `auto` prefers the solvers that milopt installs by default, if they support the program."""
         return 5.0
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """An engine that builds SCIP's model for every solve."""
+        """Return an engine that builds SCIP's model for every solve."""
         return ScipEngine(form, options)
 
 
 class ScipEngine(Engine):
-    """Hands the whole program to SCIP at every solve."""
+    """Engine that passes the whole program to SCIP for every solve."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
         self._process = EngineProcess(SCIP.name, options)
         if options.extra:
-            _new_model(form, options)  # raises for settings that SCIP does not take
+            _new_model(form, options)  # raises an error for settings that SCIP does not support
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Search from the start."""
+        """Build SCIP's model of the form, and run a new search, without a warm start.
+
+        Large programs with a time limit are solved in a child process. Building the model counts towards the limit.
+        """
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
         if time_limit is not None and is_heavy(form) and self._process.can_run():
             return self._process.solve(form, time_limit)
-        began = time.perf_counter()
-        program = _built(idle_rows.apply(form), self.options)
+        start = time.perf_counter()
+        program = _build_program(idle_rows.apply(form), self.options)
         model = program.model
         if time_limit is not None and "limits/time" not in self.options.extra:
-            model.setParam("limits/time", max(0.0, time_limit - (time.perf_counter() - began)))
+            model.setParam("limits/time", max(0.0, time_limit - (time.perf_counter() - start)))
         done = threading.Event()
 
         def search() -> None:
@@ -126,35 +152,36 @@ class ScipEngine(Engine):
                 done.set()
 
         def stop() -> None:
-            for _ in range(ASKS):
+            for _ in range(MAX_STOP_REQUESTS):
                 model.interruptSolve()
-                if done.wait(ASK_SECONDS):
+                if done.wait(STOP_REQUEST_SECONDS):
                     return
 
-        def run() -> Ended:
+        def run() -> CallEnd:
             return run_interruptible(search, stop)
 
-        ended, log = captured(run) if self.options.verbose else (run(), "")
-        if ended is Ended.ABANDONED:
-            return Answer(Termination.LIMIT, "left behind at Ctrl-C", log=log, interrupted=True)
-        return idle_rows.invert(form, program.answer(log, interrupted=ended is Ended.STOPPED))
+        call_end, log = capture_output(run) if self.options.verbose else (run(), "")
+        if call_end is CallEnd.ABANDONED:
+            return Answer(Termination.LIMIT, "abandoned after Ctrl-C", log=log, interrupted=True)
+        return idle_rows.invert(form, program.answer(log, interrupted=call_end is CallEnd.STOPPED))
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Stop the child process, if one is running."""
         self._process.close()
 
 
 @dataclass(frozen=True)
-class _Program:
-    """SCIP's model of a form, its variables for the columns and its constraints for the linear rows."""
+class _ScipProgram:
+    """SCIP's model of a form, with its variables for the columns and its constraints for the linear rows."""
 
     form: StandardForm
     model: Any
     variables: list[Any]
     constraints: dict[int, Any]
+    """Constraints by the indices of the linear rows."""
 
     def answer(self, log: str, interrupted: bool) -> Answer:
-        """Read what the search found."""
+        """Return the answer after a search: status, best point, and multipliers, or a bound if there are integers."""
         form, model = self.form, self.model
         status = str(model.getStatus())
         termination = STATUS_MAP.get(status, Termination.ERROR)
@@ -176,86 +203,92 @@ class _Program:
         )
 
     def _multipliers(self, x: Vector) -> Vector:
-        """Return the multipliers of the rows; SCIP makes rows with one entry bounds, and forgets them.
+        """Return the multipliers of the rows of a linear program at its optimum x.
 
-        What the other rows leave of the gradient is theirs, if they are active and it has their sign.
+        SCIP converts rows with one entry to bounds, and has no duals for them. Such a row gets the reduced cost of its
+        column if the row is active and the sign is right.
         """
         form, F = self.form, self.form.F
         counts = np.diff(F.indptr)
         z = np.zeros(form.m)
         for i, constraint in self.constraints.items():
             z[i] = self.model.getDualsolLinear(constraint)
-        left = form.q - F.T @ z
+        reduced_costs = form.q - F.T @ z
         slack = np.abs(F @ x + form.g) / (1.0 + np.abs(form.g))
         equal = np.zeros(form.m, dtype=bool)
         equal[form.rows_in(ZERO)] = True
-        for i in np.flatnonzero((counts == 1) & (slack <= ACTIVE)).tolist():
+        for i in np.flatnonzero((counts == 1) & (slack <= ACTIVE_TOLERANCE)).tolist():
             j, a = F.indices[F.indptr[i]], F.data[F.indptr[i]]
-            if equal[i] or left[j] / a > 0.0:
-                z[i], left[j] = left[j] / a, 0.0
+            if equal[i] or reduced_costs[j] / a > 0.0:
+                z[i], reduced_costs[j] = reduced_costs[j] / a, 0.0
         return z
 
 
-def _built(form: StandardForm, options: Options) -> _Program:
+def _build_program(form: StandardForm, options: Options) -> _ScipProgram:
+    """Build SCIP's model of a form, whose cones are second-order (see the module docstring)."""
     from pyscipopt import quicksum, sqrt
 
     model = _new_model(form, options)
     columns = zip(form.q.tolist(), form.lower.tolist(), form.upper.tolist(), form.integer.tolist(), strict=True)
     x = [
-        model.addVar(vtype="I" if is_integer else "C", lb=_finite(low), ub=_finite(high), obj=cost)
+        model.addVar(vtype="I" if is_integer else "C", lb=_finite_or_none(low), ub=_finite_or_none(high), obj=cost)
         for cost, low, high, is_integer in columns
     ]
     linear: dict[int, Any] = {}
     for block in form.rows:
-        rows = _expressions(form.F[block.start : block.stop], form.g[block.start : block.stop], x)
+        rows = _affine_expressions(form.F[block.start : block.stop], form.g[block.start : block.stop], x)
         if block.cone.is_polyhedral:
             for i, row in enumerate(rows, start=block.start):
                 linear[i] = model.addCons(row == 0.0 if block.cone is ZERO else row >= 0.0)
             continue
         start = 0
         for size in block.cone_sizes.tolist():
-            head, *tail = _named(model, rows[start : start + size])
+            head, *tail = _add_equal_variables(model, rows[start : start + size])
             model.chgVarLb(head, 0.0)
             if tail:
                 model.addCons(sqrt(quicksum(u * u for u in tail)) <= head)
             start += size
     if not form.P.is_zero:
-        root = factor(form.P)
-        height = model.addVar(lb=0.0, ub=None, obj=1.0)
-        y = _named(model, _expressions(root, np.zeros(root.shape[0]), x))
-        model.addCons(0.5 * quicksum(u * u for u in y) <= height)
-    return _Program(form, model, x, linear)
+        factor_matrix = factor(form.P)
+        epigraph_variable = model.addVar(lb=0.0, ub=None, obj=1.0)
+        y = _add_equal_variables(model, _affine_expressions(factor_matrix, np.zeros(factor_matrix.shape[0]), x))
+        model.addCons(0.5 * quicksum(u * u for u in y) <= epigraph_variable)
+    return _ScipProgram(form, model, x, linear)
 
 
-def _expressions(rows: sp.csr_array, offsets: Vector, x: list[Any]) -> list[Any]:
-    """Rows times x plus offsets."""
+def _affine_expressions(rows: sp.csr_array, offsets: Vector, x: list[Any]) -> list[Any]:
+    """Return the expressions  rows x + offsets  in SCIP's variables x."""
     from pyscipopt import quicksum
 
     rows = sp.csr_array(rows)
     ends, indices, data = rows.indptr.tolist(), rows.indices.tolist(), rows.data.tolist()
-    found = []
+    expressions = []
     for i, offset in enumerate(offsets.tolist()):
         entries = range(ends[i], ends[i + 1])
-        found.append(quicksum(data[k] * x[indices[k]] for k in entries) + offset)
-    return found
+        expressions.append(quicksum(data[k] * x[indices[k]] for k in entries) + offset)
+    return expressions
 
 
-def _named(model: Any, expressions: list[Any]) -> list[Any]:
-    """New free variables that are equal to the expressions."""
-    found = []
+def _add_equal_variables(model: Any, expressions: list[Any]) -> list[Any]:
+    """Add and return new free variables, one per expression, that are constrained to equal the expressions."""
+    variables = []
     for expression in expressions:
         variable = model.addVar(lb=None, ub=None)
         model.addCons(expression - variable == 0.0)
-        found.append(variable)
-    return found
+        variables.append(variable)
+    return variables
 
 
-def _finite(bound: float) -> float | None:
+def _finite_or_none(bound: float) -> float | None:
+    """Return the bound, or None if it is infinite."""
     return bound if np.isfinite(bound) else None
 
 
 def _new_model(form: StandardForm, options: Options) -> Any:
-    """An empty model with its settings."""
+    """Return an empty model with its settings; presolve and heuristics are off if the form has no integers.
+
+    Raises `ParameterError` if SCIP does not support a setting in `extra`.
+    """
     from pyscipopt import SCIP_PARAMSETTING, Model
 
     model = Model()
@@ -266,11 +299,11 @@ def _new_model(form: StandardForm, options: Options) -> Any:
         model.setHeuristics(SCIP_PARAMSETTING.OFF)
         model.setSeparating(SCIP_PARAMSETTING.OFF)
         model.disablePropagation()
-    feasibility = float(np.clip(0.1 * options.tolerance, SMALLEST_TOLERANCE, 1e-6))
+    feasibility_tolerance = float(np.clip(0.1 * options.tolerance, MIN_TOLERANCE, 1e-6))
     settings = {
         "misc/catchctrlc": False,
-        "numerics/feastol": feasibility,
-        "numerics/dualfeastol": feasibility,
+        "numerics/feastol": feasibility_tolerance,
+        "numerics/dualfeastol": feasibility_tolerance,
         "limits/gap": MIP_GAP * options.tolerance,
         "limits/absgap": MIP_GAP * options.tolerance,
     }
@@ -280,5 +313,7 @@ def _new_model(form: StandardForm, options: Options) -> Any:
         except KeyError:
             raise ParameterError(f"SCIP has no setting named {name!r}; see its documentation for `extra`.") from None
         except (TypeError, ValueError, OverflowError) as problem:
-            raise ParameterError(f"SCIP does not take {value!r} for its setting {name!r}: {problem}.") from None
+            raise ParameterError(
+                f"SCIP does not support the value {value!r} for its setting {name!r}: {problem}."
+            ) from None
     return model

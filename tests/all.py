@@ -1,9 +1,9 @@
-"""Every check of the project: `python tests/all.py`, in an environment with the `dev` extra.
+"""Run all checks of the project: `python tests/all.py`, in an environment with the `dev` extra.
 
-Slow tests that rarely find what others do not are left out; `python tests/all.py --thorough` runs them too.
+Slow tests that rarely find additional errors are left out; `python tests/all.py --thorough` runs them too.
 
-All steps run, the short ones two at a time, whatever the others said; the exit status is 0 only when all passed. The
-tests come last, so that their closing line is the last thing to read.
+All steps run, even if others fail; short steps run two at a time. The exit status is 0 only if all steps passed. The
+tests run last, so that their summary is at the end of the output.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ NUMERICAL = [
     "tests/solvers/test_box_qp.py",
     "tests/solvers/test_symmetric.py",
 ]
-"""The tests that are most sensitive to rounding, run once more with other kernels of the BLAS."""
+"""Tests that are most sensitive to rounding; they run again with other BLAS kernels."""
 
 ENVIRONMENT = os.environ | {
     "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]),
-    # Two workers on two cores: threads inside them would only fight.
+    # Two workers on two cores: more threads would only slow them down.
     "OMP_NUM_THREADS": "1",
     "MPLBACKEND": "Agg",
 }
 
 
 def passes(step: str, command: list[str], where: Path = ROOT, **variables: str) -> bool:
-    """Run one step, and print its output when it has ended: another step may run at the same time."""
+    """Run one step and print its output after it has ended, because another step may run at the same time."""
     start = time.monotonic()
     done = subprocess.run(
         command,
@@ -64,13 +64,13 @@ def passes(step: str, command: list[str], where: Path = ROOT, **variables: str) 
         errors="replace",
         check=False,
     )
-    seconds, said = time.monotonic() - start, "passed" if done.returncode == 0 else "FAILED"
-    print(f"--- {step}: {' '.join(command)}\n{done.stdout}--- {step}: {said}, {seconds:.0f} s", flush=True)
+    seconds, outcome = time.monotonic() - start, "passed" if done.returncode == 0 else "FAILED"
+    print(f"--- {step}: {' '.join(command)}\n{done.stdout}--- {step}: {outcome}, {seconds:.0f} s", flush=True)
     return done.returncode == 0
 
 
 def first_command(scratch: str) -> bool:
-    """The README's first command, in a copy of the checkout, as on a machine that has nothing yet."""
+    """Run the first command of the README in a copy of the checkout, as on a new machine."""
     command = (ROOT / "README.md").read_text().partition("```sh\n")[2].partition("\n```")[0]
     copy = Path(scratch) / "checkout"
     unwanted = shutil.ignore_patterns(".venv", ".git", "build", "*.egg-info", "__pycache__", ".*_cache")
@@ -98,7 +98,7 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--thorough"]):
         print("usage: python tests/all.py [--thorough]", file=sys.stderr)
         return 2
-    # Whoever runs this in the background had Ctrl-C ignored, here and in every child; tests of Ctrl-C need it back.
+    # A process in the background, and its children, ignore Ctrl-C; the tests of Ctrl-C need the default handler.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as two_at_a_time:
         steps = {}

@@ -1,4 +1,4 @@
-"""What many tests share: the golden bags of the specification, and real data sets where they lie at hand."""
+"""Fixtures that many tests share (hand-made bags and data sets), and the option `--thorough`."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import pytest
 from hypothesis import settings
 
 from milopt import Bags, load_data
-from milopt.data import known
+from milopt.data import known_data_sets
 
 DataSet = tuple[list[np.ndarray], np.ndarray]
 
 LEFT_OUT = pytest.StashKey[int]()
-"""How many tests marked `thorough` were left out."""
+"""Number of tests marked `thorough` that were left out."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--thorough`."""
+    """Add the option `--thorough`."""
     parser.addoption("--thorough", action="store_true", help="also run the tests that are marked as thorough")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set up hypothesis: no deadlines, and the same examples in every run; other ones with `--thorough`."""
+    """Configure hypothesis: no deadlines, and the same examples in every run, except with `--thorough`."""
     settings.register_profile("milopt", deadline=None, derandomize=not config.getoption("--thorough"))
     settings.load_profile("milopt")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests marked `thorough` unless they are asked for."""
+    """Deselect the tests marked `thorough`, unless `--thorough` is given."""
     left_out = [] if config.getoption("--thorough") else [item for item in items if _is_thorough(item)]
     if left_out:
         items[:] = [item for item in items if item not in set(left_out)]
@@ -40,19 +40,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_thorough(item: pytest.Item) -> bool:
-    """Whether a test is marked, and no mark's `unless` (values by parameter) says that its parameters always run."""
+    """Return True if a test is marked, and no mark exempts its parameters by `unless` (values by parameter)."""
     marks = list(item.iter_markers("thorough"))
     callspec = getattr(item, "callspec", None)
     parameters = {} if callspec is None else callspec.params
 
     def always_runs(unless: dict[str, list[object]]) -> bool:
+        """Return True if all parameters named in `unless` have one of the listed values."""
         return bool(unless) and all(parameters[name] in values for name, values in unless.items())
 
     return bool(marks) and not any(always_runs(mark.kwargs.get("unless", {})) for mark in marks)
 
 
 def _count(config: pytest.Config, left_out: int) -> None:
-    """Keep the number for the summary; a worker of pytest-xdist hands it to the process that prints."""
+    """Store the number of deselected tests; a worker of pytest-xdist also sends it to the main process."""
     config.stash[LEFT_OUT] = left_out
     if hasattr(config, "workeroutput"):
         config.workeroutput["left_out"] = left_out
@@ -60,12 +61,12 @@ def _count(config: pytest.Config, left_out: int) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take the number of tests that a worker left out; all workers leave out the same."""
+    """Store the number of tests that a worker deselected; it is the same for all workers."""
     node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """State how many tests were left out, and how to run them."""
+    """Print the number of deselected tests, and how to run them."""
     left_out = config.stash.get(LEFT_OUT, 0)
     if left_out:
         how = "`python tests/all.py --thorough` or `pytest --thorough` runs them too."
@@ -74,6 +75,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @cache
 def _read(name: str) -> DataSet:
+    """Return a data set as arrays with features scaled to [0, 1], and labels -1 and +1."""
     data = load_data(name)
     features = np.asarray(data.bags.instances)
     low, spread = features.min(axis=0), np.ptp(features, axis=0)
@@ -83,13 +85,14 @@ def _read(name: str) -> DataSet:
 
 @pytest.fixture(scope="session")
 def data_set() -> Callable[[str], DataSet]:
-    """`data_set("musk1")` is (a 2-D array a bag with features scaled to [0, 1], labels -1/+1); or the test is skipped.
+    """Return a function that loads a data set by name, or skips the test if the data set is missing.
 
-    Only sets that do not ship are ever missing.
+    `data_set("musk1")` returns a list with one 2-D array per bag, with features scaled to [0, 1], and the labels -1 and
+    +1. Only data sets that are not part of the package can be missing.
     """
 
     def read(name: str) -> DataSet:
-        if name not in {one.name for one in known()}:
+        if name not in {data.name for data in known_data_sets()}:
             pytest.skip(f"needs {name}.csv.gz in the folder that MILOPT_DATA names")
         return _read(name)
 
@@ -98,7 +101,7 @@ def data_set() -> Callable[[str], DataSet]:
 
 @pytest.fixture(scope="session")
 def golden_bags() -> tuple[Bags, np.ndarray]:
-    """Six hand-made bags with known optima (Gaussian kernel with s = 0.5), labels +,-,+,-,+,-."""
+    """Return six hand-made bags with known optima (Gaussian kernel with s = 0.5) and the labels +,-,+,-,+,-."""
     instances = [
         *[(0, 0), (2, 2)],
         *[(0, 1), (1, 0)],

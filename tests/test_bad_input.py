@@ -1,4 +1,4 @@
-"""Every mistake a person can make in a declaration, an option or a call ends in one sentence, and changes nothing."""
+"""Every user error in a declaration, an option or a call raises an exception with a message, and changes nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def program() -> Program:
 
 
 def state(program: Program) -> tuple[object, ...]:
-    """What a refused change must leave as it was, by identity."""
+    """Return the parts of a program that a rejected change must not replace, by identity."""
     named = (program.variables, program.functions, program.parameters, program.constraints)
     return id(program.objective), [{name: id(thing) for name, thing in things.items()} for things in named]
 
@@ -57,7 +57,7 @@ def state(program: Program) -> tuple[object, ...]:
 @pytest.mark.parametrize("kernel", [RBF(), Linear()])
 @pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array, sp.coo_array, list])
 @pytest.mark.parametrize(("value", "spelling"), [(NAN, "NaN"), (INF, "infinity")])
-def test_a_point_that_is_not_finite(kernel, as_given, value, spelling) -> None:
+def test_a_point_that_is_not_finite_raises_an_error(kernel, as_given, value, spelling) -> None:
     points = as_given(np.array([[value, 1.0]]))
     f = Program().function("f", kernel)
     with pytest.raises(DeclarationError, match=rf"points in f\(\.\.\.\) has {spelling}"):
@@ -69,7 +69,7 @@ def test_a_point_that_is_not_finite(kernel, as_given, value, spelling) -> None:
 @pytest.mark.parametrize(
     "points", [[[1.0], [1.0, 2.0]], "abc", [["a", "b"]], [[1j]], 3, [1.0, 2.0], np.ones((2, 2, 2)), np.ones((2, 0)), {}]
 )
-def test_points_that_are_no_table_of_numbers(points) -> None:
+def test_points_that_are_not_a_table_of_numbers_raise_an_error(points) -> None:
     program = Program()
     f = program.function("f", RBF())
     with pytest.raises(DeclarationError, match=r"points in f\(\.\.\.\)"):
@@ -80,22 +80,22 @@ def test_points_that_are_no_table_of_numbers(points) -> None:
     assert not program.variables
 
 
-def test_the_instances_of_bags_are_known_as_such() -> None:
+def test_a_function_at_the_instances_of_bags_has_these_bags() -> None:
     for given in (Bags(np.eye(3), [0, 1, 3]), Bags(sp.csr_array(np.eye(3)), [0, 1, 3])):
         evaluation = Program().function("f", RBF())(given.instances)
         assert evaluation.points is given.instances
         assert evaluation.bags is given
 
 
-def test_points_are_held_as_they_are() -> None:
+def test_points_are_not_copied() -> None:
     points = np.eye(3)
     assert Program().function("f", RBF())(points).points is points
 
 
-def test_a_kernel_that_is_none_leaves_no_coefficients_behind() -> None:
+def test_an_invalid_kernel_leaves_no_coefficients_behind() -> None:
     program = Program()
     with pytest.raises(ParameterError, match="A kernel is"):
-        program.function("f", "rbf", np.eye(2))  # type: ignore[arg-type]  # that is what is tested
+        program.function("f", "rbf", np.eye(2))  # type: ignore[arg-type]  # tested on purpose
     assert not program.variables
     program.function("f", RBF(), np.eye(2))
 
@@ -104,15 +104,15 @@ def test_a_kernel_that_is_none_leaves_no_coefficients_behind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "sentence"),
+    ("bounds", "message"),
     [
         (
             {"lower": np.inf},
-            "lower bound of 'z' is inf at entry 0, which leaves no number: give .* or -inf for no bound",
+            "lower bound of 'z' is inf at entry 0, so that no number is feasible: give .* or -inf for no bound",
         ),
         (
             {"upper": -np.inf},
-            "upper bound of 'z' is -inf at entry 0, which leaves no number: give .* or inf for no bou",
+            "upper bound of 'z' is -inf at entry 0, so that no number is feasible: give .* or inf for no bou",
         ),
         ({"lower": [0.0, np.inf]}, "lower bound of 'z' is inf at entry 1"),
         ({"lower": np.inf, "upper": np.inf}, "lower bound of 'z' is inf at entry 0"),
@@ -121,16 +121,16 @@ def test_a_kernel_that_is_none_leaves_no_coefficients_behind() -> None:
         ({"upper": [1.0, NAN]}, "upper bound of 'z' is NaN"),
     ],
 )
-def test_bounds_that_leave_no_number_are_refused(program, bounds, sentence) -> None:
+def test_bounds_without_a_feasible_number_raise_an_error(program, bounds, message) -> None:
     before = state(program)
-    with pytest.raises(DeclarationError, match=sentence):
+    with pytest.raises(DeclarationError, match=message):
         program.variable("z", 2, **bounds)
     assert state(program) == before
 
 
 @pytest.mark.parametrize("bound", ["a", [[1.0], [1.0, 2.0]], 1j, NAN, [1.0, 2.0], {}])
 @pytest.mark.parametrize("side", ["lower", "upper"])
-def test_a_bound_that_is_no_number(bound, side) -> None:
+def test_a_bound_that_is_not_a_number_raises_an_error(bound, side) -> None:
     program = Program()
     with pytest.raises(DeclarationError, match=f"The {side} bound of 'x'"):
         program.variable("x", 3, **{side: bound})
@@ -138,7 +138,7 @@ def test_a_bound_that_is_no_number(bound, side) -> None:
 
 
 @pytest.mark.parametrize("shape", [2.5, (2.5,), "3", None, -1, (2, -3), (2, 3.5), True, [[1]], {}])
-def test_a_shape_that_is_none(shape) -> None:
+def test_an_invalid_shape_raises_an_error(shape) -> None:
     with pytest.raises(DeclarationError, match=r"'x' must be a scalar \(\), a vector \(n,\) or a matrix \(m, n\)"):
         Program().variable("x", shape)
     with pytest.raises(DeclarationError, match="'x' must be a scalar"):
@@ -146,7 +146,7 @@ def test_a_shape_that_is_none(shape) -> None:
 
 
 @pytest.mark.parametrize("name", ["", 3, None, ["x"], b"x"])
-def test_a_name_that_is_none(name) -> None:
+def test_an_invalid_name_raises_an_error(name) -> None:
     program = Program()
     for declare in (program.variable, program.parameter, lambda n: program.function(n, RBF())):
         with pytest.raises(DeclarationError, match="name must be a non-empty string"):
@@ -157,7 +157,7 @@ def test_a_name_that_is_none(name) -> None:
         program.block(name)
 
 
-def test_a_name_given_to_a_block_is_not_given_again_to_one_without(program) -> None:
+def test_a_default_name_is_never_one_that_is_used(program) -> None:
     x = program.variables["x"]
     program.subject_to(x <= 5, "rows3")
     program.subject_to(x <= 6)
@@ -166,7 +166,7 @@ def test_a_name_given_to_a_block_is_not_given_again_to_one_without(program) -> N
 
 
 @pytest.mark.parametrize("value", ["a", [1.0, "b"], None, [[1.0], [1.0, 2.0]], 1j, NAN, [1.0]])
-def test_a_parameter_value_that_is_no_number(value) -> None:
+def test_a_parameter_value_that_is_not_a_number_raises_an_error(value) -> None:
     parameter = Program().parameter("p", 2)
     with pytest.raises(ParameterError, match=r"(?i)parameter 'p'"):
         parameter.value = value
@@ -174,16 +174,16 @@ def test_a_parameter_value_that_is_no_number(value) -> None:
 
 
 @pytest.mark.parametrize(
-    ("declare", "sentence"),
+    ("declare", "message"),
     [
         (lambda p: p.variable("z", integer="yes"), "integer of variable 'z' is True or False"),
         (lambda p: p.parameter("z", sign="plus"), "The sign of parameter 'z'"),
         (lambda p: p.parameter("z", sign=np.ones(2)), "The sign of parameter 'z'"),
-        (lambda p: p.score(3), "score takes functions"),
+        (lambda p: p.score(3), "score requires functions"),
         (lambda p: p.minimize("cheap"), "Expected numbers or an expression, got 'cheap'"),
         (lambda p: p.minimize(None), "Expected numbers or an expression, got None"),
-        (lambda p: p.family("z", 3), "The family 'z' takes a function from a column to a constraint, not 3"),
-        (lambda p: p.remark(3), "A remark is a sentence, not 3"),
+        (lambda p: p.family("z", 3), "The family 'z' requires a function from a column to a constraint, not 3"),
+        (lambda p: p.remark(3), "A remark must be a string, not 3"),
         (lambda p: p.minimize(p.variables["x"]), "must be a scalar"),
         (lambda p: p.subject_to(True), "Constraint 'rows2' must be a comparison .*, not bool"),
         (lambda p: p.replace("r", 3), "Constraint 'r' must be a comparison .*, not int"),
@@ -192,9 +192,9 @@ def test_a_parameter_value_that_is_no_number(value) -> None:
         (lambda p: p.minimize(Program().function("f", RBF())(np.eye(2)).sum()), "belongs to another program"),
     ],
 )
-def test_a_refused_declaration_changes_nothing(program, declare, sentence) -> None:
+def test_a_rejected_declaration_changes_nothing(program, declare, message) -> None:
     before = state(program)
-    with pytest.raises(DeclarationError, match=sentence):
+    with pytest.raises(DeclarationError, match=message):
         declare(program)
     assert state(program) == before
 
@@ -203,13 +203,13 @@ def test_a_refused_declaration_changes_nothing(program, declare, sentence) -> No
 
 
 @pytest.mark.parametrize("index", [5, -4, "a", 1.5, [0, 7], (0, 1), [[0, 7]], [True, False], slice("a", "b")])
-def test_an_index_that_is_none(program, index) -> None:
+def test_an_invalid_index_raises_an_error(program, index) -> None:
     with pytest.raises(DeclarationError, match="x"):
         program.variables["x"][index]
 
 
 @pytest.mark.parametrize("other", ["3", "a", 1j, np.array([1j, 1, 1]), None, {}, [1.0, "b", 2.0], [[1], [1, 2]], NAN])
-def test_an_operand_that_is_no_number(program, other) -> None:
+def test_an_operand_that_is_not_a_number_raises_an_error(program, other) -> None:
     x = program.variables["x"]
     for operation in (x.__add__, x.__mul__, x.__ge__, x.__rmatmul__):
         with pytest.raises(DeclarationError, match=r"Expected numbers|is NaN"):
@@ -217,41 +217,41 @@ def test_an_operand_that_is_no_number(program, other) -> None:
 
 
 @pytest.mark.parametrize("matrix", [sp.csr_array(np.full((2, 3), NAN)), sp.csr_array(np.full((2, 3), 1j))])
-def test_a_sparse_matrix_that_holds_no_numbers(program, matrix) -> None:
+def test_a_sparse_matrix_without_numbers_raises_an_error(program, matrix) -> None:
     with pytest.raises(DeclarationError, match=r"Expected numbers|NaN or infinite"):
         matrix @ program.variables["x"]
 
 
-def test_a_sparse_matrix_stands_on_either_side(program) -> None:
+def test_a_sparse_matrix_may_be_on_either_side_of_a_product(program) -> None:
     x, matrix = program.variables["x"], sp.csr_array(np.arange(6.0).reshape(3, 2))
     (_, right), (_, left) = (x @ matrix).terms[0], (matrix.T @ x).terms[0]
     np.testing.assert_array_equal(right.value().toarray(), matrix.toarray().T)
     np.testing.assert_array_equal(left.value().toarray(), matrix.toarray().T)
 
 
-def test_what_an_expression_does_not_have(program) -> None:
+def test_unsupported_operations_raise_an_error(program) -> None:
     x = program.variables["x"]
-    with pytest.raises(DeclarationError, match="takes a vector or a matrix"):
+    with pytest.raises(DeclarationError, match="requires a vector or a matrix"):
         np.ones((2, 2, 3)) @ x
-    with pytest.raises(DeclarationError, match="takes a vector or a matrix"):
+    with pytest.raises(DeclarationError, match="requires a vector or a matrix"):
         2.0 @ x
     for divide in (lambda: 1 / x, lambda: 1 / exp(x), lambda: x / x, lambda: np.ones(3) / x):
         with pytest.raises(DeclarationError, match=r"division by an expression is not supported: write exp\(-e\)"):
             divide()
     for divide in (lambda: x // 2, lambda: 2 // x, lambda: x % 2, lambda: np.ones(3) // x, lambda: divmod(x, 2)):
-        with pytest.raises(DeclarationError, match="Whole quotients and remainders of x are neither convex nor"):
+        with pytest.raises(DeclarationError, match="Integer quotients and remainders of x are neither convex nor"):
             divide()
     for compare in (lambda: x > 0, lambda: x < 0):
         with pytest.raises(DeclarationError, match="write >= or <= instead"):
             compare()
 
 
-def test_an_atom_of_no_expression(program) -> None:
+def test_an_atom_of_a_number_or_with_wrong_bags_raises_an_error(program) -> None:
     bags = Bags(np.eye(3), [0, 1, 3])
-    with pytest.raises(DeclarationError, match="bag_max takes an expression over instances, not float"):
-        bag_max(1.0)  # type: ignore[arg-type]  # that is what is tested
-    with pytest.raises(DeclarationError, match="takes Bags as its second argument, not list"):
-        bag_max(program.variables["x"], [bags])  # type: ignore[arg-type]  # that is what is tested
+    with pytest.raises(DeclarationError, match="bag_max needs an expression over instances, not float"):
+        bag_max(1.0)  # type: ignore[arg-type]  # tested on purpose
+    with pytest.raises(DeclarationError, match="needs Bags as its second argument, not list"):
+        bag_max(program.variables["x"], [bags])  # type: ignore[arg-type]  # tested on purpose
     with pytest.raises(DeclarationError, match="The weight of quad_form must be real numbers"):
         quad_form(program.variables["x"], "abc")
 
@@ -260,7 +260,7 @@ def test_an_atom_of_no_expression(program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "message"),
     [
         ({"rows": {"r": np.ones((3, 2)), "scalar": np.ones(3)}}, "'y' in constraint 'scalar' must have shape"),
         (
@@ -283,10 +283,10 @@ def test_an_atom_of_no_expression(program) -> None:
         ({"name": "x"}, "is taken"),
     ],
 )
-def test_columns_that_are_refused_change_nothing(program, changes, sentence) -> None:
+def test_rejected_columns_change_nothing(program, changes, message) -> None:
     with milopt.Session(program, "highs") as session:
         before = state(session.program)
-        with pytest.raises(MiloptError, match=sentence):
+        with pytest.raises(MiloptError, match=message):
             session.variable(**{"name": "y", "shape": 2, "rows": {"r": np.ones((3, 2))}, "cost": 1.0, **changes})
         assert state(session.program) == before
         assert session.solve().objective == pytest.approx(3.0)
@@ -305,7 +305,7 @@ def test_columns_enter_vectors_and_scalars(program) -> None:
 
 @pytest.fixture
 def other() -> Program:
-    """A program with the names of the first, and others."""
+    """Return another program with the same names and some more."""
     made = Program("other")
     made.variable("x", 3)
     made.variable("y", 2)
@@ -315,8 +315,8 @@ def other() -> Program:
 
 
 @pytest.mark.parametrize("expression", [3, "x", None, [1.0], np.ones(3)])
-def test_the_value_of_no_expression(program, expression) -> None:
-    with pytest.raises(DeclarationError, match="value takes an expression of program 'made', such as"):
+def test_the_value_of_an_invalid_object_raises_an_error(program, expression) -> None:
+    with pytest.raises(DeclarationError, match="value expects an expression of program 'made', such as"):
         solve(program, "highs").value(expression)
 
 
@@ -330,19 +330,19 @@ def test_the_value_of_no_expression(program, expression) -> None:
         lambda p: p.functions["f"].norm(),
     ],
 )
-def test_the_value_of_an_expression_of_another_program(program, other, declare) -> None:
+def test_the_value_of_an_expression_of_another_program_raises_an_error(program, other, declare) -> None:
     with pytest.raises(DeclarationError, match="in the expression to evaluate belongs to another program"):
         solve(program, "highs").value(declare(other))
 
 
-def test_the_value_of_a_variable_that_came_after_the_result(program) -> None:
+def test_the_value_of_a_variable_declared_after_the_result_raises_an_error(program) -> None:
     result = solve(program, "highs")
     late = program.variable("late")
     with pytest.raises(DeclarationError, match="'late' was declared after this result; solve again"):
         result.value(late)
 
 
-def test_a_result_lists_the_names_that_it_has(program) -> None:
+def test_an_unknown_name_in_a_result_raises_an_error_with_the_known_names(program) -> None:
     result = solve(program, "highs")
     with pytest.raises(UnknownNameError, match="no multipliers of a constraint block 'rows'; it has r, scalar"):
         result.duals["rows"]
@@ -355,7 +355,7 @@ def test_a_result_lists_the_names_that_it_has(program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "message"),
     [
         (lambda s, _: s.set_parameter(3, 2), "A session sets parameters, as program.parameter.* not 3; .* has a"),
         (lambda s, _: s.set_parameter("a", 2), "not 'a'"),
@@ -369,23 +369,23 @@ def test_a_result_lists_the_names_that_it_has(program) -> None:
         (lambda s, _: s.add_rows(3), "must be a comparison of expressions"),
         (lambda s, _: s.replace_rows("nope", 3), "has no constraint block 'nope'; it has r, scalar"),
         (lambda s, _: s.delete(3), "has no constraint block 3"),
-        (lambda s, _: s.adopt(3), "A session takes a Program, not int"),
-        (lambda s, _: s.solve(3), "solve takes a Clock, not 3; give time_limit="),
-        (lambda s, _: s.certificate_with(3, {}), "takes an outcome of solve, not 3"),
+        (lambda s, _: s.switch_program(3), "A session requires a Program, not int"),
+        (lambda s, _: s.solve(3), "solve requires a Clock, not 3; to limit the seconds, set time_limit"),
+        (lambda s, _: s.certificate_with(3, {}), "requires an outcome of solve, not 3"),
     ],
 )
-def test_a_session_that_refuses_a_change_stays_as_it_is(program, other, change, sentence) -> None:
+def test_a_rejected_change_leaves_a_step_session_unchanged(program, other, change, message) -> None:
     program.parameter("a").value = 1.0
     with StepSession(program, "highs") as session:
         before = state(program)
-        with pytest.raises(MiloptError, match=sentence):
+        with pytest.raises(MiloptError, match=message):
             change(session, other)
         assert state(program) == before
         assert session.solve().objective == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "message"),
     [
         (lambda s, _: s.set_parameter(3, 2), "A session sets parameters, as program.parameter.* not 3; .* has a"),
         (lambda s, _: s.set_parameter("b", 2), "has no parameter 'b'; it has a"),
@@ -415,38 +415,38 @@ def test_a_session_that_refuses_a_change_stays_as_it_is(program, other, change, 
         (lambda s, _: s.delete("r", "y"), "has no constraint block or variable 'y'"),
     ],
 )
-def test_a_session_of_a_user_that_refuses_a_change_stays_as_it_is(program, other, change, sentence) -> None:
+def test_a_rejected_change_leaves_a_session_unchanged(program, other, change, message) -> None:
     program.parameter("a").value = 1.0
     with milopt.Session(program, "highs") as session:
         before = state(session.program)
-        with pytest.raises(MiloptError, match=sentence):
+        with pytest.raises(MiloptError, match=message):
             change(session, other)
         assert state(session.program) == before
         assert session.solve().objective == pytest.approx(3.0)
 
 
-def test_a_session_takes_a_number_as_objective(program) -> None:
+def test_the_objective_of_a_session_may_be_a_number(program) -> None:
     with milopt.Session(program, "highs") as session:
         session.minimize(3)
         assert session.solve().objective == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize(
-    ("call", "sentence"),
+    ("call", "message"),
     [
-        (lambda _: StepSession(3, "highs"), "A session takes a Program, not int"),
-        (lambda p: StepSession(p, 3), "A session takes a solver or the name of one, not 3"),
+        (lambda _: StepSession(3, "highs"), "A session requires a Program, not int"),
+        (lambda p: StepSession(p, 3), "A session requires a solver or the name of a solver, not 3"),
         (lambda p: StepSession(p, "highs", 3), "options must be an Options object, not 3"),
         (lambda p: StepSession(p, "highs", witnesses=3), "Witnesses are a mapping"),
-        (lambda _: milopt.Session(3, "highs"), "A session takes a Program, not int"),
-        (lambda p: milopt.Session(p, 3), "A session takes a solver or the name of one, not 3"),
+        (lambda _: milopt.Session(3, "highs"), "A session requires a Program, not int"),
+        (lambda p: milopt.Session(p, 3), "A session requires a solver or the name of a solver, not 3"),
         (lambda p: milopt.Session(p, "highs", 3), "options must be an Options object, not 3"),
         (lambda p: milopt.Session(p, "highs", speed=3), "Unknown option 'speed'; options are time_limit"),
-        (lambda _: explain(3), "explain takes a Program, not int"),
+        (lambda _: explain(3), "explain requires a Program, not int"),
     ],
 )
-def test_wrong_types_of_arguments(program, call, sentence) -> None:
-    with pytest.raises(MiloptError, match=sentence):
+def test_arguments_of_a_wrong_type_raise_an_error(program, call, message) -> None:
+    with pytest.raises(MiloptError, match=message):
         call(program)
 
 
@@ -462,15 +462,15 @@ def test_wrong_types_of_arguments(program, call, sentence) -> None:
         *(("time_limit", value) for value in (True, 0, -1.0, "1", NAN, 1j)),
         *(("threads", value) for value in (True, 0, 1.0, "1", None)),
         *(("tolerance", value) for value in (True, 0, 1, "1e-6", NAN, None)),
-        *(("form", value) for value in ("primal", 3, None, ["auto"])),
+        *(("form", value) for value in ("coordinates", 3, None, ["auto"])),
     ],
 )
-def test_an_option_out_of_its_range(name, value) -> None:
+def test_an_option_out_of_its_range_raises_an_error(name, value) -> None:
     with pytest.raises(ParameterError, match=f"^{name} must .*, not "):
         Options(**{name: value})
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_options_accept_numbers_of_numpy() -> None:
     Options(threads=np.int64(2), time_limit=np.float32(1.5), tolerance=np.float64(1e-5), extra={"presolve": "off"})
 
 
@@ -478,9 +478,9 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "sentence"),
+    ("start", "message"),
     [
-        (np.ones((4, 3)), "the points have 3 features where the instances have 2"),
+        (np.ones((4, 3)), "the points have 3 features, but the instances have 2"),
         ({"f": 1}, "start must be None or an array .*, not dict"),
         ("mean", "start must be None or an array .*, not str"),
         ([[1.0], [1.0, 2.0]], "start is ragged"),
@@ -490,14 +490,14 @@ def test_numbers_of_numpy_are_numbers() -> None:
         (np.array([6, 2, 3, 5]), "outside its bag"),
     ],
 )
-def test_a_start_that_is_none(start, sentence) -> None:
+def test_an_invalid_start_raises_an_error(start, message) -> None:
     model = MISVM(solver="clarabel", scheme=ConvexConcave(start=start))
-    with pytest.raises(ParameterError, match=sentence):
+    with pytest.raises(ParameterError, match=message):
         model.fit(BAGS, [-1, 1, 1, -1])
 
 
 @pytest.mark.parametrize("mixing", ["matrix", "parameter"])
-def test_points_start_only_what_is_evaluated_instance_by_instance(mixing) -> None:
+def test_starting_points_require_a_function_of_single_instances(mixing) -> None:
     program, bags = Program(), Bags(np.vstack(BAGS), [0, 2, 3, 5, 7])
     f, q = program.function("f", Linear()), program.parameter("q", sign=1)
     q.value = 1.0
@@ -512,7 +512,7 @@ def test_points_start_only_what_is_evaluated_instance_by_instance(mixing) -> Non
 
 
 @pytest.mark.parametrize(
-    ("labels", "sentence"),
+    ("labels", "message"),
     [
         (np.array(["a", 1, "a", 1], dtype=object), "mix strings and numbers"),
         (["a", 1, "a", 1], "mix strings and numbers"),
@@ -520,21 +520,21 @@ def test_points_start_only_what_is_evaluated_instance_by_instance(mixing) -> Non
         ([1, None, 0, 0], "label of bag 1 is None"),
         ([1.0, 0.0, NAN, 1.0], "label of bag 2 is nan"),
         (np.array(["a", "b", NAN, "a"], dtype=object), "label of bag 2 is nan"),
-        (np.array([[1, 0, 1, 0]]), "must be a 1-D array, one entry a bag, not 2-D"),
-        (1, "must be a 1-D array, one entry a bag, not 0-D"),
+        (np.array([[1, 0, 1, 0]]), "must be a 1-D array, one entry per bag, not 2-D"),
+        (1, "must be a 1-D array, one entry per bag, not 0-D"),
         ([[1], [1, 0], 0, 1], "ragged"),
-        (np.array([{}, {1: 2}, {}, {}], dtype=object), "cannot be put in order"),
+        (np.array([{}, {1: 2}, {}, {}], dtype=object), "cannot be sorted"),
         ([0.0, 1.5, 0.0, 1.0], "Unknown label type: 1.5 is a continuous value"),
         ([0.0, 1.0, 0.0, INF], "label of bag 3 is infinite"),
         (None, "requires y to be passed"),
-        (["a"] * 4, "of one class, a"),
+        (["a"] * 4, "to one class, a"),
         ([0, 1, 1], "3 labels for 4 bags"),
         ([], "0 labels for 4 bags"),
     ],
 )
-def test_labels_that_are_none(labels, sentence) -> None:
+def test_invalid_labels_raise_an_error(labels, message) -> None:
     for call in (MISVM().fit, MISVM().program):
-        with pytest.raises(BagsError, match=sentence):
+        with pytest.raises(BagsError, match=message):
             call(BAGS, labels)
 
 
@@ -543,7 +543,7 @@ def test_a_fitted_model_keeps_its_labels_until_it_is_fitted_again() -> None:
     model = MISVM(C=10.0, kernel=Linear(), solver="clarabel").fit(BAGS, labels)
     result = model.result_
     model.program(BAGS, [-1, 1, 1, -1])
-    with pytest.raises(BagsError, match="3 different labels, and fit solves one program for each"):
+    with pytest.raises(BagsError, match="3 different labels, and fit solves one program per label"):
         model.program(BAGS, [0, 1, 2, 1])
     with pytest.raises(BagsError):
         model.fit(BAGS, [0, 0, 0, 0])
@@ -554,7 +554,7 @@ def test_a_fitted_model_keeps_its_labels_until_it_is_fitted_again() -> None:
     assert model.score(BAGS, labels) == np.mean(model.predict(BAGS) == labels)
 
 
-def test_a_score_needs_one_label_a_bag() -> None:
+def test_a_score_needs_one_label_per_bag() -> None:
     model = MISVM(kernel=Linear(), solver="clarabel").fit(BAGS, [0, 1, 1, 0])
     with pytest.raises(BagsError, match="There are 1 labels for 4 bags"):
         model.score(BAGS, [1])
@@ -563,7 +563,7 @@ def test_a_score_needs_one_label_a_bag() -> None:
     assert model.score(BAGS, ["a", "b", "a", "b"]) == 0.0
 
 
-def test_a_model_shows_what_was_chosen() -> None:
+def test_the_repr_of_a_model_shows_its_parameters() -> None:
     assert repr(MISVM()) == "MISVM()"
     assert repr(MISVM(C=2.0, solver="clarabel")) == "MISVM(C=2.0, solver='clarabel')"
     assert repr(MISVM(kernel=Precomputed(np.eye(2)))) == "MISVM(kernel=Precomputed(2 x 2))"
@@ -586,7 +586,7 @@ def test_a_model_is_cloned_with_its_parameters_and_without_its_fit() -> None:
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native"])
-def test_a_program_without_variables_is_worth_its_constant(solver) -> None:
+def test_the_optimum_of_a_program_without_variables_is_its_constant(solver) -> None:
     program = Program()
     program.minimize(3.0)
     result = solve(program, solver)
@@ -596,7 +596,7 @@ def test_a_program_without_variables_is_worth_its_constant(solver) -> None:
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native"])
 @pytest.mark.parametrize("has_variable", [True, False])
-def test_constraints_on_constants_hold_or_are_named(solver, has_variable) -> None:
+def test_constant_constraints_hold_or_are_reported_by_name(solver, has_variable) -> None:
     program = Program()
     program.minimize(1.0 + program.variable("x", lower=0) if has_variable else 1.0)
     program.subject_to(as_expression([1.0, 0.0]) >= 0)
@@ -605,7 +605,7 @@ def test_constraints_on_constants_hold_or_are_named(solver, has_variable) -> Non
     assert held.objective == pytest.approx(1.0)
     with pytest.raises(DeclarationError, match=r"Row 1 of constraint 'broken' has no variables .* -1 >= 0"):
         program.subject_to(as_expression([1.0, -1.0]) >= 0, "broken")
-    program.keep(as_expression([1.0, -1.0]) >= 0, "broken")
+    program.add_unchecked(as_expression([1.0, -1.0]) >= 0, "broken")
     refused = solve(program, solver)
     assert refused.termination is Termination.INFEASIBLE
     assert "'broken' by 1" in refused.message

@@ -16,6 +16,9 @@ from milopt import DTW, RBF, BagClassifier, GlobalAlignment, Linear, Options, Po
 from milopt.declaration.kernels.kernel import CallableKernel
 from milopt.errors import DeclarationError, MiloptError, ParameterError, UnknownNameError
 from milopt.model_registry import (
+    format_grid,
+    format_settings,
+    format_value,
     get_model,
     model_names,
     name_of,
@@ -24,9 +27,6 @@ from milopt.model_registry import (
     parse_settings,
     parse_value,
     portable_name,
-    spelled,
-    spelled_grid,
-    spelled_settings,
 )
 from milopt.models import MILES, MISVM, SetKernelSVM
 
@@ -87,11 +87,11 @@ class TestNames:
         with pytest.raises(DeclarationError, match=said):
             get_model(f"{own_file}:{within}")
 
-    def test_a_class_that_nobody_asked_for_by_name_has_that_of_its_file(self) -> None:
+    def test_a_class_that_was_not_requested_by_name_has_the_name_of_its_file(self) -> None:
         class Local(MISVM):
             pass
 
-        with pytest.raises(DeclarationError, match="Local has no name: write it at the top of a file"):
+        with pytest.raises(DeclarationError, match="Local has no name: define it at the top level of a file"):
             name_of(Local)
         Local.__qualname__ = "Local"
         assert name_of(Local) == f"{__file__}:Local"
@@ -102,7 +102,7 @@ class TestNames:
         module.__file__ = file
         monkeypatch.setitem(sys.modules, "from_nowhere", module)
         typed = type("Typed", (MISVM,), {"__module__": "from_nowhere"})
-        with pytest.raises(DeclarationError, match="Typed has no name: write it at the top of a file"):
+        with pytest.raises(DeclarationError, match="Typed has no name: define it at the top level of a file"):
             name_of(typed)
 
     def test_the_origin_changes_with_the_file_and_not_with_its_place(self, own_file: Path, tmp_path: Path) -> None:
@@ -165,21 +165,21 @@ def test_a_text_is_never_run(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("rbf(s=0.1", "look at its brackets"),
-        ("(1, 2", "look at its brackets"),
-        ('"open', "look at its brackets"),
-        ("rbf(**x)", "look at its brackets"),
-        ("rbf(s=open(x))", "look at its brackets"),
-        ("{(1, 2): 3}", "look at its brackets"),
+        ("rbf(s=0.1", "check its brackets"),
+        ("(1, 2", "check its brackets"),
+        ('"open', "check its brackets"),
+        ("rbf(**x)", "check its brackets"),
+        ("rbf(s=open(x))", "check its brackets"),
+        ("{(1, 2): 3}", "check its brackets"),
         ("rbf(sigma=1)", 'No argument is called "sigma" in rbf'),
         ("polynomial(degre=2)", 'No argument is called "degre" in polynomial; did you mean "degree"'),
         ("rbf(1, s=2)", 'rbf is given "s" twice'),
-        ("rbf(1, 2)", r"rbf takes 1 arguments \(s\), not 2"),
-        ("linear(1)", r"linear takes 0 arguments \(none\), not 1"),
+        ("rbf(1, 2)", r"rbf has 1 arguments \(s\), not 2"),
+        ("linear(1)", r"linear has 0 arguments \(none\), not 1"),
         ("rbf(s=-1)", "s of RBF must be a positive number"),
         ("polynomial(degree=0.5)", "degree of Polynomial must be an integer"),
         ("(" * 3000, "too long"),
-        ("(" * 900, "look at its brackets"),
+        ("(" * 900, "check its brackets"),
     ],
 )
 def test_a_text_that_opens_like_a_value_and_is_none_says_so(text: str, said: str) -> None:
@@ -210,10 +210,10 @@ SEVERAL = ONE | st.lists(ONE, max_size=3).map(tuple) | st.dictionaries(PLAIN, ON
 @example("mean # not a comment")
 @example("\ud800")
 def test_what_is_spelled_is_read_back_as_it_was(value: object) -> None:
-    found = parse_value(spelled(value))
+    found = parse_value(format_value(value))
     assert found == value
     assert type(found) is type(value)
-    assert spelled(found) == spelled(value)
+    assert format_value(found) == format_value(value)
 
 
 @given(st.text(max_size=60))
@@ -222,24 +222,24 @@ def test_any_text_is_a_value_with_a_text_of_its_own_or_a_mistake(text: str) -> N
         value = parse_value(text)
     except MiloptError:
         return
-    assert repr(parse_value(spelled(value))) == repr(value)
+    assert repr(parse_value(format_value(value))) == repr(value)
 
 
 @given(st.lists(ONE, min_size=1, max_size=4).map(tuple))
 def test_a_grid_is_read_back_as_it_was(values: tuple[object, ...]) -> None:
-    text = spelled_grid({"scheme": values})
+    text = format_grid({"scheme": values})
     assert parse_grid(MISVM, text) == {"scheme": values}
 
 
 def test_numbers_of_numpy_are_spelled_as_pythons() -> None:
-    assert spelled(np.float64(0.1)) == "0.1"
-    assert spelled(np.int64(3)) == "3"
-    assert spelled(np.bool_(True)) == "true"
+    assert format_value(np.float64(0.1)) == "0.1"
+    assert format_value(np.int64(3)) == "3"
+    assert format_value(np.bool_(True)) == "true"
 
 
 def test_what_has_no_text_says_what_to_do() -> None:
-    with pytest.raises(ParameterError, match=r"has no text: .* path/file\.py:Class"):
-        spelled(CallableKernel(lambda A, B: A @ B.T))
+    with pytest.raises(ParameterError, match=r"cannot be written as text: .* path/file\.py:Class"):
+        format_value(CallableKernel(lambda A, B: A @ B.T))
 
 
 class TestSettings:
@@ -250,14 +250,14 @@ class TestSettings:
         assert MISVM(**found).kernel == RBF(0.1)  # type: ignore[arg-type]  # read from text, checked by the test
 
     def test_a_word_that_is_a_kernel_elsewhere_stays_a_word(self) -> None:
-        assert parse_settings(SetKernelSVM, ["normalize=linear"]) == {"normalize": "linear"}
+        assert parse_settings(SetKernelSVM, ["normalise=linear"]) == {"normalise": "linear"}
 
     @pytest.mark.parametrize("word", ["none", "True", "10", "inf", "linear", "'none'"])
     def test_a_field_of_strings_takes_the_text_itself(self, word: str) -> None:
         assert parse_settings(MISVM, [f"scale= {word}"]) == {"scale": word.strip("'")}
         grid = parse_grid(MISVM, [f"scale={word}, minmax01"])
         assert grid == {"scale": (word.strip("'"), "minmax01")}
-        assert parse_grid(MISVM, spelled_grid(grid)) == grid
+        assert parse_grid(MISVM, format_grid(grid)) == grid
 
     def test_a_field_of_strings_and_more_takes_both(self) -> None:
         class Mixed(MISVM):
@@ -268,7 +268,7 @@ class TestSettings:
 
     def test_they_are_spelled_as_they_are_read(self) -> None:
         texts = ("lam=0.5", "kernel=rbf(s=median)")
-        assert spelled_settings(parse_settings(MILES, texts)) == texts
+        assert format_settings(parse_settings(MILES, texts)) == texts
 
     @pytest.mark.parametrize(
         ("item", "said"),
@@ -277,7 +277,7 @@ class TestSettings:
             ("kernal=rbf", 'No hyper-parameter is called "kernal" in mi-svm; did you mean "kernel"'),
             ("C", 'is set as name=value, such as C=10, not as "C"'),
             ("kernel=rbff", r'No kernel is called "rbff" \(given as kernel\); did you mean "rbf"'),
-            ("kernel=3", r"kernel takes a kernel, such as .*rbf\(s=0.1\).*, not 3"),
+            ("kernel=3", r"kernel must be a kernel, such as .*rbf\(s=0.1\).*, not 3"),
         ],
     )
     def test_mistakes_name_the_field(self, item: str, said: str) -> None:
@@ -293,7 +293,7 @@ class TestGrids:
     def test_candidates_are_separated_by_commas(self) -> None:
         found = parse_grid(MISVM, ["C=0.1,1,10", "kernel=linear, rbf(s=median)"])
         assert found == {"C": (0.1, 1.0, 10.0), "kernel": (Linear(), RBF("median"))}
-        assert spelled_grid(found) == ("C=0.1,1.0,10.0", "kernel=linear,rbf(s=median)")
+        assert format_grid(found) == ("C=0.1,1.0,10.0", "kernel=linear,rbf(s=median)")
 
     def test_one_candidate_is_a_grid_too(self) -> None:
         assert parse_grid(MISVM, ["C=1"]) == {"C": (1.0,)}

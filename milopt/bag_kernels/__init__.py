@@ -1,1 +1,1 @@
-"""Kernels between bags: sums over instances, and the number of boxes that meet both bags."""
+"""Kernels between bags: sums of instance kernels, and the number of boxes that meet both bags."""

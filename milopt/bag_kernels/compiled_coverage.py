@@ -1,6 +1,9 @@
-"""Compiled coverage estimates of many pairs of bags; `estimators.coverage` is the plain reference.
+"""Compiled coverage estimates of many pairs of bags; `estimators.coverage` is the pure Python reference.
 
-Points lie in columns, coordinate by coordinate: a draw looks at one coordinate of all points that are left.
+P and Q are the points of two bags; `alone` means that both are the same bag. s[k] is the largest code of coordinate k,
+logs[v] = log v, U is the universe of the draws, and W^ is the estimate of the count (see `estimators`).
+
+Points are stored in columns, one row per coordinate, because a draw scans one coordinate of all remaining points.
 """
 
 from __future__ import annotations
@@ -9,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats, Index
-from milopt.bag_kernels.compiled_stream import State, below, unit
+from milopt.bag_kernels.compiled_stream import State, next_below, next_unit
 from milopt.bag_kernels.compiled_volumes import log_volumes, running_sums
-from milopt.bag_kernels.estimators import FIRST_LOOK, Codes
-from milopt.compiled import njit_inner, njit_threaded
+from milopt.bag_kernels.estimators import DRAWS_PER_TEST, Codes
+from milopt.jit import njit_inner, njit_threaded
 
 
 @njit_inner
-def place_of(sums: Floats, target: float) -> int:
-    """The first place whose running sum exceeds the target."""
+def first_exceeding(sums: Floats, target: float) -> int:
+    """Return the first index whose running sum `sums[i]` exceeds `target`, or the last index if none does."""
     low, high = 0, sums.size - 1
     while low < high:
         middle = (low + high) // 2
@@ -30,7 +33,7 @@ def place_of(sums: Floats, target: float) -> int:
 
 @njit_inner
 def spread_order(P: Codes, Q: Codes, s: Codes) -> Index:
-    """The coordinates in which the points differ, those where they spread widest first."""
+    """Return the coordinates in which the points of P and Q differ, by decreasing spread (range / number of codes)."""
     d = P.shape[0]
     spread = np.empty(d)
     differing = 0
@@ -46,8 +49,12 @@ def spread_order(P: Codes, Q: Codes, s: Codes) -> Index:
 
 
 @njit_inner
-def kept(values: Codes, low: int, high: int, left: Index, count: int, whole: bool) -> int:
-    """Keep the places of those of the points left whose value lies in an interval, and give their number."""
+def filter_interval(values: Codes, low: int, high: int, left: Index, count: int, whole: bool) -> int:
+    """Keep the indices of remaining points whose value lies in [low, high], and return their number.
+
+    The first `count` entries of `left` are the indices of the remaining points; `left` is changed in place. If `whole`
+    is True, `left` is not read: all points from 0 to count - 1 remain.
+    """
     new = 0
     for r in range(count):
         i = r if whole else left[r]
@@ -69,7 +76,11 @@ def draw(
     right: Index,
     state: State,
 ) -> float:
-    """1 / (|P cap b| |Q cap b|), drawn as far as it matters."""
+    """Draw a box b around p_i and q_j, and return 1 / (|P cap b| |Q cap b|).
+
+    The box is drawn coordinate by coordinate in the given `order`, only until one pair of points is left. If `alone`
+    (Q is P), |Q cap b| is replaced by 1. `left` and `right` are work arrays.
+    """
     n, m = P.shape[1], 1 if alone else Q.shape[1]
     for r in range(order.size):
         if n == 1 and m == 1:
@@ -77,16 +88,16 @@ def draw(
         k = order[r]
         a, b = P[k, i], Q[k, j]
         high = max(a, b)
-        low = below(state, min(a, b) + 1)
-        high += below(state, s[k] - high + 1)
-        n = kept(P[k], low, high, left, n, r == 0)
+        low = next_below(state, min(a, b) + 1)
+        high += next_below(state, s[k] - high + 1)
+        n = filter_interval(P[k], low, high, left, n, r == 0)
         if not alone:
-            m = kept(Q[k], low, high, right, m, r == 0)
+            m = filter_interval(Q[k], low, high, right, m, r == 0)
     return float(1.0 / (n * m))
 
 
 @njit_inner
-def estimated(
+def estimate_pair(
     P: Codes,
     Q: Codes,
     alone: bool,
@@ -98,7 +109,11 @@ def estimated(
     z: float,
     stop: State,
 ) -> tuple[float, int, float]:
-    """(log W^, draws, log |U|); by the guaranteed rule where `limit` is positive, by the fast one otherwise."""
+    """Estimate the count of one pair of bags: return (log W^, number of draws, log |U|).
+
+    If `limit` is positive, the guaranteed rule stops when the sum of the draws reaches it; otherwise the fast rule
+    stops at the quantile `z`. log W^ is NaN if another thread sets `stop`.
+    """
     n, m = P.shape[1], Q.shape[1]
     volumes = log_volumes(P, Q, s, logs)
     if alone:
@@ -111,7 +126,7 @@ def estimated(
     state[0] = seed
     total, squares, draws = 0.0, 0.0, 0
     while stop[0] == 0:
-        place = place_of(sums, unit(state) * sums[-1])
+        place = first_exceeding(sums, next_unit(state) * sums[-1])
         i, j = (place, place) if alone else (place // m, place % m)
         value = draw(P, Q, s, order, i, j, alone, left, right, state)
         total += value
@@ -120,7 +135,7 @@ def estimated(
         if limit > 0:
             if total >= limit:
                 return float(universe + np.log(limit / draws)), draws, universe
-        elif draws % FIRST_LOOK == 0:
+        elif draws % DRAWS_PER_TEST == 0:
             mean = total / draws
             variance = max(0.0, squares / draws - mean * mean)
             if z * np.sqrt(variance / draws) <= epsilon * mean:
@@ -140,11 +155,11 @@ def coverage_pairs(
     epsilon: float,
     z: float,
     stop: State,
-    found: Floats,
+    results: Floats,
 ) -> None:
-    """Fill in (log W^, draws, log |U|) of each pair (i, j) of bags; bag i is columns offsets[i] to offsets[i + 1].
+    """Write (log W^, draws, log |U|) of each pair (i, j) of bags to `results`.
 
-    It ends at once when somebody sets `stop`.
+    Bag i has the columns offsets[i] to offsets[i + 1] - 1. The function returns early if another thread sets `stop`.
     """
     for r in range(pairs.shape[0]):
         if stop[0] > 0:
@@ -152,5 +167,5 @@ def coverage_pairs(
         i, j = pairs[r]
         P = np.ascontiguousarray(columns[:, offsets[i] : offsets[i + 1]])
         Q = P if i == j else np.ascontiguousarray(columns[:, offsets[j] : offsets[j + 1]])
-        log_count, draws, universe = estimated(P, Q, i == j, s, logs, seeds[r], limit, epsilon, z, stop)
-        found[r, 0], found[r, 1], found[r, 2] = log_count, draws, universe
+        log_count, draws, universe = estimate_pair(P, Q, i == j, s, logs, seeds[r], limit, epsilon, z, stop)
+        results[r, 0], results[r, 1], results[r, 2] = log_count, draws, universe

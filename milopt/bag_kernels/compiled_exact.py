@@ -1,8 +1,10 @@
-"""Compiled exact counts of many pairs of bags by the way that costs least, where one costs no more than draws would.
+"""Compiled exact counts of many pairs of bags, if an exact count is no more expensive than an estimate.
 
-The sweep knows its cost, the recursion only the least that it takes: so the sweep goes first where it is below that
-least, and otherwise last. A scan of the sweep looks at every point once, and so does a draw, of which an estimate with
-a guarantee takes |U| / k times the number that ends it; k is at most the number of boxes.
+There are two exact methods. The cost of the sweep is known in advance; of the recursion only a lower bound is known.
+The sweep runs first if its cost is below that bound, otherwise after the recursion has exceeded its budget. A scan of
+the sweep visits every point once, and so does a draw of an estimate. An estimate with a guarantee needs |U| / k times
+the number of draws at which it may stop (U is the universe of the draws, see `estimators`, and k is the count); k is at
+most the number of boxes.
 """
 
 from __future__ import annotations
@@ -10,27 +12,27 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.arrays import Floats, Index
-from milopt.bag_kernels.compiled_hypervolume import counted, first_level
+from milopt.bag_kernels.compiled_hypervolume import count_by_recursion, min_volume_count
 from milopt.bag_kernels.compiled_stream import State
-from milopt.bag_kernels.compiled_sweep import scans, swept
+from milopt.bag_kernels.compiled_sweep import count_by_sweep, count_scans
 from milopt.bag_kernels.compiled_volumes import running_sums, universe_volumes
 from milopt.bag_kernels.estimators import Codes
-from milopt.compiled import njit_inner, njit_threaded
+from milopt.jit import njit_inner, njit_threaded
 
 
 @njit_inner
-def exactly(
+def count_pair(
     P: Codes,
     Q: Codes,
     alone: bool,
     s: Codes,
     logs: Floats,
     budget: float,
-    most_scans: float,
-    log_boxes: float,
+    max_scans: float,
+    log_box_count: float,
     stop: State,
 ) -> float:
-    """log k, or NaN where every way costs too much."""
+    """Return log k, the log count of one pair of bags, or NaN if both methods are too expensive or `stop` is set."""
     n, m = P.shape[0], Q.shape[0]
     points = P if alone else np.concatenate((P, Q))
     first = np.ones(points.shape[0], dtype=np.bool_)
@@ -39,18 +41,18 @@ def exactly(
         first[n:] = False
         second[:n] = False
     sizes = np.empty(s.size, dtype=np.intp)
-    # No more than n m times as many draws as end an estimate, whatever |U| / k is.
-    needed = scans(points, most_scans * n * m, sizes)
-    least = first_level(n, m, alone)
-    if needed <= most_scans and needed * points.shape[0] <= least:
-        return swept(points, first, second, s, logs, sizes, stop)
-    found = counted(P, Q, alone, s, logs, budget, stop)
-    if not np.isnan(found) or np.isinf(needed):
-        return found
-    if needed > most_scans:
+    # |U| / k is at most n m, so an estimate never needs more than n m times its minimum number of draws.
+    needed = count_scans(points, max_scans * n * m, sizes)
+    least = min_volume_count(n, m, alone)
+    if needed <= max_scans and needed * points.shape[0] <= least:
+        return count_by_sweep(points, first, second, s, logs, sizes, stop)
+    log_count = count_by_recursion(P, Q, alone, s, logs, budget, stop)
+    if not np.isnan(log_count) or np.isinf(needed):
+        return log_count
+    if needed > max_scans:
         volumes = universe_volumes(P, Q, alone, s, logs)
-        most_scans *= np.exp(running_sums(volumes, np.empty(volumes.size)) - log_boxes)
-    return swept(points, first, second, s, logs, sizes, stop) if needed <= most_scans else np.nan
+        max_scans *= np.exp(running_sums(volumes, np.empty(volumes.size)) - log_box_count)
+    return count_by_sweep(points, first, second, s, logs, sizes, stop) if needed <= max_scans else np.nan
 
 
 @njit_threaded
@@ -61,15 +63,16 @@ def exact_pairs(
     s: Codes,
     logs: Floats,
     budget: float,
-    most_scans: Floats,
-    log_boxes: float,
+    max_scans: Floats,
+    log_box_count: float,
     stop: State,
-    found: Floats,
+    results: Floats,
 ) -> None:
-    """Fill in log k of each pair (i, j) of bags; bag i is rows offsets[i] to offsets[i + 1].
+    """Write log k of each pair (i, j) of bags to `results`, or NaN if an exact count is too expensive.
 
-    The recursion may compute `budget` volumes, the sweep take so many scans a pair, and |U| over the number of boxes
-    times as many where this is more. It ends at once when somebody sets `stop`.
+    Bag i has the rows offsets[i] to offsets[i + 1] - 1. The recursion may compute `budget` volumes per pair. The sweep
+    may take `max_scans[r]` scans for pair r, or |U| / (number of boxes) times as many if this factor is larger than 1.
+    The function returns early if another thread sets `stop`.
     """
     for r in range(pairs.shape[0]):
         if stop[0] > 0:
@@ -77,4 +80,4 @@ def exact_pairs(
         i, j = pairs[r]
         P = rows[offsets[i] : offsets[i + 1]]
         Q = rows[offsets[j] : offsets[j + 1]]
-        found[r] = exactly(P, Q, i == j, s, logs, budget, most_scans[r], log_boxes, stop)
+        results[r] = count_pair(P, Q, i == j, s, logs, budget, max_scans[r], log_box_count, stop)

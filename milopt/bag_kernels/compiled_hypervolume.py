@@ -1,11 +1,11 @@
-"""Compiled exact counts by a recursion over volumes, for few points; `exact.hypervolume` is the plain reference.
+"""Compiled exact counts by a recursion over volumes, for few points; `exact.hypervolume` is the pure Python reference.
 
     k = sum_{i, j} |B(p_i, q_j)| - U({p_i, q_j}, {p_1..p_{i-1}} u {q_1..q_{j-1}})
     U(S, X) = sum_r |B(S u {x_r})| - U(S u {x_r}, {x_1..x_{r-1}})
 
-with the x_r in order of falling |B(S u {x_r})|, so that a point that another makes needless comes after it. Volumes are
-relative to the largest of a pair, which is at most k: those below `NOTHING` are left out, and what they could add is
-below rounding. Points lie in rows.
+The x_r are sorted by decreasing |B(S u {x_r})|, so that a redundant point comes after the point that makes it
+redundant. Volumes are relative to the largest volume of the pair, which is at most k. Volumes below `NEGLIGIBLE_VOLUME`
+are omitted; their sum is below rounding errors. Points are stored in rows.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_stream import State
 from milopt.bag_kernels.compiled_volumes import universe_volumes
 from milopt.bag_kernels.estimators import Codes
-from milopt.compiled import njit_inner
+from milopt.jit import njit_inner
 
-NOTHING = 1e-18
+NEGLIGIBLE_VOLUME = 1e-18
+"""Relative volume below which a box is ignored."""
 
 
 @njit_inner
-def limited(
+def sort_others(
     depth: int,
     count: int,
     points: Codes,
@@ -34,9 +35,11 @@ def limited(
     others: Index,
     volumes: Floats,
 ) -> int:
-    """Those of the first others one depth above that boxes around [low, high] can hold, largest volume first.
+    """Sort candidate points x by decreasing volume |B(S u {x})|, where S has the range [low[depth], high[depth]].
 
-    -1 where one of them lies inside: then every box around holds it.
+    The candidates are the first `count` entries of others[depth - 1]. The sorted points go to others[depth], and their
+    volumes to volumes[depth]; points with a negligible volume are omitted. Returns the number of points, or -1 if a
+    candidate lies inside the range of S: then every box that contains S contains this candidate.
     """
     size = 0
     for t in range(count):
@@ -50,7 +53,7 @@ def limited(
         if inside:
             return -1
         volume = np.exp(total)
-        if volume < NOTHING:
+        if volume < NEGLIGIBLE_VOLUME:
             continue
         place = size
         while place > 0 and volumes[depth, place - 1] < volume:
@@ -62,7 +65,7 @@ def limited(
 
 
 @njit_inner
-def union(
+def union_volume(
     size: int,
     points: Codes,
     low: Codes,
@@ -77,9 +80,10 @@ def union(
     work: Floats,
     stop: State,
 ) -> float:
-    """U(S, X), where [low, high] of depth 1 is around S and X are the others there, `size` of them.
+    """Return U(S, X) if S has the range [low[1], high[1]], and X are the first `size` points of others[1].
 
-    Depth first: a set S u {x, x', ...} at depth t adds its volume with the sign of (-1)^(t - 1).
+    The recursion is depth first. A set S u {x, x', ...} at depth t adds its volume with the sign (-1)^(t - 1). The
+    budget work[0] decreases by the number of volumes; if it becomes negative or `stop` is set, the result is invalid.
     """
     total, sign, depth = 0.0, 1.0, 1
     turn[1], sizes[1] = 0, size
@@ -95,7 +99,7 @@ def union(
         for k in range(s.size):
             low[depth + 1, k] = min(low[depth, k], points[x, k])
             high[depth + 1, k] = max(high[depth, k], points[x, k])
-        deeper = limited(depth + 1, r, points, low, high, s, logs, scale, others, volumes)
+        deeper = sort_others(depth + 1, r, points, low, high, s, logs, scale, others, volumes)
         if deeper < 0:
             continue
         total += sign * volumes[depth, r]
@@ -107,16 +111,16 @@ def union(
 
 
 @njit_inner
-def first_level(n: int, m: int, alone: bool) -> float:
-    """About how many volumes the recursion computes at least."""
+def min_volume_count(n: int, m: int, alone: bool) -> float:
+    """Return approximately how many volumes the recursion computes at least, for bags of n and m points."""
     return 0.5 * n * n * n if alone else 0.5 * n * m * (n + m)
 
 
 @njit_inner
-def counted(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, budget: float, stop: State) -> float:
-    """log k; NaN where the budget of volumes is not enough."""
+def count_by_recursion(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, budget: float, stop: State) -> float:
+    """Return log k by the recursion, or NaN if it needs more than `budget` volumes or `stop` is set."""
     n, d = P.shape[0], s.size
-    if first_level(n, Q.shape[0], alone) > budget:
+    if min_volume_count(n, Q.shape[0], alone) > budget:
         return np.nan
     points = P if alone else np.concatenate((P, Q))
     deep = points.shape[0] + 2
@@ -130,7 +134,7 @@ def counted(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, budget: flo
     for i in range(n):
         for j in range(firsts.shape[1]):
             own = np.exp(firsts[i, j] - scale)
-            if own < NOTHING:
+            if own < NEGLIGIBLE_VOLUME:
                 continue
             b = i if alone else j
             for k in range(d):
@@ -140,12 +144,14 @@ def counted(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, budget: flo
             for t in range(j):
                 others[0, i + t] = n + t
             work[0] -= i + j + 1
-            size = limited(1, i + j, points, low, high, s, logs, scale, others, volumes)
+            size = sort_others(1, i + j, points, low, high, s, logs, scale, others, volumes)
             if size < 0:
                 continue
             result += own
             if size > 0:
-                result -= union(size, points, low, high, s, logs, scale, others, volumes, turn, sizes, work, stop)
+                result -= union_volume(
+                    size, points, low, high, s, logs, scale, others, volumes, turn, sizes, work, stop
+                )
             if work[0] < 0 or stop[0] > 0:
                 return np.nan
     return float(scale + np.log(result))

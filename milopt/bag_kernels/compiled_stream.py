@@ -1,45 +1,45 @@
-"""SplitMix64 in compiled code; `stream` is the plain reference."""
+"""Compiled SplitMix64 random numbers; `stream` is the pure Python reference."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from milopt.bag_kernels.stream import FIRST, GAMMA, SECOND
-from milopt.compiled import njit_inner
+from milopt.bag_kernels.stream import GAMMA, MIX_1, MIX_2
+from milopt.jit import njit_inner
 
 State = npt.NDArray[np.uint64]
-"""One word."""
+"""State of a random stream: an array with one 64-bit word."""
 
-_GAMMA, _FIRST, _SECOND = np.uint64(GAMMA), np.uint64(FIRST), np.uint64(SECOND)
+_GAMMA, _MIX_1, _MIX_2 = np.uint64(GAMMA), np.uint64(MIX_1), np.uint64(MIX_2)
 _11, _27, _30, _31, _32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
 _HALF, _LOW = np.uint64(2**32), np.uint64(2**32 - 1)
 _UNIT = 2.0**-53
 
 
 @njit_inner
-def word(state: State) -> np.uint64:
-    """64 random bits."""
+def next_word(state: State) -> np.uint64:
+    """Advance the stream, and return 64 random bits."""
     state[0] += _GAMMA
     bits = state[0]
-    bits = (bits ^ (bits >> _30)) * _FIRST
-    bits = (bits ^ (bits >> _27)) * _SECOND
+    bits = (bits ^ (bits >> _30)) * _MIX_1
+    bits = (bits ^ (bits >> _27)) * _MIX_2
     return np.uint64(bits ^ (bits >> _31))
 
 
 @njit_inner
-def below(state: State, count: int) -> int:
-    """0 to count - 1, each exactly as likely."""
+def next_below(state: State, count: int) -> int:
+    """Return a random integer from 0 to count - 1. All values are exactly equally likely."""
     span = np.uint64(count)
     while True:
-        scaled = (word(state) >> _32) * span
+        scaled = (next_word(state) >> _32) * span
         rest = scaled & _LOW
-        # The remainder is dear, and seldom needed.
+        # The remainder is expensive to compute and rarely needed.
         if rest >= span or rest >= (_HALF - span) % span:
             return np.int64(scaled >> _32)  # type: ignore[return-value]  # an int to compiled code
 
 
 @njit_inner
-def unit(state: State) -> float:
-    """A number in [0, 1)."""
-    return float(np.int64(word(state) >> _11)) * _UNIT
+def next_unit(state: State) -> float:
+    """Return a random number in [0, 1)."""
+    return float(np.int64(next_word(state) >> _11)) * _UNIT

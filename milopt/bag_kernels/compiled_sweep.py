@@ -1,9 +1,12 @@
-"""Compiled exact counts by a sweep over the coordinates, for few of them; `exact.sweep` is the plain reference.
+"""Compiled exact counts by a sweep over the coordinates, for few coordinates.
 
-For every coordinate but the last the intervals are told apart by the lowest and the highest value of a point that they
-cover; of the points that are left one scan along the last coordinate counts its intervals. So the cost is known
-beforehand: prod_k v_k (v_k + 1) / 2 scans over the coordinates k but the last, with v_k different values of the points.
-The last is that with most of them; coordinates of a single value take no scan. Points lie in rows.
+The pure Python reference is `exact.sweep`.
+
+For every coordinate but the last, intervals are grouped by the lowest and the highest value of a point that they
+contain. For the points that remain, one scan along the last coordinate counts its intervals. The cost is therefore
+known in advance: prod_k v_k (v_k + 1) / 2 scans over the coordinates k but the last, with v_k distinct values of the
+points. The last coordinate is the one with most distinct values. Coordinates with a single value take no scan. Points
+are stored in rows.
 """
 
 from __future__ import annotations
@@ -14,14 +17,14 @@ import numpy.typing as npt
 from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_stream import State
 from milopt.bag_kernels.estimators import Codes
-from milopt.compiled import njit_inner
+from milopt.jit import njit_inner
 
 Flags = npt.NDArray[np.bool_]
 
 
 @njit_inner
-def different(points: Codes, k: int, left: Index, count: int, values: Codes) -> int:
-    """Fill in the different values of coordinate k of the points left, in order, and give their number."""
+def distinct_values(points: Codes, k: int, left: Index, count: int, values: Codes) -> int:
+    """Write the sorted distinct values of coordinate k of the points left[:count] to `values`; return their number."""
     size = 0
     for r in range(count):
         v = points[left[r], k]
@@ -38,13 +41,16 @@ def different(points: Codes, k: int, left: Index, count: int, values: Codes) -> 
 
 
 @njit_inner
-def scans(points: Codes, most: float, sizes: Index) -> float:
-    """How many scans a sweep takes, infinite where more than `most`; fills in v_k of each coordinate."""
+def count_scans(points: Codes, most: float, sizes: Index) -> float:
+    """Return the number of scans of a sweep, or infinity if it exceeds `most`.
+
+    The number v_k of distinct values of each coordinate k is written to sizes[k]; if infinity is returned, not for all.
+    """
     count = points.shape[0]
     every, values = np.arange(count), np.empty(count, dtype=np.int32)
     total, largest = 1.0, 1.0
     for k in range(points.shape[1]):
-        sizes[k] = different(points, k, every, count, values)
+        sizes[k] = distinct_values(points, k, every, count, values)
         intervals = 0.5 * sizes[k] * (sizes[k] + 1)
         total *= intervals
         largest = max(largest, intervals)
@@ -54,8 +60,12 @@ def scans(points: Codes, most: float, sizes: Index) -> float:
 
 
 @njit_inner
-def scan(points: Codes, first: Flags, second: Flags, k: int, top: int, left: Index, count: int) -> float:
-    """How many intervals of coordinate k cover one of the first points and one of the second, in rising order."""
+def count_intervals(points: Codes, first: Flags, second: Flags, k: int, top: int, left: Index, count: int) -> float:
+    """Return the number of intervals of {0..top} that contain the coordinate k of a point of each of the two bags.
+
+    `first` and `second` mark the points of each bag. The remaining points are left[:count], sorted by increasing value
+    of coordinate k.
+    """
     total, next_first, next_second = 0.0, top + 1, top + 1
     for r in range(count - 1, -1, -1):
         i = left[r]
@@ -68,8 +78,13 @@ def scan(points: Codes, first: Flags, second: Flags, k: int, top: int, left: Ind
 
 
 @njit_inner
-def swept(points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, sizes: Index, stop: State) -> float:
-    """log k of the first points and the second, NaN where stopped; `sizes` are those that `scans` fills in."""
+def count_by_sweep(
+    points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, sizes: Index, stop: State
+) -> float:
+    """Return log k, the logarithm of the count, by a sweep, or NaN if another thread sets `stop`.
+
+    `first` and `second` mark the points of each bag. `sizes` are the numbers of distinct values from `count_scans`.
+    """
     count = points.shape[0]
     log_scale, moving = 0.0, 0
     order = np.argsort(sizes, kind="mergesort")
@@ -77,7 +92,7 @@ def swept(points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, si
         if sizes[k] == 1:
             log_scale += logs[points[0, k] + 1] + logs[s[k] - points[0, k] + 1]
         else:
-            # Shares of all intervals, so that no product is too large.
+            # Count fractions of all intervals, so that products do not overflow.
             log_scale += np.log(0.5 * (s[k] + 1.0) * (s[k] + 2.0))
             moving += 1
     if moving == 0:
@@ -94,11 +109,11 @@ def swept(points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, si
     counts[0] = count
     depth, total = 0, 0.0
     low[0], high[0] = 0, -1
-    number[0] = different(points, order[0], left[0], count, values[0])
+    number[0] = distinct_values(points, order[0], left[0], count, values[0])
     while depth >= 0 and stop[0] == 0:
         if depth == moving - 1:
-            found = scan(points, first, second, last, s[last], left[depth], counts[depth])
-            total += share[depth] * found / whole
+            intervals = count_intervals(points, first, second, last, s[last], left[depth], counts[depth])
+            total += share[depth] * intervals / whole
             depth -= 1
             continue
         high[depth] += 1
@@ -129,5 +144,5 @@ def swept(points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, si
         counts[depth] = new
         if depth < moving - 1:
             low[depth], high[depth] = 0, -1
-            number[depth] = different(points, order[depth], left[depth], new, values[depth])
+            number[depth] = distinct_values(points, order[depth], left[depth], new, values[depth])
     return log_scale + np.log(total) if stop[0] == 0 else np.nan

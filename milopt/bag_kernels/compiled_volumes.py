@@ -1,8 +1,9 @@
-"""How many boxes hold a pair of points, for all pairs of two bags, in compiled code and in logarithms.
+"""Compiled number of boxes that contain a pair of points, for all pairs of points of two bags, in log space.
 
     |B(p, q)| = prod_k (min(p_k, q_k) + 1)(s_k - max(p_k, q_k) + 1),      |U| = sum_{p, q} |B(p, q)|
 
-Of a bag with itself single points are the universe U. The plain reference is `estimators.log_volumes`.
+s_k is the largest code of coordinate k, and logs[v] = log v. For a bag with itself, the universe U consists of single
+points instead of pairs. The pure Python reference is `estimators.log_volumes`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import numpy as np
 
 from milopt.arrays import Floats
 from milopt.bag_kernels.estimators import Codes
-from milopt.compiled import njit_inner
+from milopt.jit import njit_inner
 
 
 @njit_inner
 def log_volumes(P: Codes, Q: Codes, s: Codes, logs: Floats) -> Floats:
-    """log |B(p, q)| of every pair, row after row.
+    """Return log |B(p, q)| of every pair of points (columns of P and Q), as a flat array in row-major order.
 
-    The logarithm of the smaller is the smaller logarithm, so that the innermost loop looks nothing up.
+    The logarithm of a minimum is the minimum of the logarithms, so that the innermost loop needs no table lookup.
     """
     n, m, d = P.shape[1], Q.shape[1], P.shape[0]
     below_q, above_q = np.empty((d, m)), np.empty((d, m))
@@ -37,7 +38,7 @@ def log_volumes(P: Codes, Q: Codes, s: Codes, logs: Floats) -> Floats:
 
 @njit_inner
 def running_sums(volumes: Floats, sums: Floats) -> float:
-    """Fill in running sums of exp(volumes - top), and give log of the whole."""
+    """Write the running sums of exp(volumes - max(volumes)) to `sums`, and return log(sum(exp(volumes)))."""
     top = volumes.max()
     total = 0.0
     for r in range(volumes.size):
@@ -48,7 +49,7 @@ def running_sums(volumes: Floats, sums: Floats) -> float:
 
 @njit_inner
 def universe_volumes(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats) -> Floats:
-    """log |B(p, q)| of the universe of points in rows; of single points where Q is P."""
+    """Return log |B(p, q)| of all pairs of points (rows of P and Q), or log |B(p, p)| of each p if `alone` (Q is P)."""
     if not alone:
         return log_volumes(np.ascontiguousarray(P.T), np.ascontiguousarray(Q.T), s, logs)
     volumes = np.zeros(P.shape[0])

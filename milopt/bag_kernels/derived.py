@@ -1,11 +1,12 @@
-"""Kernels of bags made from others: damped, made positive semidefinite over reference bags, or mapped to these.
+"""Bag kernels derived from other bag kernels: powers, and positive semidefinite versions over reference bags.
 
-    Damped        k'(P, Q) = (k(P, Q) / c(P, Q))^tau          c: a constant, or sqrt(k(P, P) k(Q, Q))
-    EmpiricalMap  <phi(P), phi(Q)>,   phi(P) = (k'(P, R_1), ..., k'(P, R_q))
-    Clipped       <phi(P), phi(Q)>,   phi(P) = k'(P, R) V+ L+^-1/2,   k'(R, R) = V L V', + the positive eigenvalues
+    PowerKernel    k'(P, Q) = (k(P, Q) / c(P, Q))^tau          c: a constant, or sqrt(k(P, P) k(Q, Q))
+    EmpiricalMap   <phi(P), phi(Q)>,   phi(P) = (k'(P, R_1), ..., k'(P, R_q))
+    ClippedKernel  <phi(P), phi(Q)>,   phi(P) = k'(P, R) V+ L+^-1/2,   k'(R, R) = V L V'
 
-The last two are positive semidefinite whatever k' is; their features are centred and scaled over the reference bags R.
-On these themselves `Clipped` is k' with its negative eigenvalues set to 0, but for that.
+R are reference bags, and k' is any bag kernel. V+ and L+ are the parts of V and L with positive eigenvalues. The last
+two are positive semidefinite for every k'. Their features are centred and scaled over the reference bags R.
+Apart from centring and scaling, `ClippedKernel` on R is k' with its negative eigenvalues set to 0.
 """
 
 from __future__ import annotations
@@ -20,65 +21,80 @@ import numpy as np
 from milopt.arrays import Floats
 from milopt.bag_kernels.log_kernel import LogKernel
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.checks import one_of, share
+from milopt.declaration.checks import check_choice, check_fraction
 from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.errors import ParameterError
 
-NORMALIZATIONS = ("constant", "cosine")
-LEAST = -1e300
-"""In place of the logarithm of 0, where it is subtracted."""
-ROUNDING = 1e-12
-"""Of the largest eigenvalue: what is below is taken for 0."""
+NORMALISATIONS = ("constant", "cosine")
+"""Admissible values of `normalise`: c is a constant, or sqrt(k(P, P) k(Q, Q))."""
+MIN_LOG = -1e300
+"""Replacement of log 0 before it is subtracted, so that -inf - (-inf) does not occur."""
+ROUNDING_TOLERANCE = 1e-12
+"""Eigenvalues below this fraction of the largest one, and spreads below this fraction of the features, count as 0."""
 
 
 @dataclass(frozen=True)
-class Damped(BagKernel):
-    """k^tau, which tames a kernel whose diagonal is far larger than the rest; not positive semidefinite in general.
+class PowerKernel(BagKernel):
+    """Power k^tau of a bag kernel, for kernels whose diagonal is much larger than the other entries.
 
-    `constant` divides by a number that no value exceeds where the kernel knows one, so that values are at most 1;
-    `cosine` by sqrt(k(P, P) k(Q, Q)).
+    The power of a positive semidefinite kernel is in general not positive semidefinite.
+
+    Parameters
+    ----------
+    kernel : BagKernel
+        Kernel k with nonnegative values.
+    tau : float, default=0.02
+        Exponent, in (0, 1].
+    normalise : {"constant", "cosine"}, default="constant"
+        "constant" divides k by an upper bound of its values if it is a `LogKernel` with a bound (values are then at
+        most 1), and by 1 otherwise.
+        "cosine" divides by sqrt(k(P, P) k(Q, Q)).
     """
 
     kernel: BagKernel
     tau: float = 0.02
-    normalize: str = "constant"
+    normalise: str = "constant"
 
     def __post_init__(self) -> None:
-        share("tau", self.tau)
-        one_of("normalize", self.normalize, NORMALIZATIONS)
+        check_fraction("tau", self.tau)
+        check_choice("normalise", self.normalise, NORMALISATIONS)
 
-    def fitted_to(self, bags: Bags) -> Damped:
-        """The kernel with its inner one fitted."""
-        return Damped(self.kernel.fitted_to(bags), self.tau, self.normalize)
+    def fitted_to(self, bags: Bags) -> PowerKernel:
+        """Return this kernel with its inner kernel fitted to training bags."""
+        return PowerKernel(self.kernel.fitted_to(bags), self.tau, self.normalise)
 
     def latex(self) -> str:
-        """K(B, B') in LaTeX."""
+        """Return K(B, B') in LaTeX."""
         return rf"({self.kernel.latex()})^{{\tau}}"
 
-    def _between(self, A: Bags, B: Bags) -> Floats:
-        logarithms = self._logarithms(A, B)
-        if self.normalize == "cosine":
-            own = self._own_logarithms(A)
-            other = own if B is A else self._own_logarithms(B)
-            # A bag that is 0 with itself is 0 with all others, whatever that is divided by.
-            logarithms -= 0.5 * (np.maximum(own, LEAST)[:, None] + np.maximum(other, LEAST))
+    def _bag_gram(self, A: Bags, B: Bags) -> Floats:
+        logarithms = self._log_gram(A, B)
+        if self.normalise == "cosine":
+            own = self._log_diagonal(A)
+            other = own if B is A else self._log_diagonal(B)
+            # If k(P, P) = 0, then k(P, Q) = 0 for all Q, and the divisor does not matter.
+            logarithms -= 0.5 * (np.maximum(own, MIN_LOG)[:, None] + np.maximum(other, MIN_LOG))
         else:
             logarithms -= self.kernel.log_scale if isinstance(self.kernel, LogKernel) else 0.0
         return np.asarray(np.exp(self.tau * logarithms))
 
-    def _logarithms(self, A: Bags, B: Bags) -> Floats:
+    def _log_gram(self, A: Bags, B: Bags) -> Floats:
+        """Return the logarithms of the inner kernel k of all pairs of bags, an array of shape (len(A), len(B))."""
         if isinstance(self.kernel, LogKernel):
             return self.kernel.log(A, B)
         return _log(self.kernel(A, B))
 
-    def _own_logarithms(self, A: Bags) -> Floats:
+    def _log_diagonal(self, A: Bags) -> Floats:
+        """Return log k(B, B) of the inner kernel k for each bag B of A."""
         return self.kernel.log_diagonal(A) if isinstance(self.kernel, LogKernel) else _log(self.kernel.diagonal(A))
 
 
 class FeatureMap(BagKernel):
-    """A kernel by features over reference bags, which are centred, and in units of their spread, over these bags.
+    """Base class of kernels with explicit features over reference bags.
 
-    Neither changes what an SVM with a free bias can do; both let one C mean about the same for every kernel.
+    The features are centred by their mean over the reference bags, and divided by their spread, the root mean squared
+    distance from this mean. This changes nothing for an SVM with a free bias except the scale of C, which becomes
+    comparable between kernels.
     """
 
     is_semidefinite: ClassVar[bool] = True
@@ -86,43 +102,52 @@ class FeatureMap(BagKernel):
 
     @abstractmethod
     def raw_features(self, bags: Bags) -> Floats:
-        """phi, a row a bag."""
+        """Return the features phi before centring and scaling, one row per bag."""
 
     def features(self, bags: Bags) -> Floats:
-        """(phi - mean) / spread, a row a bag."""
+        """Return the centred and scaled features (phi - mean) / spread, one row per bag."""
         centre, spread = self._frame
         return (self.raw_features(bags) - centre) / spread
 
     @cached_property
     def _frame(self) -> tuple[Floats, float]:
+        """Mean and spread of the features phi over the reference bags; the spread is 1 if all bags are equal."""
         phi = self.raw_features(self.reference)
         centre = phi.mean(axis=0)
         spread = float(np.sqrt(((phi - centre) ** 2).sum(axis=1).mean()))
-        # Bags that are all alike have no spread but rounding.
-        return centre, spread if spread > ROUNDING * float(np.abs(phi).max()) else 1.0
+        # If all bags are equal, the spread is a rounding error.
+        return centre, spread if spread > ROUNDING_TOLERANCE * float(np.abs(phi).max()) else 1.0
 
-    def _between(self, A: Bags, B: Bags) -> Floats:
+    def _bag_gram(self, A: Bags, B: Bags) -> Floats:
         left = self.features(A)
-        # Where B is A, numpy computes one triangle and mirrors it.
+        # If B is A, numpy computes one triangle and mirrors it.
         return np.asarray(left @ (left if B is A else self.features(B)).T)
 
-    def _own(self, A: Bags) -> Floats:
+    def _bag_diagonal(self, A: Bags) -> Floats:
         return np.asarray((self.features(A) ** 2).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EmpiricalMap(FeatureMap):
-    """The inner product of the kernel values of bags with reference bags."""
+    """Inner product of the kernel values of two bags with reference bags (empirical kernel map).
+
+    Parameters
+    ----------
+    kernel : BagKernel
+        Kernel k'.
+    reference : Bags
+        Reference bags R.
+    """
 
     kernel: BagKernel
     reference: Bags
 
     def raw_features(self, bags: Bags) -> Floats:
-        """k'(P, R), a row a bag."""
+        """Return k'(P, R), one row per bag P and one column per reference bag."""
         return self.kernel(bags, self.reference)
 
     def latex(self) -> str:
-        """K(B, B') in LaTeX."""
+        """Return K(B, B') in LaTeX."""
         return r"\langle k'(x, R), k'(z, R)\rangle"
 
     def __repr__(self) -> str:
@@ -130,65 +155,82 @@ class EmpiricalMap(FeatureMap):
 
 
 @dataclass(frozen=True)
-class Repair:
-    """What it took to make a Gram matrix positive semidefinite."""
+class PSDCorrection:
+    """Change that made a Gram matrix positive semidefinite.
 
-    negative: int
-    """Eigenvalues that were set to 0."""
+    Attributes
+    ----------
+    n_negative : int
+        Number of negative eigenvalues, which were set to 0.
+    smallest, largest : float
+        Smallest and largest eigenvalue before the correction.
+    relative_change : float
+        Frobenius norm of the change, relative to the norm of the matrix.
+    """
+
+    n_negative: int
     smallest: float
     largest: float
-    moved: float
-    """The norm of what was taken away, relative to the norm of the matrix."""
+    relative_change: float
 
     def __str__(self) -> str:
-        if not self.negative:
+        if not self.n_negative:
             return "The Gram matrix is positive semidefinite as it is."
-        many = f"{self.negative} negative eigenvalue{'s' if self.negative > 1 else ''}"
+        many = f"{self.n_negative} negative eigenvalue{'s' if self.n_negative > 1 else ''}"
         return (
-            f"The Gram matrix had {many}, the smallest {self.smallest:.2g} where the largest is {self.largest:.2g}: "
-            f"set to 0, which moved it by {self.moved:.2g} of its norm."
+            f"The Gram matrix had {many}, the smallest {self.smallest:.2g}, the largest eigenvalue {self.largest:.2g}; "
+            f"negative eigenvalues were set to 0, which changed the matrix by {self.relative_change:.2g} of its norm."
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Clipped(FeatureMap):
-    """A kernel whose negative directions over reference bags are left out."""
+class ClippedKernel(FeatureMap):
+    """Kernel without the negative eigenvalues that its Gram matrix has over reference bags.
+
+    Parameters
+    ----------
+    kernel : BagKernel
+        Kernel k'.
+    reference : Bags
+        Reference bags R.
+    """
 
     kernel: BagKernel
     reference: Bags
 
     @cached_property
     def _spectrum(self) -> tuple[Floats, Floats]:
+        """Eigenvalues and eigenvectors of k'(R, R)."""
         gram = self.kernel(self.reference, self.reference)
         values, vectors = np.linalg.eigh((gram + gram.T) / 2)
         return values, vectors
 
     @property
-    def repair(self) -> Repair:
-        """What was left out."""
+    def psd_correction(self) -> PSDCorrection:
+        """Change of the Gram matrix over the reference bags by setting its negative eigenvalues to 0."""
         values = self._spectrum[0]
         top = float(values[-1])
-        negative = values < -ROUNDING * top
+        negative = values < -ROUNDING_TOLERANCE * top
         norm = float(np.linalg.norm(values))
-        return Repair(int(negative.sum()), float(values[0]), top, float(np.linalg.norm(values[negative])) / norm)
+        return PSDCorrection(int(negative.sum()), float(values[0]), top, float(np.linalg.norm(values[negative])) / norm)
 
     def raw_features(self, bags: Bags) -> Floats:
-        """k'(P, R) V+ L+^-1/2, a row a bag."""
+        """Return k'(P, R) V+ L+^-1/2, one row per bag P; L+, V+: positive eigenvalues of k'(R, R), and eigenvectors."""
         values, vectors = self._spectrum
-        kept = values > ROUNDING * values[-1]
-        return np.asarray(self.kernel(bags, self.reference) @ (vectors[:, kept] / np.sqrt(values[kept])))
+        positive = values > ROUNDING_TOLERANCE * values[-1]
+        return np.asarray(self.kernel(bags, self.reference) @ (vectors[:, positive] / np.sqrt(values[positive])))
 
     def latex(self) -> str:
-        """K(B, B') in LaTeX."""
+        """Return K(B, B') in LaTeX."""
         return r"[k'(x, z)]_+"
 
     def __repr__(self) -> str:
-        return f"Clipped({self.kernel!r}, {len(self.reference)} bags)"
+        return f"ClippedKernel({self.kernel!r}, {len(self.reference)} bags)"
 
 
 def _log(values: Floats) -> Floats:
-    """log, where 0 stays 0 under every root: its logarithm is -inf."""
+    """Return the logarithms of values, -inf for 0 (0 stays 0 under every power); raise an error if a value is < 0."""
     if (values < 0).any():
-        raise ParameterError("Damped takes a kernel whose values are nowhere negative, and this has such.")
+        raise ParameterError("PowerKernel needs a kernel with nonnegative values, and this kernel has negative values.")
     with np.errstate(divide="ignore"):
         return np.log(values)

@@ -1,9 +1,9 @@
-"""Discretisation of features to a grid prod_k {0..s_k}, fitted on training bags only.
+"""Discretisation of features to a grid prod_k {0..s_k}, fitted to training bags only.
 
-The code of a value is the number of cuts strictly below it, so that what lies outside the training range gets the first
-or the last code. A constant feature has no cuts, the one code 0, and no influence.
+The code of a value is the number of cuts strictly below it, so values outside the training range get the first or the
+last code. A constant feature has no cuts, the single code 0, and no influence.
 
-    rank      a cut after every distinct training value but the last; quantiles where there are more codes than `bins`
+    rank      a cut after every distinct training value but the last; quantiles if there would be more than `bins` codes
     quantile  cuts at the quantiles 1/bins, ..., (bins - 1)/bins
     uniform   cuts that divide [min, max] into `bins` equal parts
 """
@@ -20,30 +20,40 @@ import scipy.sparse as sp
 from milopt.arrays import Floats, Index, Points
 from milopt.bag_kernels.estimators import Codes
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.checks import one_of, whole
+from milopt.declaration.checks import check_choice, check_integer
 from milopt.errors import BagsError, ParameterError
 
 BINNINGS = ("uniform", "quantile", "rank")
-MOST_BINS = 2**16
-"""Codes a feature: more tell nothing more apart in practice, and every feature holds so many cuts."""
-MOST_CUTS = 2**27
-"""Cuts of all features together, of 8 bytes each."""
+"""Admissible values of `binning`."""
+MAX_BINS = 2**16
+"""Maximum number of codes per feature. More codes distinguish nothing in practice, and every cut is stored."""
+MAX_CUTS = 2**27
+"""Maximum number of cuts of all features together. A cut takes 8 bytes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid:
-    """The cuts of every feature; grids of the same cuts are equal."""
+    """Discretisation of features by cuts: the code of a value is the number of cuts of its feature below it.
+
+    Grids with the same cuts are equal.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_features,)
+        Training range of each feature.
+    cuts : ndarray
+        Cuts of the first feature, then those of the second, and so on.
+    starts : ndarray of shape (n_features + 1,)
+        Feature k has cuts[starts[k]:starts[k + 1]].
+    """
 
     low: Floats
     high: Floats
-    """The training range of each feature."""
     cuts: Floats
-    """Those of the first feature, then those of the next."""
     starts: Index
-    """Where each feature's cuts start, and one past the last."""
 
     def __post_init__(self) -> None:
-        """Check that the arrays describe a grid: compiled code relies on it and does not check."""
+        """Check that the arrays describe a grid, because the compiled code does not check it."""
         arrays = {"low": self.low, "high": self.high, "cuts": self.cuts, "starts": self.starts}
         for name, array in arrays.items():
             kinds = "iu" if name == "starts" else "f"
@@ -57,8 +67,8 @@ class Grid:
         counts = np.diff(self.starts.astype(np.int64))
         if self.starts[0] != 0 or self.starts[-1] != self.cuts.size or (counts < 0).any():
             raise ParameterError("The starts of a grid must rise from 0 to the number of its cuts.")
-        if counts.max() >= MOST_BINS:
-            raise ParameterError(f"A grid must have fewer than {MOST_BINS} cuts for each feature.")
+        if counts.max() >= MAX_BINS:
+            raise ParameterError(f"A grid must have fewer than {MAX_BINS} cuts for each feature.")
         first = np.zeros(self.cuts.size, dtype=bool)
         first[self.starts[:-1][counts > 0]] = True
         if (np.diff(self.cuts) < 0)[~first[1:]].any():
@@ -68,31 +78,31 @@ class Grid:
 
     @property
     def s(self) -> Codes:
-        """The largest code of each feature."""
+        """Largest code of each feature."""
         return np.diff(self.starts).astype(np.int32)
 
     @property
-    def log_boxes(self) -> float:
-        """log of the number of boxes, sum_k log C(s_k + 2, 2)."""
+    def log_box_count(self) -> float:
+        """Logarithm of the number of boxes, sum_k log C(s_k + 2, 2)."""
         s = self.s.astype(np.float64)
         return float(np.log((s + 1) * (s + 2) / 2).sum())
 
     def codes(self, bags: Bags) -> Codes:
-        """The code of every value, N x D."""
+        """Return the code of every value, an array of shape (n_instances, n_features)."""
         values = self._values(bags)
         codes = np.empty(values.shape, dtype=np.int32)
         for k in range(values.shape[1]):
             codes[:, k] = np.searchsorted(self.cuts[self.starts[k] : self.starts[k + 1]], values[:, k], side="left")
         return codes
 
-    def outside(self, bags: Bags) -> int:
-        """How many values lie outside the training range, and are clipped to it."""
+    def count_outside(self, bags: Bags) -> int:
+        """Return the number of values outside the training range; they get the first or the last code."""
         values = self._values(bags)
         return int(((values < self.low) | (values > self.high)).sum())
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the cuts."""
+        """SHA-256 of the cuts of all features."""
         content = hashlib.sha256(self.starts.astype("<i8").tobytes())
         content.update(self.cuts.astype("<f8").tobytes())
         return content.hexdigest()
@@ -104,51 +114,51 @@ class Grid:
         return hash(self.digest)
 
     def _values(self, bags: Bags) -> Floats:
+        """Return the instances as a dense array, after checking the number of features."""
         if bags.dimension != self.low.size:
             raise BagsError(f"The grid was fitted to {self.low.size} features, and these bags have {bags.dimension}.")
-        return dense(bags.instances)
+        return as_dense(bags.instances)
 
     def __repr__(self) -> str:
         return f"Grid({self.low.size} features, {int(self.s.max(initial=0)) + 1} codes)"
 
 
-def fitted_grid(bags: Bags, binning: str, bins: int) -> Grid:
-    """The grid of training bags."""
-    one_of("binning", binning, BINNINGS)
+def fit_grid(bags: Bags, binning: str, bins: int) -> Grid:
+    """Fit a grid to training bags, with at most `bins` codes per feature; for `binning`, see the module docstring."""
+    check_choice("binning", binning, BINNINGS)
     check_bins(bins)
-    values = dense(bags.instances)
+    values = as_dense(bags.instances)
     low, high = values.min(axis=0), values.max(axis=0)
-    # Other cuts than uniform ones lie at values that occur.
+    # Cuts other than uniform ones lie at training values, so there are at most as many as instances.
     each, features = bins if binning == "uniform" else min(bins, len(values)), int((low < high).sum())
-    if each * features > MOST_CUTS:
+    if each * features > MAX_CUTS:
         raise ParameterError(
-            f"{bins} bins of each of {features} features are more than memory allows: take at most "
-            f"{MOST_CUTS // features} bins."
+            f"{bins} bins of each of {features} features do not fit into memory: use at most "
+            f"{MAX_CUTS // features} bins."
         )
-    found = [_cuts(values[:, k], binning, bins) for k in range(values.shape[1])]
-    starts = np.concatenate([[0], np.cumsum([cuts.size for cuts in found])]).astype(np.intp)
-    return Grid(low, high, np.concatenate(found), starts)
+    cuts_by_feature = [_cuts(values[:, k], binning, bins) for k in range(values.shape[1])]
+    starts = np.concatenate([[0], np.cumsum([cuts.size for cuts in cuts_by_feature])]).astype(np.intp)
+    return Grid(low, high, np.concatenate(cuts_by_feature), starts)
 
 
 def check_bins(bins: int) -> None:
-    """A whole number of at least 2 that memory allows."""
-    if whole("bins", bins, 2) > MOST_BINS:
-        raise ParameterError(
-            f"bins must be at most {MOST_BINS}, not {bins}: every feature holds as many cuts in memory."
-        )
+    """Raise an error if `bins` is not an integer from 2 to `MAX_BINS`."""
+    if check_integer("bins", bins, 2) > MAX_BINS:
+        raise ParameterError(f"bins must be at most {MAX_BINS}, not {bins}: every feature stores as many cuts.")
 
 
-def dense(instances: Points) -> Floats:
-    """The instances as an array."""
+def as_dense(instances: Points) -> Floats:
+    """Return instances as a dense array; a dense array is not copied."""
     return instances.toarray() if isinstance(instances, sp.csr_array) else instances
 
 
 def _cuts(values: Floats, binning: str, bins: int) -> Floats:
+    """Return the cuts of one feature from its training values; none if the feature is constant."""
     different = np.unique(values)
     if different.size == 1:
         return np.empty(0)
     if binning == "uniform":
-        # By halves, whose difference is a number even where the range is none.
+        # Divide by 2 first, so that the difference is finite even if the range overflows.
         return np.asarray(2 * np.linspace(different[0] / 2, different[-1] / 2, bins + 1)[1:-1])
     if binning == "rank" and different.size <= bins:
         return different[:-1]

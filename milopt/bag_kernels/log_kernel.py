@@ -1,4 +1,4 @@
-"""Kernels of bags whose values are positive, and computed as logarithms: they may be larger than any float."""
+"""Base class of bag kernels with positive values that are computed as logarithms, because they may overflow."""
 
 from __future__ import annotations
 
@@ -15,32 +15,44 @@ from milopt.errors import ParameterError
 
 
 class LogKernel(BagKernel):
-    """A kernel of bags given by log K."""
+    """Base class of bag kernels that compute log K."""
 
     @property
     def log_scale(self) -> float:
-        """The logarithm of a number that no value exceeds, or 0 where there is none to tell."""
+        """Logarithm of an upper bound of all values, or 0 if there is no bound."""
         return 0.0
 
     def log(self, A: Any, B: Any) -> Floats:
-        """log K(A, B), len(A) x len(B)."""
+        """Return the logarithms of the kernel values of all pairs of bags.
+
+        Parameters
+        ----------
+        A, B : bags
+            Bags in any form that `milopt.as_bags` accepts.
+
+        Returns
+        -------
+        ndarray of shape (len(A), len(B))
+            Logarithms of the kernel values.
+        """
         left = as_bag_rows(A).bags
-        return self._logarithms(left, left if B is A else as_bag_rows(B).bags)
+        return self._log_gram(left, left if B is A else as_bag_rows(B).bags)
 
     def log_diagonal(self, A: Any) -> Floats:
-        """log K(B, B) for each bag."""
+        """Return log K(B, B) for each bag B of A."""
         bags = as_bag_rows(A).bags
-        return np.array([self._logarithms(one, one)[0, 0] for one in (bags[i : i + 1] for i in range(len(bags)))])
+        return np.array([self._log_gram(bag, bag)[0, 0] for bag in (bags[i : i + 1] for i in range(len(bags)))])
 
     @abstractmethod
-    def _logarithms(self, A: Bags, B: Bags) -> Floats: ...
+    def _log_gram(self, A: Bags, B: Bags) -> Floats:
+        """Return the logarithms of the kernel values of all pairs of bags, an array of shape (len(A), len(B))."""
 
-    def _between(self, A: Bags, B: Bags) -> Floats:
-        logarithms = self._logarithms(A, B)
+    def _bag_gram(self, A: Bags, B: Bags) -> Floats:
+        logarithms = self._log_gram(A, B)
         largest = float(logarithms.max())
         if largest > 700:
             raise ParameterError(
-                f"The kernel has values of 10^{largest / np.log(10):.0f}, beyond what a number holds: take "
-                "kernel.log(A, B), or Damped(kernel, tau)."
+                f"The kernel has values of 10^{largest / np.log(10):.0f}, which overflow: use "
+                "kernel.log(A, B), or PowerKernel(kernel, tau)."
             )
         return np.asarray(np.exp(logarithms))

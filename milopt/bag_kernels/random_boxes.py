@@ -1,11 +1,12 @@
-"""Boxes drawn once and shared by all bags: features that say which of them a bag meets.
+"""Random box features: which of a fixed set of random boxes a bag meets.
 
-    phi(P)_b = [P meets b] / sqrt(count),      K(P, Q) = the share of the boxes that meet both
+    phi(P)_b = [P meets b] / sqrt(count),      K(P, Q) = fraction of the boxes that meet both bags
 
-It is positive semidefinite by construction, its features are explicit, and its cost grows with the number of bags, not
-of pairs of them. Each box bounds `active` features, drawn anew for each, by an interval drawn evenly among all whole
-ones, and leaves the others free; with `active=None`, where all are bounded, K is an unbiased estimate of the box count
-over the number of boxes. In many dimensions a box that bounds all of them meets next to no bag.
+The kernel is positive semidefinite by construction, has explicit features, and its cost grows with the number of bags,
+not with the number of pairs of bags. Each box bounds `active` randomly chosen features by a uniformly drawn integer
+interval, and leaves the other features free. With `active=None` all features are bounded, and K is an unbiased estimate
+of the box count divided by the number of boxes. In many dimensions, a box that bounds all features meets hardly any
+bag.
 """
 
 from __future__ import annotations
@@ -21,18 +22,48 @@ from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.declaration.bags.bag_rows import as_bag_rows
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.checks import whole
+from milopt.declaration.checks import check_integer
 from milopt.errors import ParameterError
 
-MOST_BOXES = 10**6
-"""Boxes that are drawn."""
-VALUES_AT_ONCE = 2**22
-"""Instances times boxes that are looked at together."""
+MAX_BOXES = 10**6
+"""Maximum number of boxes."""
+MAX_VALUES_PER_BLOCK = 2**22
+"""Maximum of (number of instances) x (number of boxes) that are tested at once."""
 
 
 @dataclass(frozen=True, repr=False)
 class RandomBoxes(GridKernel):
-    """The share of `count` random boxes that meet both bags."""
+    """Random box kernel: the fraction of random boxes that meet both bags.
+
+    Parameters
+    ----------
+    count : int, default=2000
+        Number of boxes, and of features.
+    active : int or None, default=2
+        Number of features that each box bounds, at most the number of features that are not constant. None bounds all
+        of these.
+    bins : int, default=100
+        Maximum number of codes per feature.
+    binning : {"uniform", "quantile", "rank"}, default="uniform"
+        How features are discretised: equal widths, equal frequencies, or one code per distinct training value.
+    seed : int, default=0
+        Seed of the random boxes.
+    grid : Grid or None, default=None
+        Discretisation of the features. None fits the grid to the training bags (see `fitted_to`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import milopt
+    >>> bags = [np.array([[0.0], [1.0]]), np.array([[2.0]]), np.array([[4.0]])]
+    >>> kernel = milopt.RandomBoxes(count=1000, bins=5).fitted_to(bags)
+    >>> kernel.features(bags).shape
+    (3, 1000)
+    >>> kernel(bags, bags).round(1)
+    array([[0.6, 0.4, 0.1],
+           [0.4, 0.6, 0.2],
+           [0.1, 0.2, 0.3]])
+    """
 
     is_semidefinite: ClassVar[bool] = True
     count: int = 2000
@@ -43,38 +74,59 @@ class RandomBoxes(GridKernel):
     grid: Grid | None = None
 
     def __post_init__(self) -> None:
-        if whole("count", self.count, 1) > MOST_BOXES:
+        if check_integer("count", self.count, 1) > MAX_BOXES:
             raise ParameterError(
-                f"count must be at most {MOST_BOXES}, not {self.count}: every bag has as many features."
+                f"count must be at most {MAX_BOXES}, not {self.count}: every bag has as many features."
             )
-        whole("seed", self.seed, 0)
+        check_integer("seed", self.seed, 0)
         if self.active is not None:
-            whole("active", self.active, 1)
+            check_integer("active", self.active, 1)
         self._check_grid()
 
     def boxes(self) -> tuple[Index, Codes, Codes]:
-        """(features, l, u), each count x active: the features that each box bounds, and its bounds."""
-        s = self.known_grid().s
+        """Return the boxes: the features that each box bounds, and its lower and upper bounds.
+
+        Returns
+        -------
+        features : ndarray of shape (count, active)
+            Indices of the features that each box bounds. `active` is here the number of features that are bounded.
+        lower : ndarray of shape (count, active)
+            Smallest code of each of these features.
+        upper : ndarray of shape (count, active)
+            Largest code of each of these features.
+        """
+        s = self.require_grid().s
         movable = np.flatnonzero(s > 0)
         active = movable.size if self.active is None else min(int(self.active), movable.size)
         rng = np.random.default_rng(self.seed)
         if not active:
             return np.empty((self.count, 0), dtype=np.intp), *(np.empty((self.count, 0), dtype=np.int32),) * 2
         features = movable[np.argsort(rng.random((self.count, movable.size)), axis=1)[:, :active]]
-        # Two different numbers of 0..s+1 are an interval {a..b-1}, and every interval is one such pair.
+        # A pair a < b of numbers from 0 to s + 1 is the interval {a..b-1}, and every interval is one such pair.
         wide = s[features] + 2
-        one = rng.integers(0, wide)
-        other = rng.integers(0, wide - 1)
-        other += other >= one
-        return features, np.minimum(one, other).astype(np.int32), (np.maximum(one, other) - 1).astype(np.int32)
+        a = rng.integers(0, wide)
+        b = rng.integers(0, wide - 1)
+        b += b >= a
+        return features, np.minimum(a, b).astype(np.int32), (np.maximum(a, b) - 1).astype(np.int32)
 
     def features(self, bags: Any) -> Floats:
-        """phi, a row a bag: what any linear classifier takes."""
+        """Return phi, the explicit features of bags, for use with any linear classifier.
+
+        Parameters
+        ----------
+        bags : bags
+            Bags in any form that `milopt.as_bags` accepts.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, count)
+            1 / sqrt(count) if the bag meets the box, otherwise 0.
+        """
         given = as_bag_rows(bags).bags
-        codes = self.known_grid().codes(given)
+        codes = self.require_grid().codes(given)
         features, low, high = self.boxes()
         met = np.empty((len(given), self.count))
-        step = max(1, VALUES_AT_ONCE // len(codes))
+        step = max(1, MAX_VALUES_PER_BLOCK // len(codes))
         for start in range(0, self.count, step):
             some = slice(start, start + step)
             inside = np.ones((len(codes), len(features[some])), dtype=bool)
@@ -85,12 +137,12 @@ class RandomBoxes(GridKernel):
         return np.asarray(met / np.sqrt(self.count))
 
     def latex(self) -> str:
-        """K(B, B') in LaTeX."""
+        """Return K(B, B') in LaTeX."""
         return r"\tfrac{1}{n}\#\{j : x \cap b_j \neq \emptyset, z \cap b_j \neq \emptyset\}"
 
-    def _between(self, A: Bags, B: Bags) -> Floats:
+    def _bag_gram(self, A: Bags, B: Bags) -> Floats:
         left = self.features(A)
         return np.asarray(left @ (left if B is A else self.features(B)).T)
 
-    def _own(self, A: Bags) -> Floats:
+    def _bag_diagonal(self, A: Bags) -> Floats:
         return np.asarray((self.features(A) ** 2).sum(axis=1))

@@ -1,7 +1,7 @@
 """Set kernels: bags compared by sums of a kernel over their instances, or by their extreme coordinates.
 
-SetKernel  sum_{x in B, x' in B'} K(x, x')^p / (c c'),   c = 1 (`sum`), n (`mean`), sqrt of the sum of B with itself
-           (`feature`: every bag has length 1)
+SetKernel  sum_{x in B, x' in B'} K(x, x')^p / (c c'),   c = 1 (`sum`), n (`mean`), or the square root of the sum of B
+           with itself (`feature`: every bag has norm 1)
 Minimax    (<s(B), s(B')> + 1)^p,   s(B) = (min_{x in B} x_k, max_{x in B} x_k)_k
 """
 
@@ -13,43 +13,78 @@ from typing import Any, ClassVar
 import numpy as np
 
 from milopt.arrays import Floats
-from milopt.bag_kernels.grid import dense
+from milopt.bag_kernels.grid import as_dense
 from milopt.declaration.bags.bags import Bags, as_bags
-from milopt.declaration.checks import one_of, whole
+from milopt.declaration.checks import check_choice, check_integer
 from milopt.declaration.kernels.bag_kernel import BagKernel
-from milopt.declaration.kernels.blocks import gram_blocks
+from milopt.declaration.kernels.gram_blocks import gram_blocks
 from milopt.declaration.kernels.kernel import RBF, Kernel, as_kernel
 from milopt.errors import ParameterError
 
-_MEDIAN = RBF("median")
+_DEFAULT_KERNEL = RBF("median")
 
 
 @dataclass(frozen=True)
 class SetKernel(BagKernel):
-    """The sum of K^p over pairs of instances, divided as `normalize` says."""
+    """Set kernel: the normalised sum of an instance kernel over all pairs of instances of two bags.
 
-    kernel: Kernel = _MEDIAN
-    normalize: str = "mean"
+    K(B, B') = sum_{x in B, x' in B'} k(x, x')^power / (c c').
+
+    Parameters
+    ----------
+    kernel : Kernel, default=RBF("median")
+        Kernel k between instances.
+    normalise : {"mean", "sum", "feature"}, default="mean"
+        Divisor c of each bag: its number of instances, 1, or its norm in feature space.
+    power : int, default=1
+        Exponent of the instance kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import milopt
+    >>> bags = [np.array([[0.0], [2.0]]), np.array([[1.0]])]
+    >>> milopt.SetKernel(milopt.Linear())(bags, bags)
+    array([[1., 1.],
+           [1., 1.]])
+    >>> milopt.SetKernel(milopt.Linear(), normalise="sum")(bags, bags)
+    array([[4., 2.],
+           [2., 1.]])
+    """
+
+    kernel: Kernel = _DEFAULT_KERNEL
+    normalise: str = "mean"
     power: int = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.kernel, BagKernel):
-            raise ParameterError(f"SetKernel adds up a kernel of instances, and {self.kernel!r} is one of bags.")
+            raise ParameterError(f"SetKernel needs a kernel of instances, and {self.kernel!r} is a kernel of bags.")
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        one_of("normalize", self.normalize, ("mean", "sum", "feature"))
-        whole("power", self.power, 1)
-        # A sum of products of positive semidefinite kernels is one.
+        check_choice("normalise", self.normalise, ("mean", "sum", "feature"))
+        check_integer("power", self.power, 1)
+        # Sums and products of positive semidefinite kernels are positive semidefinite.
         object.__setattr__(self, "is_semidefinite", self.kernel.is_semidefinite)
 
     def fitted_to(self, bags: Any) -> SetKernel:
-        """The kernel with its inner one fitted to the instances."""
+        """Return this kernel with its instance kernel fitted to the instances of training bags.
+
+        Parameters
+        ----------
+        bags : bags
+            Training bags in any form that `milopt.as_bags` accepts.
+
+        Returns
+        -------
+        SetKernel
+            Kernel whose instance kernel has no open parameters.
+        """
         return replace(self, kernel=self.kernel.fitted_to(as_bags(bags)))
 
     def latex(self) -> str:
-        """K(B, B') in LaTeX."""
+        """Return K(B, B') in LaTeX."""
         return rf"\sum_{{u \in x, v \in z}} K(u, v){'' if self.power == 1 else f'^{{{self.power}}}'}"
 
-    def _between(self, A: Bags, B: Bags) -> Floats:
+    def _bag_gram(self, A: Bags, B: Bags) -> Floats:
         columns = np.empty((B.offsets[-1], len(A)))
         for some, block in gram_blocks(self.kernel, B.instances, A.instances):
             columns[some] = A.sum((block**self.power).T).T
@@ -62,10 +97,10 @@ class SetKernel(BagKernel):
         return sums
 
     def _divisors(self, bags: Bags) -> Floats:
-        """c of each bag; 1 for one that adds up to nothing, whose sums are 0 whatever they are divided by."""
-        if self.normalize == "sum":
+        """Return the divisor c of each bag; c = 1 if the norm of a bag is 0, because all its sums are 0 then."""
+        if self.normalise == "sum":
             return np.ones(len(bags))
-        if self.normalize == "mean":
+        if self.normalise == "mean":
             return bags.sizes.astype(np.float64)
         squared = np.array([(self.kernel(bag, bag) ** self.power).sum() for bag in bags])
         return np.sqrt(np.where(squared > 0, squared, 1.0))
@@ -73,29 +108,46 @@ class SetKernel(BagKernel):
 
 @dataclass(frozen=True)
 class Minimax(BagKernel):
-    """A polynomial kernel of the smallest and the largest value of each feature in a bag."""
+    """Minimax kernel: a polynomial kernel of the smallest and largest values of the features in a bag.
+
+    K(B, B') = (<s(B), s(B')> + 1)^power, where s(B) contains the minimum and the maximum of each feature over the bag.
+
+    Parameters
+    ----------
+    power : int, default=1
+        Degree of the polynomial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import milopt
+    >>> bags = [np.array([[0.0], [2.0]]), np.array([[1.0]])]
+    >>> milopt.Minimax()(bags, bags)
+    array([[5., 3.],
+           [3., 3.]])
+    """
 
     is_semidefinite: ClassVar[bool] = True
     power: int = 1
 
     def __post_init__(self) -> None:
-        whole("power", self.power, 1)
+        check_integer("power", self.power, 1)
 
     def latex(self) -> str:
-        """K(B, B') in LaTeX."""
+        """Return K(B, B') in LaTeX."""
         return rf"(\langle s(x), s(z)\rangle + 1)^{{{self.power}}}"
 
-    def _between(self, A: Bags, B: Bags) -> Floats:
+    def _bag_gram(self, A: Bags, B: Bags) -> Floats:
         left = extremes(A)
         return np.asarray((left @ (left if B is A else extremes(B)).T + 1.0) ** self.power)
 
 
 def extremes(bags: Bags) -> Floats:
-    """s(B): the smallest value of every feature, then the largest."""
-    values = dense(bags.instances)
+    """Return s(B), one row per bag: the smallest value of every feature, then the largest."""
+    values = as_dense(bags.instances)
     return np.hstack([-bags.max(-values), bags.max(values)])
 
 
 def as_bag_kernel(kernel: Kernel) -> BagKernel:
-    """A kernel of bags as it is, or one of instances by its mean over pairs of them."""
+    """Return a bag kernel unchanged, and an instance kernel as the `SetKernel` of means over pairs of instances."""
     return kernel if isinstance(kernel, BagKernel) else SetKernel(kernel, "mean")

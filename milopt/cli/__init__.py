@@ -1,13 +1,14 @@
-"""The command line, `milopt`: results to stdout, progress to stderr, one sentence for every mistake.
+"""The command line `milopt`. Results go to stdout, progress to stderr; an error is one sentence.
 
-Exit codes: 0 ok, 1 a crash, 2 usage or bad input, 3 a point without its certificate, 4 a missing solver, 130 Ctrl-C.
+Exit codes: 0 success, 1 crash, 2 wrong usage or bad input, 3 a point without certificate, 4 a solver is not installed,
+130 Ctrl-C.
 """
 
 from __future__ import annotations
 
 
 def main() -> None:
-    """Run the command that the arguments name; sets the exit code."""
+    """Run the command that the arguments name, and exit with its exit code."""
     from milopt.cli.app import app
 
     app(prog_name="milopt")

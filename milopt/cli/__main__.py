@@ -1,4 +1,4 @@
-"""`python -m milopt.cli`: the command line where the script `milopt` is not on the path."""
+"""Run the command line as `python -m milopt.cli`, if the script `milopt` is not on the path."""
 
 from milopt.cli import main
 

@@ -1,4 +1,4 @@
-"""The commands by name. Each imports what it works with when it runs, so that `milopt --help` is quick."""
+"""The application with all commands. A command imports its libraries when it runs, so that `milopt --help` is fast."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import milopt
 from milopt.cli.compare import compare
 from milopt.cli.data import data
 from milopt.cli.evaluate import evaluate
-from milopt.cli.failures import any_streams, guarded
+from milopt.cli.failures import exit_on_failure, open_streams
 from milopt.cli.fit import fit
 from milopt.cli.inspect import inspect
 from milopt.cli.models import models
@@ -21,28 +21,29 @@ from milopt.cli.solvers import solvers
 
 
 class Application(typer.Typer):
-    """The commands, whatever their streams are."""
+    """Typer application that also works if stdout or stderr is closed."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command that the arguments name."""
-        with any_streams():
+        with open_streams():
             return super().__call__(*args, **kwargs)
 
 
 app = Application(
     name="milopt",
     no_args_is_help=True,
-    # A person's mistake is one sentence (`failures`), and a crash a line that tells how to see where.
+    # `failures` prints one sentence for a user's mistake, and one line for a crash.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 for command in (compare, fit, predict, evaluate, rank, inspect, models, schemes, solvers, data):
-    app.command(command.__name__)(guarded(command))
+    app.command(command.__name__)(exit_on_failure(command))
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    """Print the version and exit, if requested."""
+    if requested:
         typer.echo(f"milopt {milopt.__version__}")
         raise typer.Exit
 
@@ -50,12 +51,12 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def milopt_(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Optimisation models of multiple-instance learning: declared once, solved anywhere, proved.
+    """Train, compare and inspect optimisation-based models for multiple-instance learning.
 
-    Results go to stdout, progress to stderr. To begin with: milopt compare
+    Start with: milopt compare. Results go to stdout, progress to stderr.
 
-    Exit codes: 0 ok, 1 crash, 2 bad input, 3 no certificate, 4 solver missing.
+    Exit codes: 0 success, 1 crash, 2 bad input, 3 no certificate, 4 solver not installed.
     """

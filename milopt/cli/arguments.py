@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what the shell completes for them."""
+"""Arguments that several commands share, with their shell completion and their parsing."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
 
 
 def complete_solver(incomplete: str) -> list[str]:
-    """Solvers whose name begins so; after a comma, the next of several."""
+    """Complete the name of a solver; after a comma, the last name of a list."""
     from milopt.solving import registry
 
-    known = [solver.name for solver in registry.plain_solvers()]
-    for name in registry.names():
+    known = [solver.name for solver in registry.installed_solvers()]
+    for name in registry.solver_names():
         family, colon, _ = name.partition(":")
         if colon:
             known += registry.variants(family)
-    return _next(incomplete, ["auto", *known])
+    return _complete_last(incomplete, ["auto", *known])
 
 
 def complete_model(incomplete: str) -> list[str]:
-    """Models whose name begins so; after a comma, the next of several."""
+    """Complete the name of a model; after a comma, the last name of a list."""
     from milopt.solving import registry
 
-    return _next(incomplete, registry.model_names())
+    return _complete_last(incomplete, registry.model_names())
 
 
 def complete_data(incomplete: str) -> list[str]:
-    """Known data sets whose name begins so, and files."""
-    from milopt.data import known
+    """Complete the name of a data set or of a file."""
+    from milopt.data import known_data_sets
     from milopt.errors import MiloptError
 
     try:
-        names = [one.name for one in known() if one.name.startswith(incomplete)]
+        names = [data_set.name for data_set in known_data_sets() if data_set.name.startswith(incomplete)]
     except MiloptError:
-        # MILOPT_DATA names no folder: the command says so, a half-typed line is no place for it.
+        # MILOPT_DATA is not a folder: the command itself reports that, not the completion.
         names = []
     folder = Path(incomplete).parent
     try:
@@ -53,13 +53,14 @@ def complete_data(incomplete: str) -> list[str]:
 
 
 def complete_scheme(incomplete: str) -> list[str]:
-    """Schemes whose name begins so."""
+    """Complete the name of a scheme."""
     from milopt.schemes.registered import scheme_names
 
     return [name for name in scheme_names() if name.startswith(incomplete)]
 
 
-def _next(incomplete: str, known: Iterable[str]) -> list[str]:
+def _complete_last(incomplete: str, known: Iterable[str]) -> list[str]:
+    """Complete the last name of a comma-separated list, ignoring case."""
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in known if name.casefold().startswith(last.casefold())]
 
@@ -68,7 +69,7 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A known data set (see `milopt data`) or a file: .csv, .svm, .ts, .arff, .mat, .npz.",
+        help="Name of a data set (see `milopt data`) or a file: .csv, .svm, .ts, .arff, .mat, .npz.",
         autocompletion=complete_data,
     ),
 ]
@@ -78,7 +79,7 @@ Model = Annotated[
         "--model",
         "-m",
         metavar="NAME",
-        help="A model (see `milopt models`), or path/file.py:Class for one of your own.",
+        help="Model (see `milopt models`), or path/file.py:Class for a model of your own.",
         autocompletion=complete_model,
     ),
 ]
@@ -88,68 +89,85 @@ Solver = Annotated[
         "--solver",
         "-s",
         metavar="NAME",
-        help="A solver (see `milopt solvers`); several, separated by commas, are tried in order; "
-        "master=NAME,oracle=NAME for the two parts of column generation.",
+        help="Solver (see `milopt solvers`). Several, separated by commas, are tried in this order. For column "
+        "generation: master=NAME,oracle=NAME.",
         autocompletion=complete_solver,
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A hyper-parameter, such as C=10 or kernel=rbf(s=0.1); repeat."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Hyper-parameter, such as C=10 or kernel=rbf(s=0.1). May be given several times.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="What random choices start from.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many processes work at once.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Random seed.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Number of parallel processes.")]
 Positive = Annotated[
     str | None,
     typer.Option(
         "--positive",
         metavar="LABEL",
-        help="The positive class of two: the one whose witnesses a model looks for. By default the larger number, or "
-        "with a warning the alphabetically last label.",
+        help="Label of the positive class, if there are two classes. Default: the larger number, or with a warning the "
+        "alphabetically last label.",
         show_default=False,
     ),
 ]
 TimeLimit = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", help="For each fit; the best point is kept.")
+    float | None,
+    typer.Option(
+        "--time-limit", metavar="SECONDS", help="Time limit per fit in seconds; the best point found is kept."
+    ),
 ]
-Tolerance = Annotated[float, typer.Option("--tolerance", metavar="X", help="Of the certificate.")]
-Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="For solvers that can use several.")]
+Tolerance = Annotated[float, typer.Option("--tolerance", metavar="X", help="Tolerance of the KKT residuals.")]
+Threads = Annotated[
+    int, typer.Option("--threads", metavar="N", min=1, help="Number of threads (if the solver supports it).")
+]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Where more data sets lie; MILOPT_DATA by default."),
+    typer.Option("--data-dir", metavar="DIR", help="Directory with further data sets (default: $MILOPT_DATA)."),
 ]
-SERIES = "Series, which become bags of windows"
+TIME_SERIES = "Time series"
 Window = Annotated[
     str,
     typer.Option(
         "--window",
         metavar="LENGTH",
-        help="Samples, a fraction of the shortest series, or none.",
-        rich_help_panel=SERIES,
+        help="Window length: samples, a fraction of the shortest series, or none.",
+        rich_help_panel=TIME_SERIES,
     ),
 ]
 Stride = Annotated[
     int,
-    typer.Option("--stride", metavar="N", min=1, help="Samples from one window to the next.", rich_help_panel=SERIES),
+    typer.Option(
+        "--stride",
+        metavar="N",
+        min=1,
+        help="Number of samples from one window to the next.",
+        rich_help_panel=TIME_SERIES,
+    ),
 ]
 Znormalise = Annotated[
     bool,
-    typer.Option("--znormalise", help="Give each window mean 0 and standard deviation 1.", rich_help_panel=SERIES),
+    typer.Option(
+        "--znormalise", help="Scale each window to mean 0 and standard deviation 1.", rich_help_panel=TIME_SERIES
+    ),
 ]
 
 
 def read_data(
     source: str, window: str, stride: int, znormalise: bool, data_dir: Path | None, *, labelled: bool = True
 ) -> DataSet:
-    """The data set that a command's arguments name; `labelled=False` where labels may be missing."""
-    from milopt.cli.progress import progress
+    """Read the data set that the arguments of a command describe; with `labelled=False`, labels may be missing."""
+    from milopt.cli.progress import show_progress
     from milopt.data import load_data
 
-    with progress(f"reading {source}"):
+    with show_progress(f"reading {source}"):
         return load_data(
             source,
-            window=_length(window),
+            window=_parse_window(window),
             stride=stride,
             znormalise=znormalise,
             data_dir=data_dir,
@@ -157,8 +175,8 @@ def read_data(
         )
 
 
-def reading_words(window: str, stride: int, znormalise: bool, data_dir: Path | None) -> str:
-    """The options that read the data the same way, as a command line has them; empty for the defaults."""
+def reading_options(window: str, stride: int, znormalise: bool, data_dir: Path | None) -> str:
+    """Return these reading options as command-line text, without those that have their default values."""
     words = ["--window", window] if window != "0.2" else []
     words += ["--stride", str(stride)] if stride != 1 else []
     words += ["--znormalise"] if znormalise else []
@@ -166,28 +184,31 @@ def reading_words(window: str, stride: int, znormalise: bool, data_dir: Path | N
     return shlex.join(words)
 
 
-def label_of(text: str | None, data: DataSet) -> object:
-    """Return the label of the data that a text on the command line names; the text itself if there is none."""
-    from milopt.data.data_set import whole
+def parse_label(text: str | None, data: DataSet) -> object:
+    """Return the label of the data that a text on the command line means: a string, or an integer.
+
+    If no label matches, return the text itself.
+    """
+    from milopt.data.data_set import as_integer_label
 
     labels = set(data.labels.tolist())
     if text is None or text in labels:
         return text
-    number = whole(text)
+    number = as_integer_label(text)
     return number if number in labels else text
 
 
-_OPTIONS = {
+_OPTION_OF_PARAMETER = {
     "solver": "--solver",
     "scheme": "--scheme",
     "options": "--time-limit, --tolerance and --threads",
     "random_state": "--seed",
     "positive": "--positive",
 }
-"""What sets a hyper-parameter that --set does not."""
+"""Options of `milopt fit` for hyper-parameters that cannot be set with --set."""
 
 
-def estimator(
+def make_estimator(
     model: str,
     settings: Sequence[str] | None,
     *,
@@ -196,55 +217,64 @@ def estimator(
     options: Options | None = None,
     seed: int = 0,
 ) -> BagClassifier:
-    """The model that a command's arguments describe; an unknown solver or scheme is told before any work."""
+    """Return the estimator that the arguments of a command describe.
+
+    Raise an error for unknown names, and for `settings` that have their own option.
+    """
     from milopt.errors import ParameterError
     from milopt.model_registry import get_model, parse_settings
     from milopt.schemes.registered import scheme_class
 
-    own = {"solver": solver_choice(solver), "options": options, "random_state": seed}
+    common = {"solver": parse_solver(solver), "options": options, "random_state": seed}
     check_solvers(solver)
     if scheme is not None:
         scheme_class(scheme)
     cls = get_model(model)
     values = parse_settings(cls, settings or ())
-    if taken := sorted(set(values) & {*own, "scheme", "positive"}):
-        raise ParameterError(f'"{taken[0]}" is not set by --set: milopt fit has {_OPTIONS[taken[0]]} for it.')
+    if reserved := sorted(set(values) & {*common, "scheme", "positive"}):
+        raise ParameterError(
+            f'"{reserved[0]}" is not set by --set: use {_OPTION_OF_PARAMETER[reserved[0]]} of milopt fit.'
+        )
     if scheme is not None:
-        # A model may have a scheme of its own.
+        # Set only if it was given: a model may have its own default.
         values["scheme"] = scheme
     make: Callable[..., BagClassifier] = cls
-    return make(**own, **values)
+    return make(**common, **values)
 
 
 def check_solvers(text: str) -> None:
-    """Say so if a solver is unknown or not installed."""
+    """Raise an error if a solver in the text of `--solver` is unknown or not installed."""
     from milopt.solving import registry
-    from milopt.solving.solver_parts import solver_names
+    from milopt.solving.solver_parts import solvers_in_choice
 
-    for name in solver_names(solver_choice(text)):
+    for name in solvers_in_choice(parse_solver(text)):
         if name != "auto":
-            registry.require(name)
+            registry.require_solver(name)
 
 
-def solver_choice(text: str) -> str | tuple[str, ...]:
-    """One solver, one for each part of a scheme, or several to try in order."""
+def parse_solver(text: str) -> str | tuple[str, ...]:
+    """Parse the text of `--solver`: one name, or a tuple of names that are tried in order.
+
+    A text such as "master=NAME,oracle=NAME" is returned as it is.
+    """
     if "=" in text:
         return text
-    names = tuple(names_of(text))
+    names = tuple(split_names(text))
     return names[0] if len(names) == 1 else names
 
 
-def names_of(text: str) -> list[str]:
-    """Names separated by commas, at least one."""
+def split_names(text: str) -> list[str]:
+    """Split a comma-separated list of names; raise ParameterError if it is empty."""
     from milopt.errors import ParameterError
 
-    found = [name.strip() for name in text.split(",") if name.strip()]
-    if not found:
-        raise ParameterError(f'"{text}" names nothing: write one name, or several separated by commas.')
-    return found
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise ParameterError(f'"{text}" contains no name: write one name, or several separated by commas.')
+    return names
 
 
-def _length(text: str) -> float | int | None:
+def _parse_window(text: str) -> float | int | None:
+    """Parse `--window`: a number of samples (int), a fraction of the length (float), or "none" (None)."""
     from milopt.errors import ParameterError
 
     if text.strip().lower() == "none":
@@ -253,5 +283,5 @@ def _length(text: str) -> float | int | None:
         return int(text) if text.strip().isdigit() else float(text)
     except ValueError:
         raise ParameterError(
-            f'--window takes samples (20), a fraction of the length (0.2), or none, not "{text}".'
+            f'--window must be a number of samples (20), a fraction of the length (0.2), or none, not "{text}".'
         ) from None

@@ -1,4 +1,4 @@
-"""`milopt compare`: the same problem, formulation by formulation and solver by solver."""
+"""`milopt compare`: a table of models and solvers on one data set."""
 
 from __future__ import annotations
 
@@ -6,143 +6,153 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from milopt.cli import arguments as given
+from milopt.cli import arguments
 from milopt.cli.output import page_width, print_json
-from milopt.cli.progress import Progress, progress
+from milopt.cli.progress import ProgressLine, show_progress
 
 if TYPE_CHECKING:
-    from milopt.comparison.cell import Cell
+    from milopt.comparison.cell import ComparisonCell
     from milopt.comparison.layout import Layout
 
 
 def compare(
-    data: given.Data = "musk1",
+    data: arguments.Data = "musk1",
     models: Annotated[
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Models (see `milopt models`), separated by commas; repeat.",
-            show_default="a few that are quick",
-            autocompletion=given.complete_model,
+            help="Models (see `milopt models`), separated by commas. May be given several times.",
+            show_default="six fast models",
+            autocompletion=arguments.complete_model,
         ),
     ] = None,
     solvers: Annotated[
         list[str] | None,
         typer.Option(
             metavar="X,Y",
-            help="Solvers, separated by commas; repeat.",
+            help="Solvers (see `milopt solvers`), separated by commas. May be given several times. By default, solvers "
+            "that are too slow for a model are skipped.",
             show_default="all installed, and cvxpy:SCS",
-            autocompletion=given.complete_solver,
+            autocompletion=arguments.complete_solver,
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A hyper-parameter of those models that have it, such as C=100; repeat."
+            "--set",
+            metavar="NAME=VALUE",
+            help="Hyper-parameter of all models that have it, such as C=100. May be given several times.",
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Of the cross-validated accuracy.")] = 5,
-    jobs: given.Jobs = 2,
-    time_limit: given.TimeLimit = None,
-    positive: given.Positive = None,
-    seed: given.Seed = 0,
-    window: given.Window = "0.2",
-    stride: given.Stride = 1,
-    znormalise: given.Znormalise = False,
-    data_dir: given.DataDir = None,
-    as_json: given.Json = False,
+    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Number of cross-validation folds.")] = 5,
+    jobs: arguments.Jobs = 2,
+    time_limit: arguments.TimeLimit = None,
+    positive: arguments.Positive = None,
+    seed: arguments.Seed = 0,
+    window: arguments.Window = "0.2",
+    stride: arguments.Stride = 1,
+    znormalise: arguments.Znormalise = False,
+    data_dir: arguments.DataDir = None,
+    as_json: arguments.Json = False,
 ) -> None:
-    """Compare formulations and solvers: objective, certificate, seconds, cross-validated accuracy, agreement."""
-    from milopt.comparison.compare import compare as compared
-    from milopt.comparison.formulation import checked_solvers, default_models, default_solvers
+    """Compare models and solvers: objective, certificate, time, cross-validated accuracy, agreement."""
+    from milopt.comparison.compare import compare as compare_models
+    from milopt.comparison.formulation import default_models, default_solvers, resolve_solver_names
     from milopt.comparison.layout import Layout
     from milopt.solving.options import Options
 
-    solver_names = checked_solvers(given.names_of(",".join(solvers)) if solvers else default_solvers())
-    model_list = list(dict.fromkeys(given.names_of(",".join(models)) if models else default_models()))
-    values = _settings(model_list, settings or [])
-    found = given.read_data(data, window, stride, znormalise, data_dir)
+    solver_names = resolve_solver_names(arguments.split_names(",".join(solvers)) if solvers else default_solvers())
+    model_names = list(dict.fromkeys(arguments.split_names(",".join(models)) if models else default_models()))
+    values = _parse_settings(model_names, settings or [])
+    data_set = arguments.read_data(data, window, stride, znormalise, data_dir)
     if positive is not None:
-        values["positive"] = given.label_of(positive, found)
-    order = [(model, solver) for model in model_list for solver in solver_names]
-    layout = Layout(model_list, solver_names, page_width())
-    with progress(f"comparing on {found.name}", total=len(order)) as shown:
-        printed = Printed(order, layout, shown, quiet=as_json)
-        result = compared(
-            found,
-            model_list,
+        values["positive"] = arguments.parse_label(positive, data_set)
+    order = [(model, solver) for model in model_names for solver in solver_names]
+    layout = Layout(model_names, solver_names, page_width())
+    with show_progress(f"comparing on {data_set.name}", total=len(order)) as line:
+        printer = RowPrinter(order, layout, line, quiet=as_json)
+        result = compare_models(
+            data_set,
+            model_names,
             solver_names if solvers else None,
             folds=folds,
             seed=seed,
             n_jobs=jobs,
             settings=values,
             options=Options(time_limit=time_limit),
-            on_cell=printed.add,
+            on_cell=printer.add,
         )
-        # After Ctrl-C, what is finished but waited for its turn in the table's order.
-        printed.rest()
+        # After Ctrl-C, finished cells may still wait for unfinished cells that come before them in the table.
+        printer.print_remaining()
     if as_json:
         print_json(result.as_dict())
     else:
-        for line in (*layout.remarks(result.cells), result.closing()):
-            typer.echo(line)
+        for text in (*layout.notes(result.cells), *result.closing_lines()):
+            typer.echo(text)
     if result.exit_code:
         raise typer.Exit(result.exit_code)
 
 
-def _settings(models: list[str], items: list[str]) -> dict[str, object]:
-    """Values by hyper-parameter, each read as the models that have it read it."""
+def _parse_settings(models: list[str], items: list[str]) -> dict[str, object]:
+    """Return the values of `--set` by hyper-parameter, converted to the types of the models that have it.
+
+    Raise an error if no model has a hyper-parameter, or if another option is meant for it.
+    """
     from milopt.errors import ParameterError
     from milopt.model_registry import get_model, parse_settings
     from milopt.model_registry.settings import fields_of
 
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for cls in map(get_model, models):
-        found |= parse_settings(cls, [item for item in items if item.partition("=")[0].strip() in fields_of(cls)])
-    if taken := sorted(set(found) & {"solver", "options", "random_state", "positive"}):
-        raise ParameterError(f'"{taken[0]}" is not set by --set: it has an option of its own.')
+        values |= parse_settings(cls, [item for item in items if item.partition("=")[0].strip() in fields_of(cls)])
+    if reserved := sorted(set(values) & {"solver", "options", "random_state", "positive"}):
+        raise ParameterError(f'"{reserved[0]}" is not set by --set: use the option for it.')
     for item in items:
-        if item.partition("=")[0].strip() not in found:
-            # No model has it: the first one says which names are near.
+        if item.partition("=")[0].strip() not in values:
+            # No model has this hyper-parameter: the error message of the first model suggests similar names.
             parse_settings(get_model(models[0]), [item])
-    return found
+    return values
 
 
-class Printed:
-    """Rows on stdout in the table's order, each as soon as all before it are there."""
+class RowPrinter:
+    """Printer of the rows of a table in the given order, each as soon as all rows before it are printed.
 
-    def __init__(self, order: list[tuple[str, str]], layout: Layout, shown: Progress, *, quiet: bool) -> None:
-        self._order, self._layout, self._shown, self._quiet = order, layout, shown, quiet
-        self._waiting: dict[tuple[str, str], Cell] = {}
-        self._done: list[Cell] = []
+    `order` has the pairs (model, solver) of the rows. If `quiet`, nothing is printed, and cells are only counted.
+    """
 
-    def add(self, cell: Cell) -> None:
-        """Take a finished cell, and print what can be."""
+    def __init__(self, order: list[tuple[str, str]], layout: Layout, line: ProgressLine, *, quiet: bool) -> None:
+        self._order, self._layout, self._line, self._quiet = order, layout, line, quiet
+        self._waiting: dict[tuple[str, str], ComparisonCell] = {}
+        self._printed: list[ComparisonCell] = []
+
+    def add(self, cell: ComparisonCell) -> None:
+        """Add a finished cell, and print all rows whose turn it is."""
         self._waiting[cell.model, cell.solver] = cell
-        self._shown.update(done=len(self._done) + len(self._waiting))
+        self._line.update(done=len(self._printed) + len(self._waiting))
         while self._order and self._order[0] in self._waiting:
-            self._print(self._waiting.pop(self._order.pop(0)))
+            self._print_row(self._waiting.pop(self._order.pop(0)))
 
-    def rest(self) -> None:
-        """Print the finished cells that stand behind unfinished ones."""
+    def print_remaining(self) -> None:
+        """Print the finished cells that still wait for unfinished cells before them."""
         for key in [key for key in self._order if key in self._waiting]:
             self._order.remove(key)
-            self._print(self._waiting.pop(key))
+            self._print_row(self._waiting.pop(key))
 
-    def _print(self, cell: Cell) -> None:
-        from milopt.comparison.agreement import agreement
+    def _print_row(self, cell: ComparisonCell) -> None:
+        """Print the row of a cell, and after the last row of a model the line about the agreement of its solvers."""
+        from milopt.comparison.agreement import compare_objectives
 
-        self._done.append(cell)
+        self._printed.append(cell)
         if self._quiet:
             return
-        if len(self._done) == 1:
-            # Not before: until a cell is there, the input may be found wanting.
-            self._say(self._layout.header())
-        self._say(self._layout.row(cell))
+        if len(self._printed) == 1:
+            # Not earlier: an error in the input must not leave a header without rows.
+            self._print_lines(self._layout.header())
+        self._print_lines(self._layout.row(cell))
         if all(model != cell.model for model, _ in self._order):
-            cells = [one for one in self._done if one.model == cell.model]
-            self._say(self._layout.verdict(agreement(cell.model, cells)))
+            cells = [printed for printed in self._printed if printed.model == cell.model]
+            self._print_lines(self._layout.summary(compare_objectives(cell.model, cells)))
 
-    def _say(self, lines: list[str]) -> None:
+    def _print_lines(self, lines: list[str]) -> None:
         for line in lines:
-            self._shown.say(line)
+            self._line.print_result(line)

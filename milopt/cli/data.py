@@ -1,4 +1,4 @@
-"""`milopt data`: the data sets that are known by name, how large each is, and where."""
+"""`milopt data`: a list of the available data sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from milopt.cli.arguments import DataDir, Json
 from milopt.cli.output import print_json, print_table
-from milopt.cli.progress import progress
+from milopt.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,23 +21,23 @@ LICENCES = {
     "GunPoint": "UCR archive, by citation",
     "ItalyPowerDemand": "UCR archive, by citation",
 }
-"""Of the sets that ship, in short; PROVENANCE.txt beside them has it in full."""
+"""Short form of the licences of the data sets that are part of milopt; PROVENANCE.txt has the full text."""
 
 
 def data(
-    sizes: Annotated[bool, typer.Option(help="Read every set to tell its sizes.")] = True,
+    sizes: Annotated[bool, typer.Option(help="Read every data set to show its size.")] = True,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """The data sets that are known by name, how large each is, and where."""
-    from milopt.data import known
+    """List the available data sets."""
+    from milopt.data import known_data_sets
 
-    found = known(data_dir)
+    known_sets = known_data_sets(data_dir)
     rows: list[dict[str, Any]] = []
-    with progress("reading", total=len(found)) as shown:
-        for one in found:
-            shown.update(f"reading {one.name}", done=len(rows))
-            rows.append(_described(one, sizes, data_dir))
+    with show_progress("reading", total=len(known_sets)) as line:
+        for known_set in known_sets:
+            line.update(f"reading {known_set.name}", done=len(rows))
+            rows.append(_describe(known_set, sizes, data_dir))
     if as_json:
         print_json({"data": rows})
         return
@@ -46,7 +46,7 @@ def data(
     cells = [
         (
             row["name"],
-            *((_counted(row), *(_number(row[count]) for count in counts[1:])) if sizes else ()),
+            *((_bag_count(row), *(_format_number(row[count]) for count in counts[1:])) if sizes else ()),
             row["source"] if row["source"] == "embedded" else "folder",
             row["licence"] or "",
         )
@@ -61,25 +61,29 @@ def data(
             typer.echo(f"{row['name']} cannot be read: {row['reason']}")
 
 
-def _described(one: KnownSet, sizes: bool, data_dir: Path | None) -> dict[str, Any]:
+def _describe(known_set: KnownSet, sizes: bool, data_dir: Path | None) -> dict[str, Any]:
+    """Return name, source, licence and (if `sizes`) the sizes of a data set as JSON data.
+
+    If the data set cannot be read, the entry "reason" states why.
+    """
     from milopt.data import load_data
     from milopt.errors import MiloptError
 
-    about: dict[str, Any] = {
-        "name": one.name,
-        "source": one.source,
-        "paths": [str(path) for path in one.paths],
-        "licence": LICENCES.get(one.name) if one.source == "embedded" else None,
+    description: dict[str, Any] = {
+        "name": known_set.name,
+        "source": known_set.source,
+        "paths": [str(path) for path in known_set.paths],
+        "licence": LICENCES.get(known_set.name) if known_set.source == "embedded" else None,
         **dict.fromkeys(("bags", "positive", "instances", "features", "classes", "test_bags", "reason")),
     }
     if not sizes:
-        return about
+        return description
     try:
-        read = load_data(one.name, data_dir=data_dir)
+        read = load_data(known_set.name, data_dir=data_dir)
     except MiloptError as error:
-        return about | {"reason": str(error)}
+        return description | {"reason": str(error)}
     classes = sorted(set(read.labels.tolist()))
-    return about | {
+    return description | {
         "bags": len(read.bags),
         "positive": int((read.labels == classes[-1]).sum()) if len(classes) == 2 else None,
         "instances": int(read.bags.offsets[-1]),
@@ -89,10 +93,10 @@ def _described(one: KnownSet, sizes: bool, data_dir: Path | None) -> dict[str, A
     }
 
 
-def _counted(row: dict[str, Any]) -> str:
-    """Bags, and those of the test part where there is one."""
-    return _number(row["bags"]) + (f"+{row['test_bags']}" if row["test_bags"] is not None else "")
+def _bag_count(row: dict[str, Any]) -> str:
+    """Return the number of bags, and after a plus the number of bags of the test part if there is one."""
+    return _format_number(row["bags"]) + (f"+{row['test_bags']}" if row["test_bags"] is not None else "")
 
 
-def _number(value: int | None) -> str:
+def _format_number(value: int | None) -> str:
     return "-" if value is None else str(value)

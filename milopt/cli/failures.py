@@ -1,4 +1,4 @@
-"""What a command says when it cannot go on: one sentence on stderr, and the exit code that belongs to it."""
+"""Error handling of all commands: one sentence on stderr, and an exit code."""
 
 from __future__ import annotations
 
@@ -20,113 +20,121 @@ from milopt.interrupt import is_interrupt
 P = ParamSpec("P")
 
 INTERRUPTED = 130
-"""As a shell reports a program that Ctrl-C ended."""
-CUT_SHORT = "Interrupted before the end: there is no result."
+"""Exit code that a shell reports for a program that Ctrl-C ended."""
+INTERRUPTED_MESSAGE = "Interrupted: there is no result."
 PIPE_CLOSED = 141
-"""As a shell reports a program whose reader went away (`milopt models | head -1`)."""
-TRACEBACK = "MILOPT_TRACEBACK"
-"""The environment variable that asks for the traceback of any failure."""
-FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
-"""What the system answers where a stream takes nothing more."""
-PRINTERS = {"typer", "click", "rich"}
-"""Packages through which the command line prints."""
+"""Exit code that a shell reports for a program whose reader closed the pipe (`milopt models | head -1`)."""
+TRACEBACK_VARIABLE = "MILOPT_TRACEBACK"
+"""Environment variable that requests the traceback of every failure."""
+NO_SPACE_ERRORS = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""Numbers of the operating-system errors that mean that nothing more can be written, such as a full disk."""
+PRINTING_PACKAGES = {"typer", "click", "rich"}
+"""Packages that print the output of the command line."""
 
 
-def guarded(command: Callable[P, None]) -> Callable[P, None]:
-    """The command, with every failure told in one line and turned into an exit code."""
+def exit_on_failure(command: Callable[P, None]) -> Callable[P, None]:
+    """Wrap a command so that every failure prints one line and sets the exit code, and warnings are one line, too."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         with warnings.catch_warnings():
-            warnings.showwarning = _told_warning
-            # A process that grew, as by compiling, is replaced by a new one between two tasks: nothing to act on.
+            warnings.showwarning = _print_warning
+            # loky replaces a worker process whose memory grew, as by compiling; the user need not do anything.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             try:
                 command(*args, **kwargs)
-                # Here rather than when the interpreter ends, where nobody could answer for a closed pipe.
+                # Flushed here, because an error of a closed pipe could not be handled when the interpreter ends.
                 sys.stdout.flush()
             except (typer.Exit, typer.Abort, typer.BadParameter):
                 raise
             except KeyboardInterrupt:
-                _told(CUT_SHORT)
+                _print_error(INTERRUPTED_MESSAGE)
                 raise typer.Exit(INTERRUPTED) from None
             except BrokenPipeError:
                 _close_pipe()
                 raise typer.Exit(PIPE_CLOSED) from None
             except MiloptError as error:
-                _told(str(error))
+                _print_error(str(error))
                 raise typer.Exit(error.exit_code) from None
             except Exception as error:
                 if is_interrupt(error):
-                    _told(CUT_SHORT)
+                    _print_error(INTERRUPTED_MESSAGE)
                     raise typer.Exit(INTERRUPTED) from None
-                raise typer.Exit(_disk_full(error) if _is_full(error) else _crashed(error)) from None
+                raise typer.Exit(
+                    _report_no_space(error) if _is_no_space_error(error) else _report_crash(error)
+                ) from None
 
     return run
 
 
 @contextmanager
-def any_streams() -> Iterator[None]:
-    """Closed streams are taken as open ones that nobody reads; where stdout is full, even help ends in a sentence."""
-    # Opened, a stream also takes the place of the closed one, which the next file would have: solvers write there.
+def open_streams() -> Iterator[None]:
+    """Replace closed stdout and stderr by the null device, and print an error if stdout cannot be written.
+
+    This also covers the help texts, which are printed outside the commands.
+    """
+    # This also reserves the file descriptor of the closed stream: solvers write to it, and it must not become a file.
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     try:
         yield
     except OSError as error:
-        if not _is_full(error):
+        if not _is_no_space_error(error):
             raise
-        sys.exit(_disk_full(error))
+        sys.exit(_report_no_space(error))
 
 
-def _is_full(error: Exception) -> bool:
-    """Whether a stream or a disk took nothing more."""
-    return isinstance(error, OSError) and error.errno in FULL
+def _is_no_space_error(error: Exception) -> bool:
+    """Return True if an error means that nothing more can be written to a stream or a disk (NO_SPACE_ERRORS)."""
+    return isinstance(error, OSError) and error.errno in NO_SPACE_ERRORS
 
 
-def _disk_full(error: Exception) -> int:
-    """Report what could not be written, stdout or a file; return the exit code."""
+def _report_no_space(error: Exception) -> int:
+    """Print whether stdout or a file could not be written, and return the exit code."""
     reason = getattr(error, "strerror", None) or error
     if _wrote_to_stdout(error):
         _close_pipe()
-        _told(f"The result cannot be written to stdout: {reason}.")
+        _print_error(f"The result cannot be written to stdout: {reason}.")
     else:
-        name = getattr(error, "filename", None) or "a file that the work needs, such as a temporary one"
-        _told(f"milopt cannot write {name}: {reason}.")
+        name = getattr(error, "filename", None) or "a file that it needs, such as a temporary file"
+        _print_error(f"milopt cannot write {name}: {reason}.")
     return MiloptError.exit_code
 
 
 def _wrote_to_stdout(error: Exception) -> bool:
-    """Whether the call that failed was made by code that prints: the error itself does not name the stream."""
+    """Return True if the failed call was made by code that prints, since the error does not name the stream."""
     if getattr(error, "filename", None) is not None:
         return False
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     package = str(frame.f_globals.get("__name__", ""))
-    return package.partition(".")[0] in PRINTERS or package.startswith("milopt.cli.")
+    return package.partition(".")[0] in PRINTING_PACKAGES or package.startswith("milopt.cli.")
 
 
-def _crashed(error: Exception) -> int:
-    """Tell what nobody foresaw; the exit code."""
+def _report_crash(error: Exception) -> int:
+    """Print an unexpected error in one line; return exit code 1, or that of bad input if memory ran out."""
     if isinstance(error, MemoryError):
-        said = " ".join(str(error).split()).rstrip(".")
-        _told(f"There is not enough memory{said and f' ({said})'}: take fewer or smaller bags, atoms or landmarks.")
+        details = " ".join(str(error).split()).rstrip(".")
+        _print_error(
+            f"There is not enough memory{details and f' ({details})'}: use fewer or smaller bags, atoms or landmarks."
+        )
         return MiloptError.exit_code
-    what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
-    _told(f"milopt ran into an error of its own, {what}; set {TRACEBACK}=1 to see where.")
+    details = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
+    _print_error(f"Internal error of milopt: {details}; set {TRACEBACK_VARIABLE}=1 to see the traceback.")
     return 1
 
 
-def _told(sentence: str) -> None:
-    if os.environ.get(TRACEBACK):
+def _print_error(sentence: str) -> None:
+    """Print an error to stderr, with its traceback if the user requested it."""
+    if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exc()
-    # Where stderr is full too, the exit code has to do.
+    # If stderr cannot be written either, only the exit code reports the error.
     with suppress(OSError):
         typer.secho("Error: ", fg=typer.colors.RED, bold=True, err=True, nl=False)
         typer.echo(sentence, err=True)
 
 
-def _told_warning(
+def _print_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -134,14 +142,15 @@ def _told_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
+    """Print a warning to stderr in one line; replaces `warnings.showwarning`."""
     typer.secho("Warning: ", fg=typer.colors.YELLOW, err=True, nl=False)
     typer.echo(str(message), err=True)
 
 
 def _close_pipe() -> None:
-    """Send what is still in stdout's buffer nowhere, or the interpreter complains about it when it ends."""
+    """Redirect stdout to the null device, so that its buffer causes no error when the interpreter ends."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
-        # Stdout is no file of the system's: then nothing is flushed at the end either.
+        # Stdout has no file descriptor, so nothing is flushed at the end.
         return

@@ -1,4 +1,4 @@
-"""`milopt fit`: one model, one solver, one data set; the proof, and a file to predict with."""
+"""`milopt fit`: fit one model with one solver to one data set."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from milopt.cli import arguments as given
+from milopt.cli import arguments
 from milopt.cli.failures import INTERRUPTED
 from milopt.cli.output import print_json
-from milopt.cli.progress import progress
+from milopt.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from milopt.data.data_set import DataSet
@@ -19,40 +19,40 @@ if TYPE_CHECKING:
 
 
 def fit(
-    data: given.Data,
-    model: given.Model,
-    solver: given.Solver = "auto",
-    settings: given.Settings = None,
+    data: arguments.Data,
+    model: arguments.Model,
+    solver: arguments.Solver = "auto",
+    settings: arguments.Settings = None,
     scheme: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="How the program is solved (see `milopt schemes`), such as ccp, representatives or exact.",
-            autocompletion=given.complete_scheme,
+            help="Algorithm that solves the program (see `milopt schemes`), such as ccp, representatives or exact.",
+            autocompletion=arguments.complete_scheme,
         ),
     ] = None,
-    time_limit: given.TimeLimit = None,
-    tolerance: given.Tolerance = 1e-6,
-    threads: given.Threads = 1,
+    time_limit: arguments.TimeLimit = None,
+    tolerance: arguments.Tolerance = 1e-6,
+    threads: arguments.Threads = 1,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the fitted model, for `milopt predict`.")
+        Path | None, typer.Option(metavar="FILE", help="Save the fitted model, for `milopt predict`.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the objective and its bounds, step by step, to a picture.")
+        Path | None, typer.Option(metavar="FILE", help="Plot the objective and its bounds by step to an image file.")
     ] = None,
-    positive: given.Positive = None,
-    seed: given.Seed = 0,
-    window: given.Window = "0.2",
-    stride: given.Stride = 1,
-    znormalise: given.Znormalise = False,
-    data_dir: given.DataDir = None,
-    as_json: given.Json = False,
+    positive: arguments.Positive = None,
+    seed: arguments.Seed = 0,
+    window: arguments.Window = "0.2",
+    stride: arguments.Stride = 1,
+    znormalise: arguments.Znormalise = False,
+    data_dir: arguments.DataDir = None,
+    as_json: arguments.Json = False,
 ) -> None:
-    """Fit a model: status, objective, certificate, seconds, accuracy; and a file to predict with."""
+    """Fit a model and print a report; save it with --save."""
     import numpy as np
 
     from milopt.archive import check_writable
-    from milopt.files import check_place
+    from milopt.files import check_can_write
     from milopt.inspection.sparsity import check_picture
     from milopt.solving.options import Options
 
@@ -60,48 +60,51 @@ def fit(
         check_writable(save)
     if plot is not None:
         check_picture(plot)
-        check_place(plot, "The picture")
-    asked = Options(time_limit=time_limit, tolerance=tolerance, threads=threads)
-    options = None if asked == Options() else asked
-    estimator = given.estimator(model, settings, solver=solver, scheme=scheme, options=options, seed=seed)
-    found = given.read_data(data, window, stride, znormalise, data_dir)
+        check_can_write(plot, "The picture")
+    requested = Options(time_limit=time_limit, tolerance=tolerance, threads=threads)
+    options = None if requested == Options() else requested
+    estimator = arguments.make_estimator(model, settings, solver=solver, scheme=scheme, options=options, seed=seed)
+    data_set = arguments.read_data(data, window, stride, znormalise, data_dir)
     if positive is not None:
-        estimator.set_params(positive=given.label_of(positive, found))
-    with progress(f"fitting {model} to {found.name}"):
-        estimator.fit(found.bags, found.labels)
-    if found.features is not None:
-        # Bags carry no names; scikit-learn keeps them so, and `predict` finds the features by them.
-        vars(estimator)["feature_names_in_"] = np.array(found.features, dtype=object)
+        estimator.set_params(positive=arguments.parse_label(positive, data_set))
+    with show_progress(f"fitting {model} to {data_set.name}"):
+        estimator.fit(data_set.bags, data_set.labels)
+    if data_set.features is not None:
+        # Bags have no feature names, so they are stored as in scikit-learn; `predict` matches the features by name.
+        vars(estimator)["feature_names_in_"] = np.array(data_set.features, dtype=object)
     if save is not None:
         estimator.save(save)
     if plot is not None:
-        _draw(estimator, plot)
+        _plot_convergence(estimator, plot)
     report = estimator.report()
-    test = None if found.test is None else float(estimator.score(found.test.bags, found.test.labels))
+    test = None if data_set.test is None else float(estimator.score(data_set.test.bags, data_set.test.labels))
     if as_json:
-        about = report.as_dict()
-        print_json({**about, "data": {**described(found), **about["data"]}, "test_accuracy": test, "saved": save})
+        content = report.as_dict()
+        print_json(
+            {**content, "data": {**describe_source(data_set), **content["data"]}, "test_accuracy": test, "saved": save}
+        )
     else:
         typer.echo(str(report))
-        if test is not None and found.test is not None:
-            typer.echo(f"accuracy on the test part, {len(found.test.bags)} bags: {test:.4f}")
+        if test is not None and data_set.test is not None:
+            typer.echo(f"accuracy on the test part, {len(data_set.test.bags)} bags: {test:.4f}")
     if code := _exit_code(estimator.results_):
         raise typer.Exit(code)
 
 
-def _draw(estimator: BagClassifier, path: Path) -> None:
+def _plot_convergence(estimator: BagClassifier, path: Path) -> None:
+    """Plot the objective and its bounds by step of the scheme to an image file."""
     from matplotlib.figure import Figure
 
     from milopt.display.convergence import ConvergenceDisplay
-    from milopt.files import write_whole
+    from milopt.files import write_atomically
 
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     ConvergenceDisplay.from_estimator(estimator, ax=figure.add_subplot())
-    write_whole(path, lambda beside: figure.savefig(beside, dpi=150))
+    write_atomically(path, lambda beside: figure.savefig(beside, dpi=150))
 
 
-def described(data: DataSet) -> dict[str, object]:
-    """What a result says about where its data come from."""
+def describe_source(data: DataSet) -> dict[str, object]:
+    """Return name, source, hash and number of test bags of a data set as JSON data."""
     return {
         "name": data.name,
         "source": data.source,
@@ -111,7 +114,7 @@ def described(data: DataSet) -> dict[str, object]:
 
 
 def _exit_code(results: tuple[Result, ...]) -> int:
-    """0 for certified points; after Ctrl-C, when the best point is kept, as after Ctrl-C anywhere."""
-    if any("Interrupted" in one.message and one.exit_code for one in results):
+    """Return the largest exit code of the results; 130 if Ctrl-C ended one without success, with its best point."""
+    if any("Interrupted" in result.message and result.exit_code for result in results):
         return INTERRUPTED
-    return max(one.exit_code for one in results)
+    return max(result.exit_code for result in results)

@@ -1,4 +1,4 @@
-"""`milopt inspect`: the program that a model becomes on a data set."""
+"""`milopt inspect`: show the optimisation program of a model on a data set."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from milopt.cli import arguments as given
+from milopt.cli import arguments
 from milopt.cli.output import print_json
-from milopt.cli.progress import progress
+from milopt.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from milopt.compilation.compile_program import FormName, WitnessChoice
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """How to show a program."""
+    """Output formats of a program."""
 
     summary = "summary"
     lp = "lp"
@@ -29,83 +29,87 @@ class Format(StrEnum):
 
 
 class Form(StrEnum):
-    """How functions of a kernel's space become columns."""
+    """Forms in which a program with functions of a kernel's space is written: primal or dual."""
 
-    coordinates = "coordinates"
+    primal = "primal"
     dual = "dual"
 
 
 def inspect(
-    data: given.Data,
-    model: given.Model,
+    data: arguments.Data,
+    model: arguments.Model,
     part: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Which of the model's programs: a label, where there are more than two; master or oracle, "
-            "in column generation.",
+            help="Program to show if the model has several: a label if there are more than two classes; master or "
+            "oracle for column generation.",
             show_default=False,
         ),
     ] = None,
     iteration: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="After so many rounds of column generation.", show_default=False),
+        typer.Option(
+            metavar="N", min=0, help="Show the program after N rounds of column generation.", show_default=False
+        ),
     ] = None,
     view: Annotated[
-        Format, typer.Option("--format", "-f", help="A summary, a file for solvers, LaTeX, or a sparsity plot.")
+        Format, typer.Option("--format", "-f", help="Summary, file format of solvers, LaTeX, or sparsity plot.")
     ] = Format.summary,
     form: Annotated[
-        Form, typer.Option(help="In lp, mps, cbf and spy: functions in coordinates, or the dual program.")
-    ] = Form.coordinates,
+        Form,
+        typer.Option(help="In lp, mps, cbf and spy: the primal or the dual program."),
+    ] = Form.primal,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to stdout.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of stdout.")
     ] = None,
-    settings: given.Settings = None,
-    positive: given.Positive = None,
-    seed: given.Seed = 0,
-    window: given.Window = "0.2",
-    stride: given.Stride = 1,
-    znormalise: given.Znormalise = False,
-    data_dir: given.DataDir = None,
-    as_json: given.Json = False,
+    settings: arguments.Settings = None,
+    positive: arguments.Positive = None,
+    seed: arguments.Seed = 0,
+    window: arguments.Window = "0.2",
+    stride: arguments.Stride = 1,
+    znormalise: arguments.Znormalise = False,
+    data_dir: arguments.DataDir = None,
+    as_json: arguments.Json = False,
 ) -> None:
-    """Show the program that a model becomes: a summary, LP, MPS, CBF, LaTeX, or where it has its numbers.
+    """Show the program of a model: a summary, LP, MPS, CBF, LaTeX, or a sparsity plot.
 
-    A program that needs witnesses is written as its first convex step: where an oracle starts, or at each bag's mean.
+    A DC program is written as its first convex step: at the start of an oracle, or with the mean of each bag as
+    witness.
     """
-    from milopt.cli.parts import chosen_part
+    from milopt.cli.parts import select_part
     from milopt.errors import ParameterError
 
     if view is Format.spy:
         from milopt.inspection.sparsity import check_picture
 
         if output is None:
-            raise ParameterError("A sparsity plot needs a file to go to: add -o spy.png.")
+            raise ParameterError("A sparsity plot needs an image file: add -o spy.png.")
         check_picture(output)
-    estimator = given.estimator(model, settings, seed=seed)
-    found = given.read_data(data, window, stride, znormalise, data_dir)
+    estimator = arguments.make_estimator(model, settings, seed=seed)
+    data_set = arguments.read_data(data, window, stride, znormalise, data_dir)
     if positive is not None:
-        estimator.set_params(positive=given.label_of(positive, found))
-    with progress(f"declaring {model} on {found.name}"):
-        name, program, witnesses = chosen_part(estimator, model, found, part, iteration)
-        text = written(program, view, form.value, output, witnesses)
+        estimator.set_params(positive=arguments.parse_label(positive, data_set))
+    with show_progress(f"declaring {model} on {data_set.name}"):
+        name, program, witnesses = select_part(estimator, model, data_set, part, iteration)
+        text = render_program(program, view, form.value, output, witnesses)
     if part is None and name == "master" and not iteration:
-        others = "--iteration N shows it after N rounds, --part oracle what prices new ones"
-        typer.echo(f"{model} is semi-infinite: this is its master, which has no column yet. {others}.", err=True)
+        hint = "--iteration N shows it after N rounds, --part oracle shows the program that finds new columns"
+        typer.echo(f"{model} is semi-infinite: this is its master before column generation. {hint}.", err=True)
     if as_json:
         from milopt.inspection.summary import summarise
-        from milopt.solving.refusal import in_words
+        from milopt.solving.solver_support import format_features
 
         summary = summarise(program)
         print_json(
             {
                 "model": model,
-                "data": found.name,
+                "data": data_set.name,
                 "part": name,
                 "iteration": iteration,
                 "name": program.name,
                 "kind": program.kind,
-                "features": in_words(program.features(), program.cones()),
+                "features": format_features(program.features(), program.cones()),
                 "headline": summary.headline,
                 "tables": {
                     table.title: [dict(zip(table.header, row, strict=True)) for row in table.rows]
@@ -122,10 +126,10 @@ def inspect(
         typer.echo(text)
 
 
-def written(
+def render_program(
     program: Program, view: Format, form: FormName, output: Path | None, witnesses: WitnessChoice = None
 ) -> str:
-    """The text of a program, also in the file where one is given; of a picture, the file alone."""
+    """Return a program as text, and write it to `output` if given; a sparsity plot is only written."""
     from milopt.files import write_text
 
     if view is Format.spy:

@@ -1,14 +1,14 @@
-"""`milopt models`: the methods, their hyper-parameters, and the solvers that can take them."""
+"""The command `milopt models`: list the models with their hyper-parameters and supported solvers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from milopt.cli.arguments import Json, complete_model
-from milopt.cli.output import page_width, print_json, print_table
+from milopt.cli.output import page_width, print_json
 
 if TYPE_CHECKING:
     from milopt.declaration.programs.program import Program
@@ -19,43 +19,96 @@ if TYPE_CHECKING:
 def models(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[MODEL]...", help="All by default.", autocompletion=complete_model, show_default=False),
+        typer.Argument(
+            metavar="[MODEL]...",
+            help="Models to list (default: all).",
+            autocompletion=complete_model,
+            show_default=False,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The methods, their hyper-parameters, and the solvers that can take them."""
+    """List the models with their hyper-parameters and supported solvers."""
     from milopt.model_registry import model_names
 
-    found = [_described(name) for name in names or model_names()]
+    descriptions = [_describe_model(name) for name in names or model_names()]
     if as_json:
-        print_json({"models": found})
+        print_json({"models": descriptions})
         return
-    for number, model in enumerate(found):
+    for number, model in enumerate(descriptions):
         if number:
             typer.echo()
-        _show(model)
+        _print_model(model, with_shared_parameters=bool(names))
 
 
-def _show(model: dict[str, Any]) -> None:
+def _print_model(model: dict[str, Any], with_shared_parameters: bool) -> None:
+    """Print the summary of a model, its hyper-parameters with default, grid and description, and its solvers.
+
+    `model` is its description as JSON data.
+    """
+    name = model["name"]
+    title = _wrap(f"{name} ({model['kind']}): {model['about']}")
+    typer.echo(typer.style(title[: len(name)], bold=True) + title[len(name) :])
+    for parameter, entry in model["parameters"].items():
+        _print_parameter(parameter, entry["default"], entry["grid"], entry["description"])
+    if with_shared_parameters:
+        _print_shared_parameters(name)
+    typer.echo(_wrap(f"solvers: {', '.join(model['solvers'])}", indent=2, hanging_indent=4))
+
+
+def _print_shared_parameters(name: str) -> None:
+    """Print the hyper-parameters that a model has in common with all models."""
+    from milopt.estimator import BagClassifier
+    from milopt.estimator.parameter_docs import parameter_descriptions
+    from milopt.model_registry import format_value, get_model
+    from milopt.model_registry.settings import fields_of
+
+    cls = get_model(name)
+    defaults, descriptions = fields_of(cls), parameter_descriptions(cls)
+    typer.echo("  shared by all models:")
+    for parameter in fields_of(BagClassifier):
+        _print_parameter(parameter, format_value(defaults[parameter]), (), descriptions.get(parameter, ""))
+
+
+def _print_parameter(name: str, default: str, grid: Sequence[str], description: str) -> None:
+    """Print a hyper-parameter with its default and its default grid, and its description below."""
+    grid_text = f" (default grid: {', '.join(grid)})" if grid else ""
+    typer.echo(_wrap(f"{name} = {_without_quotes(default)}{grid_text}", indent=2, hanging_indent=6))
+    if description:
+        typer.echo(_wrap(description, indent=6, hanging_indent=6))
+
+
+def _wrap(text: str, indent: int = 0, hanging_indent: int = 0) -> str:
+    """Break a text into lines of the page's width, at spaces only."""
     import textwrap
 
-    name, *rest = textwrap.wrap(f"{model['name']} ({model['kind']}): {model['about']}", page_width())
-    typer.echo("\n".join([typer.style(name[: len(model["name"])], bold=True) + name[len(model["name"]) :], *rest]))
-    fields = model["parameters"].items()
-    rows = [(name, field["default"], ", ".join(field["grid"]) or "-") for name, field in fields]
-    print_table(("parameter", "default", "default grid"), rows, indent=2)
-    taken = f"solvers: {', '.join(model['solvers'])}"
-    typer.echo(textwrap.fill(taken, page_width(), initial_indent="  ", subsequent_indent="    "))
+    return textwrap.fill(
+        text,
+        page_width(),
+        initial_indent=" " * indent,
+        subsequent_indent=" " * hanging_indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
-def _described(name: str) -> dict[str, Any]:
+def _without_quotes(default: str) -> str:
+    """Remove the quotes around the text of a string, so that the string "none" looks like None."""
+    is_quoted = len(default) > 1 and default[0] == default[-1] and default[0] in "'\""
+    return default[1:-1] if is_quoted else default
+
+
+def _describe_model(name: str) -> dict[str, Any]:
+    """Return name, summary, kind, hyper-parameters and supporting solvers of a model as JSON data."""
     from milopt.estimator import BagClassifier
-    from milopt.model_registry import get_model, spelled
+    from milopt.estimator.parameter_docs import parameter_descriptions
+    from milopt.model_registry import format_value, get_model
     from milopt.model_registry.settings import fields_of
     from milopt.solving.explain import explain
 
     cls = get_model(name)
     shared = fields_of(BagClassifier)
+    descriptions = parameter_descriptions(cls)
     program = _small_program(cls)
     return {
         "name": name,
@@ -63,19 +116,20 @@ def _described(name: str) -> dict[str, Any]:
         "kind": program.kind,
         "parameters": {
             field: {
-                "default": spelled(default),
-                "grid": [spelled(value) for value in cls.grid.get(field, ())],
+                "default": format_value(default),
+                "grid": [format_value(value) for value in cls.grid.get(field, ())],
+                "description": descriptions.get(field, ""),
             }
             for field, default in fields_of(cls).items()
             if field not in shared
         },
-        "shared_parameters": {field: spelled(default) for field, default in shared.items()},
-        "solvers": explain(program).takers,
+        "shared_parameters": {field: format_value(default) for field, default in shared.items()},
+        "solvers": explain(program).supporting_solvers,
     }
 
 
 def _small_program(cls: type[BagClassifier]) -> Program | SemiInfinite:
-    """The model's program on six small bags: which solvers take it depends on its pattern, not on its size."""
+    """Return the program of the model on six small bags; which solvers support it does not depend on the size."""
     import numpy as np
 
     bags = list(np.random.default_rng(0).uniform(size=(6, 3, 2)))

@@ -1,4 +1,4 @@
-"""Results on stdout: JSON for programs, tables for people."""
+"""Output of results to stdout, as JSON or as tables."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from collections.abc import Collection, Mapping, Sequence
 import typer
 
 PIPE_WIDTH = 120
-"""Columns of a page that is not a terminal, unless COLUMNS says otherwise."""
-LONG_WORD = 24
-"""A word longer than this may go on in the next line."""
+"""Characters per line if stdout is not a terminal and COLUMNS is not set."""
+MAX_UNBROKEN_LENGTH = 24
+"""Number of characters up to which a word is never broken."""
 
 
 def print_json(data: Mapping[str, object]) -> None:
-    """One JSON object, its keys in the order in which they were put in."""
-    typer.echo(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+    """Print one JSON object; its keys keep their order."""
+    typer.echo(json.dumps(to_json_data(data), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def plain(value: object) -> object:
-    """The same in what JSON has: no NaN and no infinity (null instead), no arrays, no tuples."""
+def to_json_data(value: object) -> object:
+    """Convert a value to types that JSON has.
+
+    Arrays, tuples and sets become lists, NaN and infinity become None (null), and other objects become text.
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): plain(held) for key, held in value.items()}
+        return {str(key): to_json_data(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(held) for held in value]
+        return [to_json_data(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (bool, int, str)):
@@ -38,7 +41,7 @@ def plain(value: object) -> object:
 
 
 def page_width() -> int:
-    """Columns of the terminal, or of a page that is none."""
+    """Return the number of characters per line: of the terminal or COLUMNS, or PIPE_WIDTH if there is neither."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
         return shutil.get_terminal_size().columns
     return PIPE_WIDTH
@@ -51,9 +54,10 @@ def print_table(
     indent: int = 0,
     spare: Sequence[str] = (),
 ) -> None:
-    """A table without lines: headings, and texts taken as they stand; columns named in `right` hold numbers.
+    """Print a table without lines between its cells.
 
-    Those in `spare` are left out, the last one first, while the page is too narrow for whole words.
+    Columns named in `right` hold numbers and are aligned to the right. The table is indented by `indent` characters. If
+    the page is too narrow for whole words, columns named in `spare` are left out, the last one first.
     """
     from rich.console import Console
     from rich.padding import Padding
@@ -63,18 +67,18 @@ def print_table(
     cells = {head: [row[k] for row in rows] for k, head in enumerate(heads)}
     whole = {heads[0], *right}
     widths = _column_widths(cells, whole, page_width() - indent, list(spare))
-    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False, show_header=any(heads))
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False, show_header=any(heads))
     for head, width in widths.items():
-        made.add_column(
+        table.add_column(
             head, justify="right" if head in right else "left", overflow="fold", no_wrap=head in whole, width=width
         )
     for row in rows:
-        made.add_row(*(Text(cell) for head, cell in zip(heads, row, strict=True) if head in widths))
-    # On a page that is too narrow the terminal breaks lines; Rich would leave columns out.
+        table.add_row(*(Text(cell) for head, cell in zip(heads, row, strict=True) if head in widths))
+    # The console is as wide as the table: on a narrow page the terminal breaks lines, but Rich would drop columns.
     page = Console(width=indent + sum(widths.values()) + 2 * len(widths), highlight=False, emoji=False)
     with page.capture() as captured:
-        page.print(Padding(made, (0, 0, 0, indent)))
-    # Rich fills lines with blanks to their end, which nobody wants in a file.
+        page.print(Padding(table, (0, 0, 0, indent)))
+    # Rich pads lines with blanks, which are removed.
     for line in captured.get().splitlines():
         typer.echo(line.rstrip())
 
@@ -82,21 +86,23 @@ def print_table(
 def _column_widths(
     cells: Mapping[str, Sequence[str]], whole: Collection[str], page: int, spare: list[str]
 ) -> dict[str, int]:
-    """The columns that are shown, by heading, and their widths.
+    """Return the width of every column that is shown, by its heading.
 
-    Names and numbers stay in one piece; only what is words goes on in the next line, between two of them.
+    `cells` has the texts of each column by heading, and `page` is the width of the page. Columns in `whole` (names and
+    numbers) are never broken; the text of other columns is broken between words. Columns in `spare` are left out, the
+    last one first, if the page is too narrow; they are then removed from this list.
     """
     from rich.cells import cell_len
 
     wanted = {head: max(map(cell_len, [head, *column])) for head, column in cells.items()}
     widths = dict(wanted)
     for head in cells.keys() - set(whole):
-        longest = max((cell_len(word) for cell in cells[head] for word in cell.split()), default=0)
-        widths[head] = max(cell_len(head), min(longest, LONG_WORD))
+        longest = max(cell_len(word) for cell in (head, *cells[head]) for word in (cell.split() or [""]))
+        widths[head] = min(longest, MAX_UNBROKEN_LENGTH)
     while spare and sum(widths.values()) + 2 * (len(widths) - 1) > page:
         del widths[spare.pop()]
     room = max(0, page - sum(widths.values()) - 2 * (len(widths) - 1))
-    # What lacks little first: it gets by with one line then.
+    # The columns that need the least additional width come first, so that as many as possible fit on one line.
     for head in sorted(widths, key=lambda head: wanted[head] - widths[head]):
         more = min(room, wanted[head] - widths[head])
         widths[head] += more

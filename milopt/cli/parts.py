@@ -1,7 +1,7 @@
-"""The programs that a model solves on a data set, by the names that `milopt inspect --part` takes.
+"""Selection of one of the programs that a model solves on a data set, for `milopt inspect --part`.
 
-For two classes there is one, the `program`; for more, one a class, called by the class's label. A semi-infinite program
-is several: the `master`, and its oracles.
+For two classes, a model solves one program, named `program`. For more classes, it solves one program per class, named
+by the label of the class. A semi-infinite program consists of several programs: the `master` and its oracles.
 """
 
 from __future__ import annotations
@@ -17,29 +17,36 @@ if TYPE_CHECKING:
     from milopt.estimator import BagClassifier
 
 
-def chosen_part(
+def select_part(
     estimator: BagClassifier, model: str, data: DataSet, part: str | None, iteration: int | None
 ) -> tuple[str, Program, WitnessChoice]:
-    """The part that was asked for, or the only sensible one: its full name, itself, and where its witnesses start."""
+    """Return full name, program and first witnesses of the requested part; by default, of the first part.
+
+    `iteration` is the number of rounds of column generation that are run first; it must be None for a model without
+    column generation. For more than two classes, `part` must name a class.
+    """
     from milopt.errors import ParameterError
 
-    label, inner = chosen_class(model, data, part)
-    declared = declared_for(estimator, data, label)
+    label, inner = split_part_name(model, data, part)
+    declared = declare_program(estimator, data, label)
     if iteration is not None:
         if not declared.oracles:
-            raise ParameterError(f"{model} is one program, without rounds of column generation: leave out --iteration.")
-        generated(declared, iteration)
+            raise ParameterError(f"{model} is a single program, without column generation: leave out --iteration.")
+        generate_columns(declared, iteration)
     parts = declared.parts
     name = inner or next(iter(parts))
     if name not in parts:
-        there = ", ".join(f'"{one}"' if label is None else f'"{label}:{one}"' for one in parts)
-        raise ParameterError(f'{model} has no part "{part}": it has {there}.')
+        there = ", ".join(f'"{key}"' if label is None else f'"{label}:{key}"' for key in parts)
+        raise ParameterError(f'{model} has no part "{part}"; its parts are {there}.')
     full = name if label is None else f"{label}:{name}" if len(parts) > 1 else label
-    return full, parts[name], started(declared, parts[name])
+    return full, parts[name], first_witnesses(declared, parts[name])
 
 
-def chosen_class(model: str, data: DataSet, part: str | None) -> tuple[str | None, str | None]:
-    """The label and the part of its program that `LABEL` or `LABEL:PART` means; no label where there are two."""
+def split_part_name(model: str, data: DataSet, part: str | None) -> tuple[str | None, str | None]:
+    """Split the name `LABEL` or `LABEL:PART` into label and part, for more than two classes.
+
+    The part is None if only a label is given. For at most two classes, the label is None and the name is the part.
+    """
     from milopt.errors import ParameterError
 
     labels = [str(label) for label in sorted(set(data.labels.tolist()))]
@@ -53,44 +60,53 @@ def chosen_class(model: str, data: DataSet, part: str | None) -> tuple[str | Non
     there = ", ".join(f'"{label}"' for label in labels)
     instead = "" if part is None else f', not "{part}"'
     raise ParameterError(
-        f"{data.name} has {len(labels)} classes, and {model} solves one program for each: "
-        f"give one of them as --part, {there}{instead}."
+        f"{data.name} has {len(labels)} classes, and {model} solves one program per class: "
+        f"choose one with --part, {there}{instead}."
     )
 
 
-def declared_for(estimator: BagClassifier, data: DataSet, label: str | None) -> Program | SemiInfinite:
-    """What `fit` would solve; for several classes, the program of one against the rest."""
+def declare_program(estimator: BagClassifier, data: DataSet, label: str | None) -> Program | SemiInfinite:
+    """Return the program that `fit` would solve; if `label` is given, the program of this class against the rest.
+
+    In the second case, `class_weight` of the estimator is changed.
+    """
     if label is None:
         return estimator.program(data.bags, data.labels)
     import numpy as np
 
     from milopt.declaration.bags.labels import as_classes
     from milopt.estimator.class_weights import class_weights
-    from milopt.estimator.positive_label import positive_place
+    from milopt.estimator.positive_label import positive_class_index
 
     classes, place = as_classes(data.labels)
-    positive_place(estimator.positive, classes)  # raises if the user named a positive class
-    # Weights by class are those of all classes, not of one and the rest.
+    positive_class_index(estimator.positive, classes)  # raises if the user named a positive class
+    # Class weights are computed from all classes, not from one class against the rest.
     weight = class_weights(estimator.class_weight, classes, place, np.ones(place.size))[place]
-    signs = place == [str(one) for one in classes.tolist()].index(label)
-    # Given but empty: the weights are these already, and a model may ask whether there are any.
-    given: dict[str, float] | None = None if estimator.class_weight is None else {}
-    return estimator.set_params(class_weight=given).program(data.bags, signs, weight)
+    signs = place == [str(value) for value in classes.tolist()].index(label)
+    # Empty, but not None: `weight` already contains the class weights, and a model may check whether there are any.
+    no_weights: dict[str, float] | None = None if estimator.class_weight is None else {}
+    return estimator.set_params(class_weight=no_weights).program(data.bags, signs, weight)
 
 
-def started(declared: Program | SemiInfinite, program: Program) -> WitnessChoice:
-    """The witnesses of an oracle's first step at the prices that it has; None where nothing says: bag means."""
+def first_witnesses(declared: Program | SemiInfinite, program: Program) -> WitnessChoice:
+    """Return the witnesses (instances that stand for maxima) of the first step of an oracle at its current prices.
+
+    `program` is a part of `declared`. None, for other programs, means the mean of each bag.
+    """
     from milopt.compilation.sides import witnessed_maxima
 
     for oracle in declared.oracles:
         if oracle.program is program and oracle.starts is not None:
-            values = next(iter(oracle.starts({price: price.current() for price in oracle.prices})))
+            values = next(iter(oracle.starts({price: price.current_value() for price in oracle.prices})))
             return {atom: atom.segments.argmax(values) for atom in witnessed_maxima(program, "a start")}
     return None
 
 
-def generated(declared: Program | SemiInfinite, rounds: int) -> None:
-    """Run rounds of column generation: the master has its rows then, and the oracles have the master's prices."""
+def generate_columns(declared: Program | SemiInfinite, rounds: int) -> None:
+    """Run rounds of column generation; afterwards the master has the new columns, and the oracles have its prices.
+
+    Both are changed in place. Warn if column generation ends earlier.
+    """
     import numpy as np
 
     from milopt.errors import MiloptWarning

@@ -1,4 +1,4 @@
-"""`milopt predict`: a fitted model's labels and scores for new bags, as CSV."""
+"""`milopt predict`: labels and scores of new bags by a saved model, as CSV."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from milopt.cli import arguments as given
+from milopt.cli import arguments
 from milopt.cli.output import print_json
-from milopt.cli.progress import progress
+from milopt.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from milopt.data.data_set import DataSet
     from milopt.estimator import BagClassifier
 
 
-class Part(StrEnum):
-    """Which bags of a data set that comes in two parts."""
+class DataPart(StrEnum):
+    """Parts of a data set with an official split."""
 
     train = "train"
     test = "test"
@@ -30,135 +30,142 @@ _Window = Annotated[
     typer.Option(
         "--window",
         metavar="LENGTH",
-        help="Samples, a fraction of the shortest series, or none; as the model was fitted by default.",
-        rich_help_panel=given.SERIES,
+        help="Window length: samples, a fraction of the shortest series, or none. Default: as in the fit.",
+        rich_help_panel=arguments.TIME_SERIES,
     ),
 ]
 _Stride = Annotated[
     int | None,
     typer.Option(
-        "--stride", metavar="N", min=1, help="As the model was fitted by default.", rich_help_panel=given.SERIES
+        "--stride",
+        metavar="N",
+        min=1,
+        help="Number of samples from one window to the next. Default: as in the fit.",
+        rich_help_panel=arguments.TIME_SERIES,
     ),
 ]
 _Znormalise = Annotated[
     bool | None,
     typer.Option(
         "--znormalise/--no-znormalise",
-        help="As the model was fitted by default.",
+        help="Scale each window to mean 0 and standard deviation 1. Default: as in the fit.",
         show_default=False,
-        rich_help_panel=given.SERIES,
+        rich_help_panel=arguments.TIME_SERIES,
     ),
 ]
 
 
 def predict(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A model that `milopt fit --save` wrote.")],
-    data: given.Data,
-    instances: Annotated[bool, typer.Option("--instances", help="Scores of single instances instead of bags.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model file that `milopt fit --save` wrote.")],
+    data: arguments.Data,
+    instances: Annotated[bool, typer.Option("--instances", help="Print scores of instances instead of bags.")] = False,
     part: Annotated[
-        Part | None,
-        typer.Option(help="Of data with an official split; the test part by default.", show_default=False),
+        DataPart | None,
+        typer.Option(help="Which part of a data set with an official split (default: test).", show_default=False),
     ] = None,
-    own: Annotated[
+    model_class: Annotated[
         str | None,
-        typer.Option(
-            "--model", "-m", metavar="NAME", help="The class, path/file.py:Class, where the model is one of your own."
-        ),
+        typer.Option("--model", "-m", metavar="NAME", help="Class of a model of your own: path/file.py:Class."),
     ] = None,
     window: _Window = None,
     stride: _Stride = None,
     znormalise: _Znormalise = None,
-    data_dir: given.DataDir = None,
-    as_json: given.Json = False,
+    data_dir: arguments.DataDir = None,
+    as_json: arguments.Json = False,
 ) -> None:
-    """Label bags with a fitted model: CSV with the bag, its predicted label and its score.
+    """Label bags with a saved model; print bag, predicted label and score as CSV.
 
-    Of two classes, positive scores speak for the positive class, which is the last column.
+    With two classes, a positive score means the positive class, which the last column of the output names.
     """
     from milopt.estimator import load_model
     from milopt.model_registry import get_model
 
-    with progress(f"reading {file}"):
-        model = load_model(file, None if own is None else get_model(own))
-    found = _chosen(_read(model, data, (window, stride, znormalise), data_dir), part)
-    with progress(f"predicting {len(found.bags)} bags"):
-        rows = _instance_rows(model, found) if instances else _bag_rows(model, found)
+    with show_progress(f"reading {file}"):
+        model = load_model(file, None if model_class is None else get_model(model_class))
+    data_set = _select_part(_read(model, data, (window, stride, znormalise), data_dir), part)
+    with show_progress(f"predicting {len(data_set.bags)} bags"):
+        rows = _instance_rows(model, data_set) if instances else _bag_rows(model, data_set)
     if as_json:
         key = "instances" if instances else "bags"
-        about = {"model": str(file), "data": found.name, "classes": model.classes_}
-        print_json({**about, "positive_label": model.positive_label_, key: rows})
+        header = {"model": str(file), "data": data_set.name, "classes": model.classes_}
+        print_json({**header, "positive_label": model.positive_label_, key: rows})
         return
-    named = {} if model.positive_label_ is None else {"positive_label": model.positive_label_}
-    _print_csv(row | named for row in rows)
+    label = {} if model.positive_label_ is None else {"positive_label": model.positive_label_}
+    _print_csv(row | label for row in rows)
 
 
 def _read(
-    model: BagClassifier, data: str, asked: tuple[str | None, int | None, bool | None], data_dir: Path | None
+    model: BagClassifier, data: str, requested: tuple[str | None, int | None, bool | None], data_dir: Path | None
 ) -> DataSet:
-    """The data, labelled or not, with the features of the model.
+    """Read data with or without labels, with the features in the order of the model.
 
-    Series are cut as those were that it was fitted on, and asking otherwise is a mistake.
+    Time series are cut into the same windows as in the fit. `requested` has the options --window, --stride and
+    --znormalise, None if they are not given; raise ParameterError if they give other windows than in the fit.
     """
-    from milopt.data.formats import OPEN_ENDED, ending
+    from milopt.data.formats import OPEN_ENDED, format_ending
     from milopt.data.windows import Cut, Windows
     from milopt.errors import ParameterError
 
-    window, stride, znormalise = asked
-    kept = model.windows_in_
-    fitted = "0.2" if kept is None else "none" if kept.length == 1 else str(kept.length)
-    usual = kept or Cut(0, 1, False)
-    found = given.read_data(
+    window, stride, znormalise = requested
+    cut = model.windows_in_
+    length = "0.2" if cut is None else "none" if cut.length == 1 else str(cut.length)
+    default = cut or Cut(0, 1, False)
+    data_set = arguments.read_data(
         data,
-        window or fitted,
-        stride or usual.stride,
-        usual.znormalise if znormalise is None else znormalise,
+        window or length,
+        stride or default.stride,
+        default.znormalise if znormalise is None else znormalise,
         data_dir,
         labelled=False,
     )
-    if kept and isinstance(found.bags, Windows) and found.bags.cut != kept:
+    if cut and isinstance(data_set.bags, Windows) and data_set.bags.cut != cut:
         raise ParameterError(
-            f"The model was fitted on {kept}, but these are {found.bags.cut}: leave --window, --stride and "
-            "--znormalise away."
+            f"The model was fitted on {cut}, but these are {data_set.bags.cut}: leave out --window, --stride and "
+            "--znormalise."
         )
     names = getattr(model, "feature_names_in_", None)
-    found = found.arranged(None if names is None else names.tolist())
-    return found.padded(model.n_features_in_) if ending(found.source) in OPEN_ENDED else found
+    data_set = data_set.select_features(None if names is None else names.tolist())
+    return data_set.pad_features(model.n_features_in_) if format_ending(data_set.source) in OPEN_ENDED else data_set
 
 
-def _chosen(data: DataSet, part: Part | None) -> DataSet:
+def _select_part(data: DataSet, part: DataPart | None) -> DataSet:
+    """Return the requested part of a data set; by default its test part if it has one."""
     from milopt.errors import ParameterError
 
     if data.test is None:
-        if part is Part.test:
-            raise ParameterError(f"{data.name} has no test part: leave --part away.")
+        if part is DataPart.test:
+            raise ParameterError(f"{data.name} has no test part: leave out --part.")
         return data
-    return data if part is Part.train else data.test
+    return data if part is DataPart.train else data.test
 
 
 def _bag_rows(model: BagClassifier, data: DataSet) -> list[dict[str, object]]:
+    """Return one row per bag: name, predicted label and score."""
     labels, scores = model.predict(data.bags).tolist(), model.decision_function(data.bags)
     return [
-        {"bag": bag, "predicted": label, **_named("score", score, model)}
+        {"bag": bag, "predicted": label, **_score_columns("score", score, model)}
         for bag, label, score in zip(data.ids, labels, scores.tolist(), strict=True)
     ]
 
 
 def _instance_rows(model: BagClassifier, data: DataSet) -> list[dict[str, object]]:
+    """Return one row per instance: name of the bag, index of the instance in the bag, and score."""
     return [
-        {"bag": bag, "instance": k, **_named("score", score, model)}
+        {"bag": bag, "instance": k, **_score_columns("score", score, model)}
         for bag, scores in zip(data.ids, model.instance_scores(data.bags), strict=True)
         for k, score in enumerate(scores.tolist())
     ]
 
 
-def _named(name: str, score: float | Sequence[float], model: BagClassifier) -> dict[str, object]:
-    """Name one score, which speaks for the positive class, or one score per class if there are more than two."""
+def _score_columns(name: str, score: float | Sequence[float], model: BagClassifier) -> dict[str, object]:
+    """Return the score of the positive class by its column name; for more than two classes, one score per class."""
     if isinstance(score, float):
         return {name: score if model.positive_label_ == model.classes_[1] else -score}
     return {f"{name}_{label}": value for label, value in zip(model.classes_.tolist(), score, strict=True)}
 
 
 def _print_csv(rows: Iterable[dict[str, object]]) -> None:
+    """Print rows as CSV, with a header if there are any."""
     import csv
     import sys
 

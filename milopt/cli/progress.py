@@ -1,4 +1,4 @@
-"""What a person waits for, on stderr and only on a terminal: one line that is gone when the result is there."""
+"""A progress line on stderr, which is removed at the end; it is shown only if stderr is a terminal."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
+    from rich.progress import Progress as ProgressBar
     from rich.progress import TaskID
 
 
-class Progress:
-    """A line with a spinner, what is being done, and how much of it is done."""
+class ProgressLine:
+    """Line with a spinner, the current activity, and the number of finished items.
 
-    def __init__(self, bar: Bar | None, task: TaskID | None) -> None:
+    If `bar` is None, no progress is shown.
+    """
+
+    def __init__(self, bar: ProgressBar | None, task: TaskID | None) -> None:
         self._bar, self._task = bar, task
 
     def update(self, text: str | None = None, done: int | None = None, total: int | None = None) -> None:
-        """Say what is being done now, or how far it is."""
+        """Change the text, the number of finished items, or the total number; None leaves a value unchanged."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description=text, completed=done, total=total)
 
-    def say(self, line: str) -> None:
-        """A line of the result, on stdout; the progress steps aside for it."""
+    def print_result(self, line: str) -> None:
+        """Print a line of the result to stdout; the progress line is hidden meanwhile."""
         if self._bar is not None:
             self._bar.stop()
         typer.echo(line)
@@ -36,18 +39,20 @@ class Progress:
 
 
 @contextmanager
-def progress(text: str, total: int | None = None) -> Iterator[Progress]:
-    """Show progress while inside; nothing at all where stderr is no terminal."""
+def show_progress(text: str, total: int | None = None) -> Iterator[ProgressLine]:
+    """Show a progress line during the block; show nothing if stderr is not a terminal."""
     if not sys.stderr.isatty():
-        yield Progress(None, None)
+        yield ProgressLine(None, None)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import Progress as ProgressBar
 
     columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()]
     if total is not None:
         columns[2:2] = [BarColumn(bar_width=20), MofNCompleteColumn()]
-    bar = Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+    bar = ProgressBar(
+        *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    )
     with bar:
-        yield Progress(bar, bar.add_task(text, total=total))
+        yield ProgressLine(bar, bar.add_task(text, total=total))

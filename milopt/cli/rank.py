@@ -1,4 +1,4 @@
-"""`milopt rank`: models over several data sets, their mean ranks, and which differences are more than chance."""
+"""`milopt rank`: mean ranks of models over several data sets, with significance tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from milopt.cli import arguments as given
+from milopt.cli import arguments
 from milopt.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -19,38 +19,43 @@ def rank(
         list[str],
         typer.Argument(
             metavar="[NAME=]FILE...",
-            help="What `milopt evaluate --json` printed; NAME is another name for the one model of its file.",
+            help="Output of `milopt evaluate --json`; NAME replaces the name of the model if the file has one model.",
         ),
     ],
     control: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Test all others against it; without one, all pairs.")
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="Model that all others are tested against; by default, all pairs are tested."
+        ),
     ] = None,
-    measure: Annotated[str, typer.Option(metavar="NAME", help="accuracy, balanced_accuracy or auc.")] = "accuracy",
-    alpha: Annotated[float, typer.Option(metavar="X", help="The level of the tests.")] = 0.05,
+    measure: Annotated[
+        str, typer.Option(metavar="NAME", help="Measure: accuracy, balanced_accuracy or auc.")
+    ] = "accuracy",
+    alpha: Annotated[float, typer.Option(metavar="X", help="Significance level of the tests.")] = 0.05,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the critical-difference diagram to a picture.")
+        Path | None, typer.Option(metavar="FILE", help="Plot the critical-difference diagram to an image file.")
     ] = None,
-    as_json: given.Json = False,
+    as_json: arguments.Json = False,
 ) -> None:
-    """Rank models over data sets: Friedman's test, Bonferroni-Dunn against a control, critical differences."""
-    from milopt.evaluation.ranking import rank as ranked
-    from milopt.files import check_place
+    """Rank models over several data sets: Friedman test, Bonferroni-Dunn test, critical differences."""
+    from milopt.evaluation.ranking import rank as rank_models
+    from milopt.files import check_can_write
     from milopt.inspection.sparsity import check_picture
 
     if plot is not None:
         check_picture(plot)
-        check_place(plot, "The picture")
-    found = ranked([_read(text) for text in files], control=control, measure=measure, alpha=alpha)
+        check_can_write(plot, "The picture")
+    ranking = rank_models([_read_evaluation(text) for text in files], control=control, measure=measure, alpha=alpha)
     if plot is not None:
-        _draw(found, plot)
+        _plot_ranks(ranking, plot)
     if as_json:
-        print_json(found.as_dict())
+        print_json(ranking.as_dict())
     else:
-        typer.echo(str(found))
+        typer.echo(str(ranking))
 
 
-def _read(text: str) -> dict[str, Any]:
-    """The evaluation that a file holds, its one model called as the text says."""
+def _read_evaluation(text: str) -> dict[str, Any]:
+    """Read the JSON file of `[NAME=]FILE`; NAME replaces the name of its model, of which there must be only one."""
     import json
 
     from milopt.errors import DataError, ParameterError
@@ -59,27 +64,28 @@ def _read(text: str) -> dict[str, Any]:
     if equals and Path(text).exists():
         name, path = "", text
     try:
-        plain = json.loads(Path(path).read_text(encoding="utf-8"))
+        evaluation = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from None
     except ValueError:
-        raise DataError(f"{path} is no JSON: give what `milopt evaluate --json` printed.") from None
-    if not isinstance(plain, dict):
-        raise DataError(f"{path} is no evaluation: give what `milopt evaluate --json` printed.")
+        raise DataError(f"{path} is not JSON: give the output of `milopt evaluate --json`.") from None
+    if not isinstance(evaluation, dict):
+        raise DataError(f"{path} is not an evaluation: give the output of `milopt evaluate --json`.")
     if not name:
-        return plain
-    table = plain.get("table")
+        return evaluation
+    table = evaluation.get("table")
     if not isinstance(table, list) or len(table) != 1 or not isinstance(table[0], dict):
-        raise ParameterError(f"{path} is no evaluation of one model, and so cannot be called {name!r}.")
-    return {**plain, "table": [{**table[0], "model": name}]}
+        raise ParameterError(f"{path} does not contain exactly one model, so the name {name!r} cannot be used.")
+    return {**evaluation, "table": [{**table[0], "model": name}]}
 
 
-def _draw(found: Ranking, path: Path) -> None:
+def _plot_ranks(ranking: Ranking, path: Path) -> None:
+    """Plot the critical-difference diagram to an image file."""
     from matplotlib.figure import Figure
 
     from milopt.display.critical_difference import CriticalDifferenceDisplay
-    from milopt.files import write_whole
+    from milopt.files import write_atomically
 
-    figure = Figure(figsize=(7.2, 1.4 + 0.28 * len(found.models)), layout="constrained")
-    CriticalDifferenceDisplay.from_ranking(found, ax=figure.add_subplot())
-    write_whole(path, lambda beside: figure.savefig(beside, dpi=150))
+    figure = Figure(figsize=(7.2, 1.4 + 0.28 * len(ranking.models)), layout="constrained")
+    CriticalDifferenceDisplay.from_ranking(ranking, ax=figure.add_subplot())
+    write_atomically(path, lambda beside: figure.savefig(beside, dpi=150))

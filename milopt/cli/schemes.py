@@ -1,4 +1,4 @@
-"""`milopt schemes`: how programs are solved, with the parameters of each scheme."""
+"""`milopt schemes`: a list of the schemes (algorithms that solve programs) and their parameters."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from milopt.cli.output import print_json, print_table
 
 
 def schemes(as_json: Json = False) -> None:
-    """The schemes by which programs are solved, and their parameters."""
+    """List the schemes (algorithms that solve programs) and their parameters."""
     from milopt.schemes.registered import scheme_names
 
-    found = [_described(name) for name in scheme_names()]
+    descriptions = [_describe(name) for name in scheme_names()]
     if as_json:
-        print_json({"schemes": found})
+        print_json({"schemes": descriptions})
         return
-    rows = [(str(one["name"]), str(one["about"] or one["reason"]), _settings(one["parameters"])) for one in found]
+    rows = [
+        (str(entry["name"]), str(entry["about"] or entry["reason"]), _format_parameters(entry["parameters"]))
+        for entry in descriptions
+    ]
     print_table(("scheme", "about", "parameters"), rows)
 
 
-def _described(name: str) -> dict[str, object]:
-    """Describe a scheme by the first line of its docstring; if it cannot be loaded, by the reason."""
+def _describe(name: str) -> dict[str, object]:
+    """Return name, first docstring line and parameters of a scheme as JSON data, or why it cannot be loaded."""
     import inspect
 
     from milopt.errors import MiloptError
@@ -30,10 +33,11 @@ def _described(name: str) -> dict[str, object]:
     except MiloptError as error:
         return {"name": name, "about": "", "parameters": {}, "reason": str(error)}
     about = (cls.__doc__ or "").strip().partition("\n")[0]
-    fields = {field: repr(one.default) for field, one in inspect.signature(cls).parameters.items()}
+    fields = {field: repr(parameter.default) for field, parameter in inspect.signature(cls).parameters.items()}
     return {"name": name, "about": about, "parameters": fields, "reason": None}
 
 
-def _settings(fields: object) -> str:
+def _format_parameters(fields: object) -> str:
+    """Return parameters with their defaults, separated by commas."""
     assert isinstance(fields, dict)
     return ", ".join(f"{field}={default}" for field, default in fields.items())

@@ -1,4 +1,4 @@
-"""`milopt solvers`: what is installed, in which version, under which licence, and what each takes."""
+"""`milopt solvers`: a list of the solvers with version, licence and problem classes."""
 
 from __future__ import annotations
 
@@ -12,37 +12,41 @@ if TYPE_CHECKING:
 
 
 def solvers(as_json: Json = False) -> None:
-    """What is installed, in which version, under which licence, and what each takes."""
+    """List the installed solvers with version, licence and problem classes."""
     from milopt.solving import registry
 
     rows: list[dict[str, object]] = []
-    for name, availability in registry.available().items():
+    for name, availability in registry.available_solvers().items():
         family, colon, _ = name.partition(":")
         if not availability.installed and (colon or availability.reason):
-            rows.append(_entry(name, availability, None))
+            rows.append(_describe(name, availability, None))
         else:
             names = registry.variants(family) if colon else [name]
-            rows += [_entry(one.name, one.availability(), one) for one in map(registry.get, names)]
+            rows += [
+                _describe(solver.name, solver.availability(), solver) for solver in map(registry.get_solver, names)
+            ]
     if as_json:
         print_json({"solvers": rows})
         return
-    cells = [(str(row["name"]), _state(row), str(row["licence"] or ""), _takes(row)) for row in rows]
-    print_table(("solver", "version", "licence", "takes"), cells)
+    cells = [(str(row["name"]), _version_text(row), str(row["licence"] or ""), _problem_classes(row)) for row in rows]
+    print_table(("solver", "version", "licence", "problem classes"), cells)
 
 
-def _entry(name: str, availability: Availability, solver: Solver | None) -> dict[str, object]:
-    takes = [] if solver is None else _kinds(solver)
+def _describe(name: str, availability: Availability, solver: Solver | None) -> dict[str, object]:
+    """Return the description of a solver as JSON data; `solver` is None if it cannot be loaded."""
+    kinds = [] if solver is None else _supported_kinds(solver)
     patterns = solver is not None and solver.recognises_patterns
-    # What recognises patterns takes less than its features say; its own first line says what.
-    words = (type(solver).__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    # A solver that recognises patterns supports less than its features state; its docstring describes the patterns.
+    first_line = (type(solver).__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    first_line = first_line.removeprefix(f"Solver `{name}`: ")
     return {
         "name": name,
         "installed": availability.installed,
         "version": availability.version,
         "licence": None if solver is None else ", ".join(dict.fromkeys(solver.licence.split(", "))),
-        "takes": takes,
+        "takes": kinds,
         "only_patterns": patterns,
-        "about": words if patterns else ", ".join(takes),
+        "about": first_line if patterns else ", ".join(kinds),
         "remark": "" if solver is None else solver.remark,
         "time_limit": "" if solver is None else solver.time_limit_note,
         "install": availability.install,
@@ -50,8 +54,8 @@ def _entry(name: str, availability: Availability, solver: Solver | None) -> dict
     }
 
 
-def _kinds(solver: Solver) -> list[str]:
-    """Return the kinds of programs that a solver takes."""
+def _supported_kinds(solver: Solver) -> list[str]:
+    """Return the kinds of programs that the features of a solver state, such as LP, QP and MILP."""
     from milopt.compilation.features import Feature, kind_name
     from milopt.cones import CONES
 
@@ -61,17 +65,19 @@ def _kinds(solver: Solver) -> list[str]:
 
     conic = [cone.kind for cone in CONES.values() if cone.name in solver.cones]
     mixed = [cone.integer_kind for cone in CONES.values() if cone.name in solver.integer_cones]
-    found = [*kinds(Feature.LINEAR, Feature.QUADRATIC), *conic]
-    found += [*kinds(Feature.INTEGER, Feature.INTEGER_QUADRATIC), *mixed]
-    return [kind for kind in found if kind is not None]
+    supported = [*kinds(Feature.LINEAR, Feature.QUADRATIC), *conic]
+    supported += [*kinds(Feature.INTEGER, Feature.INTEGER_QUADRATIC), *mixed]
+    return [kind for kind in supported if kind is not None]
 
 
-def _takes(row: dict[str, object]) -> str:
+def _problem_classes(row: dict[str, object]) -> str:
+    """Return the problem classes of a solver, with remarks in parentheses."""
     notes = "; ".join(str(row[name]) for name in ("remark", "time_limit") if row[name])
     return f"{row['about']} ({notes})" if notes else str(row["about"])
 
 
-def _state(row: dict[str, object]) -> str:
+def _version_text(row: dict[str, object]) -> str:
+    """Return the version of a solver; if it is not installed, how to install it or why it cannot be used."""
     if row["installed"]:
         return str(row["version"])
     return f"not installed: {row['install'] or row['reason']}"

@@ -1,1 +1,1 @@
-"""The same problem, formulation by formulation and solver by solver."""
+"""Tables that compare models and solvers on one data set, or solvers on one program."""

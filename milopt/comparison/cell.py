@@ -1,89 +1,122 @@
-"""One cell of a comparison: a formulation given to a solver, and what came back."""
+"""One cell of a comparison: the result of fitting one model with one solver."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from milopt.compilation.status import PointStatus, Termination, keeps_promise
+from milopt.compilation.status import PointStatus, Termination, is_successful
 from milopt.outcome.certificate import Certificate
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """How large a formulation is on the data, whoever solves it."""
+class ProgramSizes:
+    """Kind and size of a program, which do not depend on the solver."""
 
     kind: str
-    """LP, QP, SOCP, ...; `DC (QP)` where each convex step is a QP, SILP where rows of an LP are generated."""
+    """LP, QP, SOCP, ...; `DC (QP)` if each convex step is a QP, SILP if columns of an LP are generated."""
     rows: int | None
-    """All epigraph rows included; None where counting them would cost much."""
+    """Number of constraint rows, including those of epigraphs; None if counting them is too expensive."""
     columns: int | None
-    """Of the variables."""
+    """Number of scalar variables, without functions; None if counting them is too expensive."""
     evaluations: int | None
-    """At how many points functions are evaluated: at most so many coordinates come on top of the columns."""
+    """Number of points at which functions are evaluated: at most this many columns are added for a solver.
+
+    None if counting them is too expensive.
+    """
 
     @property
     def width(self) -> str:
-        """Columns and evaluations, `93+476`; a question mark where they are not known."""
+        """Columns and evaluations as text, such as `93+476`; a question mark if they are unknown."""
         if self.columns is None:
             return "?"
         return f"{self.columns}+{self.evaluations}" if self.evaluations else str(self.columns)
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What a solver made of a formulation: fitted to all bags once, and once a fold for the accuracy."""
+class ComparisonCell:
+    """Result of one model with one solver: the optimum on all bags and the accuracy of every fold.
+
+    Attributes
+    ----------
+    model, solver : str
+        Names of the model (or program) and of the solver.
+    sizes : ProgramSizes
+        Kind and size of the program.
+    refused : bool
+        True if the cell is not run: the solver does not support the program, is not installed, or is skipped.
+    reason : str
+        Why the cell was not run, or what went wrong; empty if it succeeded.
+    termination, point : str or None
+        Termination and point status of the fit to all bags; None if that fit was not run or raised an error.
+    objective : float or None
+        Objective value at the point.
+    certificate : Certificate or None
+        Residuals that milopt computed at the point.
+    iterations : int or None
+        Number of iterations of the solver.
+    seconds : float or None
+        Time of the fit to all bags, without just-in-time compilation.
+    accuracies : tuple of float
+        Accuracy on the test bags of each fold; empty if a fit failed.
+    killed : bool
+        True if a worker process was killed while it ran this cell.
+    positive_label : str, float or None
+        Positive class; None if there are more than two classes.
+    skipped : bool
+        True if the cell is not run because the solver, which supports the program, is too slow to be run by default.
+    jit_seconds : float
+        Time of just-in-time compilation in all fits of the cell.
+    """
 
     model: str
     solver: str
-    sizes: Sizes
+    sizes: ProgramSizes
     refused: bool = False
-    """The solver cannot take the formulation, or is not installed; known before any work."""
     reason: str = ""
-    """Why it is refused, or what went wrong; empty when all went well."""
     termination: str | None = None
     point: str | None = None
     objective: float | None = None
     certificate: Certificate | None = None
     iterations: int | None = None
     seconds: float | None = None
-    """Of the fit to all bags, kernel and compilation included."""
     accuracies: tuple[float, ...] = ()
-    """On the bags that each fold left out."""
-
     killed: bool = False
-    """A process that worked for it did not live to tell."""
     positive_label: str | float | None = None
-    """The positive class; None for more than two classes."""
+    skipped: bool = False
+    jit_seconds: float = 0.0
 
     @property
     def certified(self) -> bool:
-        """Whether the point carries its certificate."""
+        """True if the point status is "certified", that is, if the certificate of the point holds."""
         return self.point == "certified"
 
     @property
     def finished(self) -> bool:
-        """Whether it has run, to whatever end."""
+        """True if the cell has a termination or a reason: it has run, successfully or not, or it is refused."""
         return self.termination is not None or bool(self.reason)
 
     @property
     def failed(self) -> bool:
-        """Whether it should have a point that its scheme promises, and an accuracy, and has not."""
-        return not self.refused and (bool(self.reason) or not self.kept)
+        """True if the cell is not refused, but has an error (`reason`) or no acceptable point.
+
+        A cell that has not run yet has no point, so this is also True for it.
+        """
+        return not self.refused and (bool(self.reason) or not self.is_acceptable)
 
     @property
-    def kept(self) -> bool:
-        """Whether the point is what its scheme promises: certified, or the best iterate of a cycle."""
+    def is_acceptable(self) -> bool:
+        """True if the point is certified, or if it is the best iterate of a detected cycle; False without a point."""
         if self.termination is None or self.point is None:
             return False
-        return keeps_promise(Termination(self.termination), PointStatus(self.point))
+        return is_successful(Termination(self.termination), PointStatus(self.point))
 
     @property
     def accuracy(self) -> float | None:
-        """The mean over the folds."""
+        """Mean accuracy over the folds; None if there are no accuracies."""
         return sum(self.accuracies) / len(self.accuracies) if self.accuracies else None
 
     def as_dict(self) -> dict[str, object]:
-        """Plain JSON data."""
+        """Return the cell as plain JSON data."""
         proof = self.certificate
         residuals = None if proof is None else {"primal": proof.primal, "dual": proof.dual, "gap": proof.gap}
         return {
@@ -94,6 +127,7 @@ class Cell:
             "columns": self.sizes.columns,
             "evaluations": self.sizes.evaluations,
             "refused": self.refused,
+            "skipped": self.skipped,
             "reason": self.reason or None,
             "status": self.termination,
             "point": self.point,
@@ -101,6 +135,7 @@ class Cell:
             "certificate": residuals,
             "iterations": self.iterations,
             "seconds": self.seconds,
+            "jit_seconds": self.jit_seconds,
             "accuracy": self.accuracy,
             "fold_accuracies": list(self.accuracies),
             "positive_label": self.positive_label,

@@ -1,40 +1,59 @@
-"""The table of a comparison, whole or as far as it came."""
+"""Result of comparing models and solvers on a data set, complete or interrupted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from milopt.comparison.agreement import Agreement, agreement
-from milopt.comparison.cell import Cell
+from milopt.comparison.agreement import Agreement, compare_objectives
+from milopt.comparison.cell import ComparisonCell
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The cells, formulation by formulation, and whether the solvers of each agree."""
+    """Table of models and solvers on one data set; prints as text.
+
+    Attributes
+    ----------
+    data, digest : str
+        Name and hash of the data set.
+    folds, seed : int
+        Number of cross-validation folds, and the seed that shuffles the bags.
+    settings : mapping
+        Hyper-parameters that were set for all models that have them.
+    cells : tuple of ComparisonCell
+        Finished and refused cells, in the order of the models and then of the solvers.
+    expected : int
+        Number of cells of the complete comparison.
+    interrupted : bool
+        True if Ctrl-C ended the comparison.
+    seconds : float
+        Time of the whole comparison.
+    """
 
     data: str
     digest: str
     folds: int
     seed: int
     settings: Mapping[str, object]
-    cells: tuple[Cell, ...]
-    """Those that are complete."""
+    cells: tuple[ComparisonCell, ...]
     expected: int
-    """How many there are to be."""
     interrupted: bool
-    """Ended by Ctrl-C."""
     seconds: float
-    """Of the whole comparison."""
 
     @property
     def agreements(self) -> tuple[Agreement, ...]:
-        """One verdict a formulation."""
-        return tuple(agreement(model, cells) for model, cells in grouped(self.cells).items())
+        """Agreement of the solvers, one entry per model (formulation)."""
+        return tuple(compare_objectives(model, cells) for model, cells in group_by_model(self.cells).items())
+
+    @property
+    def jit_seconds(self) -> float:
+        """Time of just-in-time compilation of native algorithms, summed over all processes."""
+        return sum(cell.jit_seconds for cell in self.cells)
 
     @property
     def exit_code(self) -> int:
-        """130 after Ctrl-C, 1 for a killed process; 0 when every cell that can be has its certificate, 3 otherwise."""
+        """Exit code of the command: 130 after Ctrl-C, 1 after a killed process, 3 if a cell failed, otherwise 0."""
         if self.interrupted:
             return 130
         if any(cell.killed for cell in self.cells):
@@ -42,44 +61,51 @@ class Comparison:
         return 3 if any(cell.failed for cell in self.cells) else 0
 
     def as_dict(self) -> dict[str, object]:
-        """Plain JSON data."""
-        from milopt.model_registry import spelled
+        """Return the comparison as plain JSON data."""
+        from milopt.model_registry import format_value
 
         return {
             "data": self.data,
             "digest": self.digest,
             "folds": self.folds,
             "seed": self.seed,
-            "settings": {name: spelled(value) for name, value in self.settings.items()},
+            "settings": {name: format_value(value) for name, value in self.settings.items()},
             "cells": [cell.as_dict() for cell in self.cells],
-            "agreement": [one.as_dict() for one in self.agreements],
+            "agreement": [agreement.as_dict() for agreement in self.agreements],
             "expected": self.expected,
             "interrupted": self.interrupted,
             "seconds": self.seconds,
+            "jit_seconds": self.jit_seconds,
         }
 
     def __str__(self) -> str:
+        """Return the table as text of 120 columns."""
         from milopt.comparison.layout import Layout
 
         if not self.cells:
-            return self.closing()
+            return "\n".join(self.closing_lines())
         layout = Layout([cell.model for cell in self.cells], [cell.solver for cell in self.cells])
         lines = [*layout.header()]
-        for verdict, cells in zip(self.agreements, grouped(self.cells).values(), strict=True):
-            lines += [line for cell in cells for line in layout.row(cell)] + layout.verdict(verdict)
-        return "\n".join([*lines, *layout.remarks(self.cells), self.closing()])
+        for agreement, cells in zip(self.agreements, group_by_model(self.cells).values(), strict=True):
+            lines += [line for cell in cells for line in layout.row(cell)] + layout.summary(agreement)
+        return "\n".join([*lines, *layout.notes(self.cells), *self.closing_lines()])
 
-    def closing(self) -> str:
-        """The last line: what was compared, and whether it came to its end."""
+    def closing_lines(self) -> list[str]:
+        """Return the last lines: time of just-in-time compilation (if any), data, folds, seed and total time."""
+        lines = []
+        if self.jit_seconds >= 0.1:
+            cost = f"compilation of native code: {self.jit_seconds:.1f} s"
+            lines.append(f"{cost} (only at the first use on a machine; not included in seconds)")
         count = f"interrupted after {len(self.cells)} of {self.expected} cells, " if self.interrupted else ""
         labels = dict.fromkeys(cell.positive_label for cell in self.cells if cell.positive_label is not None)
         positive = f", positive class {' or '.join(map(str, labels))}" if labels else ""
-        return f"{self.data}, {self.folds} folds, seed {self.seed}{positive}: {count}{self.seconds:.1f} s"
+        protocol = f"{self.data}, {self.folds} folds, seed {self.seed}{positive}"
+        return [*lines, f"{protocol}: {count}total time {self.seconds:.1f} s"]
 
 
-def grouped(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-    """Cells by formulation."""
-    groups: dict[str, list[Cell]] = {}
+def group_by_model(cells: Sequence[ComparisonCell]) -> dict[str, list[ComparisonCell]]:
+    """Return the cells of each model by the name of the model, in their order."""
+    groups: dict[str, list[ComparisonCell]] = {}
     for cell in cells:
         groups.setdefault(cell.model, []).append(cell)
     return groups

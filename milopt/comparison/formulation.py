@@ -1,4 +1,4 @@
-"""A formulation on a data set: the model, what its program is, and which solvers can take it."""
+"""A model on a data set: its program, the size of the program, and the solvers that support it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,38 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milopt.comparison.cell import Sizes
+from milopt.comparison.cell import ProgramSizes
 from milopt.compilation.kind import step_kind
-from milopt.compilation.lowered import lowered
+from milopt.compilation.lowering_attempt import try_lower
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
 from milopt.estimator import BagClassifier
-from milopt.estimator.positive_label import positive_place
-from milopt.evaluation.foresight import two_classes
+from milopt.estimator.positive_label import positive_class_index
+from milopt.evaluation.preflight import as_two_classes
 from milopt.solving import registry
-from milopt.solving.explain import Case, PartsCase, case_of
+from milopt.solving.explain import SemiInfiniteSupportChecker, SupportChecker, support_checker
 
 ModelChoice = str | type[BagClassifier] | BagClassifier
 """A registered name or `path/file.py:Class`, a class, or a model with its hyper-parameters set."""
 
-BEYOND = ("cvxpy:SCS",)
-"""Solvers behind a modelling language that are compared too when none are named: one first-order method."""
+EXTRA_DEFAULT_SOLVERS = ("cvxpy:SCS",)
+"""Solvers behind a modelling language that are compared by default, if installed: one first-order method."""
+
+SLOW_ON_DC_PROGRAMS = ("ecos",)
+"""Solvers that are not run by default on DC programs.
+
+ECOS solves each convex step, a QP, as a cone program, and takes five to twenty times as long as the other solvers.
+"""
 
 
 class Formulation:
-    """A model on bags with labels; of the settings, it takes those for hyper-parameters that it has."""
+    """A model together with bags and labels.
+
+    Of the given settings, it uses those that are hyper-parameters of the model. For more than two classes, its program
+    is that of the first class against the others.
+    """
 
     def __init__(
         self, model: ModelChoice, bags: Bags, labels: npt.NDArray[Any], settings: Mapping[str, object]
@@ -37,76 +47,94 @@ class Formulation:
         from milopt.model_registry import name_of
 
         self.model = model
-        one = maker(model)()
-        self.settings = {field: value for field, value in settings.items() if field in one.get_params(deep=False)}
-        one.set_params(**self.settings)
-        self.name = model if isinstance(model, str) else name_of(type(one))
-        self.fields = {field: _text(value) for field, value in one.get_params(deep=False).items()}
+        estimator = estimator_factory(model)()
+        own_fields = estimator.get_params(deep=False)
+        self.settings = {field: value for field, value in settings.items() if field in own_fields}
+        estimator.set_params(**self.settings)
+        self.name = model if isinstance(model, str) else name_of(type(estimator))
+        self.fields = {field: _format_value(value) for field, value in estimator.get_params(deep=False).items()}
         classes = np.unique(labels)
-        place = positive_place(one.positive, classes)
+        place = positive_class_index(estimator.positive, classes)
         self.positive_label = None if place is None else classes.tolist()[place]
-        program = one.program(bags, two_classes(labels))
-        self._case = case_of(program)
-        self._grows = bool(program.oracles)
-        self.sizes = sizes_of(program)
+        program = estimator.program(bags, as_two_classes(labels))
+        self._checker = support_checker(program)
+        self._uses_column_generation = bool(program.oracles)
+        self.sizes = program_sizes(program)
 
-    def refusal(self, solver: str) -> str:
-        """Why a solver cannot take it, in words; empty when it can."""
-        return refusal_of(self._case, solver)
+    def unsupported_reason(self, solver: str) -> str:
+        """Return why a solver cannot solve the program; an empty string if it can."""
+        return unsupported_reason(self._checker, solver)
 
-    def patience(self, solver: str) -> str:
-        """Why a solver that nobody named is not tried, in words; empty when it is."""
-        if not self._grows or registry.get(solver).starts_warm:
-            return ""
-        return f"not in this table's time: hundreds of steps, each solved from the start; name {solver} to wait for it"
-
-
-def refusal_of(case: Case | PartsCase, solver: str) -> str:
-    """Return why a solver cannot take a program, in words; empty if it can."""
-    found = registry.get(solver)
-    installed = found.availability()
-    if not installed.installed:
-        return f"not installed: {installed.install or installed.reason}"
-    asked = case.asked(found)
-    return "" if asked.takes else asked.reason
+    def skip_reason(self, solver: str) -> str:
+        """Return why a solver that supports the program is not run by default; an empty string if it is run."""
+        if self._uses_column_generation and not registry.get_solver(solver).supports_warm_start:
+            return "skipped to save time: no warm start, hundreds of solves; run it with --solvers NAME"
+        if self.sizes.kind.startswith("DC") and solver in SLOW_ON_DC_PROGRAMS:
+            return "skipped to save time: every step becomes a cone program; run it with --solvers NAME"
+        return ""
 
 
-def told_apart(formulations: Sequence[Formulation]) -> list[Formulation]:
-    """The formulations without repetition; those of one name get the fields behind it in which they differ."""
-    found: list[Formulation] = []
-    for one in formulations:
-        if not any((other.name, other.fields) == (one.name, one.fields) for other in found):
-            found.append(one)
-    for name in dict.fromkeys(one.name for one in found):
-        alike = [one for one in found if one.name == name]
-        differ = [field for field in alike[0].fields if len({one.fields.get(field) for one in alike}) > 1]
-        for one in alike if len(alike) > 1 else []:
-            one.name = f"{name} ({', '.join(f'{field}={one.fields.get(field)}' for field in differ)})"
-    return found
+def unsupported_reason(checker: SupportChecker | SemiInfiniteSupportChecker, solver: str) -> str:
+    """Return why a solver cannot solve the program of `checker`, or is not installed; an empty string if it can."""
+    candidate = registry.get_solver(solver)
+    availability = candidate.availability()
+    if not availability.installed:
+        return f"not installed: {availability.install or availability.reason}"
+    explanation = checker.check(candidate)
+    return "" if explanation.supports else explanation.reason
 
 
-def _text(value: object) -> str:
-    from milopt.model_registry import spelled
+def make_names_unique(formulations: Sequence[Formulation]) -> list[Formulation]:
+    """Return the formulations without repetitions, with unique names.
+
+    To a name that several formulations share, the hyper-parameters that differ are appended; `name` is changed in
+    place.
+    """
+    distinct: list[Formulation] = []
+    for formulation in formulations:
+        if not any((other.name, other.fields) == (formulation.name, formulation.fields) for other in distinct):
+            distinct.append(formulation)
+    for name in dict.fromkeys(formulation.name for formulation in distinct):
+        same_name = [formulation for formulation in distinct if formulation.name == name]
+        if len(same_name) == 1:
+            continue
+        differing = [
+            field
+            for field in same_name[0].fields
+            if len({formulation.fields.get(field) for formulation in same_name}) > 1
+        ]
+        for formulation in same_name:
+            values = ", ".join(f"{field}={formulation.fields.get(field)}" for field in differing)
+            formulation.name = f"{name} ({values})"
+    return distinct
+
+
+def _format_value(value: object) -> str:
+    """Return a hyper-parameter as the command line writes it, or its repr if it cannot be written there."""
+    from milopt.model_registry import format_value
 
     try:
-        return spelled(value)
+        return format_value(value)
     except ParameterError:
         return repr(value)
 
 
-def sizes_of(program: Program | SemiInfinite) -> Sizes:
-    """Return the sizes of a program; of a semi-infinite one, those of its master before it has rows of its family."""
+def program_sizes(program: Program | SemiInfinite) -> ProgramSizes:
+    """Return kind and size of a program; for a semi-infinite program, those of its master before column generation."""
     flat = program.core
-    form = lowered(flat).form
+    form = try_lower(flat).form
     step = step_kind(flat)
-    word = f"SI{step}" if flat is not program else f"DC ({step})" if program.kind == "DC" else step
+    kind = f"SI{step}" if flat is not program else f"DC ({step})" if program.kind == "DC" else step
     if form is None:
-        return Sizes(word, None, None, None)
-    return Sizes(word, form.rows.count, form.n, sum(space.count for space in form.spaces))
+        return ProgramSizes(kind, None, None, None)
+    return ProgramSizes(kind, form.rows.count, form.n, sum(space.count for space in form.spaces))
 
 
-def maker(model: ModelChoice) -> Callable[..., BagClassifier]:
-    """What makes the estimator from fields by name; also in another process."""
+def estimator_factory(model: ModelChoice) -> Callable[..., BagClassifier]:
+    """Return a function that makes the estimator of a model from hyper-parameters given by name.
+
+    If a model with its hyper-parameters set is given, those that are not given keep their values.
+    """
     from sklearn.base import clone
 
     from milopt.model_registry import get_model
@@ -117,18 +145,18 @@ def maker(model: ModelChoice) -> Callable[..., BagClassifier]:
 
 
 def default_models() -> list[str]:
-    """The registered models that are exemplary."""
+    """Return the names of the registered models that are compared by default."""
     from milopt.model_registry import get_model, model_names
 
-    return [name for name in model_names() if get_model(name).is_exemplary]
+    return [name for name in model_names() if get_model(name).in_default_comparison]
 
 
 def default_solvers() -> list[str]:
-    """Every installed solver that is reached directly, and those of `BEYOND` that are installed."""
-    direct = [solver.name for solver in registry.plain_solvers()]
-    return direct + [name for name in BEYOND if registry.get(name).availability().installed]
+    """Return all installed solvers without a modelling language, and the installed `EXTRA_DEFAULT_SOLVERS`."""
+    direct = [solver.name for solver in registry.installed_solvers()]
+    return direct + [name for name in EXTRA_DEFAULT_SOLVERS if registry.get_solver(name).availability().installed]
 
 
-def checked_solvers(names: Sequence[str]) -> list[str]:
-    """The names, each one of a known solver, installed or not, none twice."""
-    return list(dict.fromkeys(registry.get(name).name for name in names))
+def resolve_solver_names(names: Sequence[str]) -> list[str]:
+    """Return the registered names of solvers without repetition; raise UnknownNameError for an unknown name."""
+    return list(dict.fromkeys(registry.get_solver(name).name for name in names))

@@ -1,6 +1,8 @@
-"""A comparison as lines of text, each of which can be printed as soon as its cell is there.
+"""A comparison as lines of text, each of which can be printed as soon as its cell (model and solver) is finished.
 
-Where there is room, one table with a line a cell; on a narrow page a heading a formulation, and its solvers below it.
+On a wide page, the table has one line per cell. On a narrow page, every formulation (model) is a heading above its
+solvers.
+Reasons why a cell was not run or failed are numbered notes below the table.
 """
 
 from __future__ import annotations
@@ -10,120 +12,168 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from milopt.comparison.agreement import Agreement
-from milopt.comparison.cell import Cell
+from milopt.comparison.cell import ComparisonCell
 
 
 @dataclass(frozen=True)
-class Column:
-    """A heading, a width, and what stands there."""
+class TableColumn:
+    """Heading, width and content of one column."""
 
     head: str
     width: int
-    text: Callable[[Cell], str]
+    text: Callable[[ComparisonCell], str]
     right: bool = True
+    """True if the text is aligned to the right."""
 
-    def aligned(self, text: str) -> str:
-        """Text in the column's width."""
+    def align(self, text: str) -> str:
+        """Pad a text to the width of the column."""
         return text.rjust(self.width) if self.right else text.ljust(self.width)
 
 
 GAP = "  "
-UNPROVED = "!"
+UNCERTIFIED_MARK = "!"
 
 
 class Layout:
-    """Fixed widths for the names that will come; `width` is the page's."""
+    """Formatter of a table, row by row; it also collects and numbers the notes.
+
+    Parameters
+    ----------
+    models, solvers : sequence of str
+        Names of all models and solvers that will occur, for the widths of the columns.
+    width : int, default 120
+        Number of characters per line.
+    answer : sequence of TableColumn, optional
+        Columns for the results of a solver; by default optimum and accuracy.
+    """
 
     def __init__(
-        self, models: Sequence[str], solvers: Sequence[str], width: int = 120, answer: Sequence[Column] | None = None
+        self,
+        models: Sequence[str],
+        solvers: Sequence[str],
+        width: int = 120,
+        answer: Sequence[TableColumn] | None = None,
     ) -> None:
         self.width = width
-        name = max(len("formulation"), *(len(_short(model)) for model in models))
-        solver = Column("solver", max(len("solver"), *map(len, solvers)), lambda cell: cell.solver, right=False)
-        formulation = [
-            Column("formulation", name, lambda cell: _short(cell.model), right=False),
-            Column("kind", 7, lambda cell: cell.sizes.kind, right=False),
-            Column("rows", 6, lambda cell: _count(cell.sizes.rows)),
-            Column("columns", 8, lambda cell: cell.sizes.width),
+        name_width = max(len("formulation"), *(len(_short_name(model)) for model in models))
+        solver_width = max(len("solver"), *map(len, solvers))
+        solver = TableColumn("solver", solver_width, lambda cell: cell.solver, right=False)
+        self._left = [
+            TableColumn("formulation", name_width, lambda cell: _short_name(cell.model), right=False),
+            solver,
+            TableColumn("kind", 7, lambda cell: cell.sizes.kind, right=False),
+            TableColumn("rows", 6, lambda cell: _format_count(cell.sizes.rows)),
+            TableColumn("columns", 8, lambda cell: cell.sizes.width),
         ]
         self._answer = [*OPTIMUM, ACCURACY] if answer is None else list(answer)
-        self._left = [formulation[0], solver, *formulation[1:]]
         self.is_wide = len(GAP.join(" " * column.width for column in (*self._left, *self._answer))) <= width
         if not self.is_wide:
             self._left = [solver]
-        self._last = ""
+        self._last_model = ""
+        self._notes: dict[str, int] = {}
 
     def header(self) -> list[str]:
-        """The columns' names."""
-        line = GAP.join(column.aligned(column.head) for column in (*self._left, *self._answer))
+        """Return a list of one line, the headings of the columns."""
+        line = GAP.join(column.align(column.head) for column in (*self._left, *self._answer))
         return [self._indent + line.rstrip()]
 
-    def row(self, cell: Cell) -> list[str]:
-        """A cell's line, the reason below it or instead of it, and before the first on a narrow page a heading."""
+    def row(self, cell: ComparisonCell) -> list[str]:
+        """Return the line of a cell; on a narrow page, the heading of a new formulation comes before it.
+
+        Cells must be given in the order of the table.
+        """
         lines = []
-        if not self.is_wide and cell.model != self._last:
-            sizes = f"{cell.sizes.kind}, {_count(cell.sizes.rows)} rows, {cell.sizes.width} columns"
-            lines.append(f"{_short(cell.model)}: {sizes}")
-        self._last = cell.model
-        left = self._indent + GAP.join(column.aligned(column.text(cell)) for column in self._left)
+        if not self.is_wide and cell.model != self._last_model:
+            sizes = f"{cell.sizes.kind}, {_format_count(cell.sizes.rows)} rows, {cell.sizes.width} columns"
+            lines.append(f"{_short_name(cell.model)}: {sizes}")
+        self._last_model = cell.model
+        left = self._indent + GAP.join(column.align(column.text(cell)) for column in self._left)
         if cell.refused:
-            return lines + self._wrapped(left + GAP, f"cannot: {cell.reason}")
-        right = GAP.join(column.aligned(column.text(cell)) for column in self._answer)
-        lines.append((left + GAP + right).rstrip())
-        return lines + (self._wrapped(" " * len(left) + GAP, cell.reason) if cell.reason else [])
+            return [*lines, f"{left}{GAP}{_refusal_label(cell)} {self._note(cell)}"]
+        texts = [column.text(cell) for column in self._answer]
+        if cell.reason:
+            # A failed cell has no accuracy: its note is shown in that column instead.
+            texts[-1] = self._note(cell)
+        right = GAP.join(column.align(text) for column, text in zip(self._answer, texts, strict=True))
+        return [*lines, (left + GAP + right).rstrip()]
 
-    def verdict(self, agreement: Agreement) -> list[str]:
-        """Whether the solvers of a formulation agree."""
-        begin = GAP.join([self._left[0].aligned(_short(agreement.model)), ""]) if self.is_wide else self._indent
-        return self._wrapped(begin + "= ", str(agreement))
+    def summary(self, agreement: Agreement) -> list[str]:
+        """Return the text that states whether the solvers of a formulation agree, in one or more lines."""
+        begin = GAP.join([self._left[0].align(_short_name(agreement.model)), ""]) if self.is_wide else self._indent
+        return self._wrap(begin + "= ", str(agreement))
 
-    def remarks(self, cells: Sequence[Cell]) -> list[str]:
-        """What the signs in the table mean, where they occur."""
-        said = []
+    def notes(self, cells: Sequence[ComparisonCell]) -> list[str]:
+        """Return the numbered notes, and the explanations of the signs that occur in the table."""
+        lines = [line for text, number in self._notes.items() for line in self._note_lines(f"[{number}] ", text)]
         if any(cell.sizes.kind == "SILP" for cell in cells):
-            said.append("SILP: a semi-infinite linear program, before any of its columns are generated")
+            lines += self._wrap("", "SILP: semi-infinite linear program; its size is that before column generation")
         if any(cell.sizes.evaluations for cell in cells):
-            said.append("a+b columns: a of variables, and at most b coordinates of functions")
-        if any(cell.certificate is not None and not cell.kept for cell in cells):
-            said.append(f"{UNPROVED}: the certificate does not hold")
-        return said
+            lines += self._wrap("", "columns a+b: a variables, and functions that are evaluated at b points")
+        if any(cell.certificate is not None for cell in cells):
+            lines += self._wrap("", "certificate: largest of the primal, dual and gap residuals, computed by milopt")
+        if any(cell.certificate is not None and not cell.is_acceptable for cell in cells):
+            lines.append(f"{UNCERTIFIED_MARK}: the certificate does not hold")
+        return lines
 
     @property
     def _indent(self) -> str:
         return "" if self.is_wide else "  "
 
-    def _wrapped(self, begin: str, text: str) -> list[str]:
+    def _note(self, cell: ComparisonCell) -> str:
+        """Return the number of the note with the reason of a cell, such as "[1]"; equal notes share a number."""
+        text = cell.reason if cell.skipped else f"{cell.solver}: {cell.reason}"
+        return f"[{self._notes.setdefault(text, len(self._notes) + 1)}]"
+
+    def _note_lines(self, begin: str, text: str) -> list[str]:
+        """Return the lines of a note: one line, cut if it is too long; on a narrow page, as many as needed."""
+        if not self.is_wide or len(begin) + len(text) <= self.width:
+            return self._wrap(begin, text)
+        room = self.width - len(begin) - len(" ...")
+        clause = text.rfind("; ", 0, room)
+        if clause > room // 2:
+            return [f"{begin}{text[:clause]} ..."]
+        return [begin + textwrap.shorten(text, room + len(" ..."), placeholder=" ...")]
+
+    def _wrap(self, begin: str, text: str) -> list[str]:
+        """Break a text into lines after `begin`; the following lines are indented by its length."""
         room = max(20, self.width - len(begin))
         first, *rest = textwrap.wrap(text, room, break_long_words=False) or [""]
         return [begin + first, *(" " * len(begin) + line for line in rest)]
 
 
-def _short(model: str) -> str:
-    """A registered name, or the class of a person's own file."""
+def _short_name(model: str) -> str:
+    """Return a model name without the path of a file, with the settings in parentheses if there are any."""
     name, opening, fields = model.partition(" (")
     return name.rpartition(":")[2] + opening + fields
 
 
-def _proof(cell: Cell) -> str:
+def _refusal_label(cell: ComparisonCell) -> str:
+    """Return the text in the row of a cell that was not run."""
+    if cell.skipped:
+        return "skipped"
+    return "not installed" if cell.reason.startswith("not installed") else "not supported"
+
+
+def _format_certificate(cell: ComparisonCell) -> str:
     if cell.certificate is None:
         return "none"
-    return f"{cell.certificate.worst:.1e}{'' if cell.kept else ' ' + UNPROVED}"
+    return f"{cell.certificate.worst:.1e}{'' if cell.is_acceptable else ' ' + UNCERTIFIED_MARK}"
 
 
-def _count(number: int | None) -> str:
+def _format_count(number: int | None) -> str:
     return "?" if number is None else str(number)
 
 
-def _number(number: float | None, form: str) -> str:
-    return "-" if number is None else format(number, form)
+def _format_number(number: float | None, spec: str) -> str:
+    return "-" if number is None else format(number, spec)
 
 
 OPTIMUM = (
-    Column("objective", 11, lambda cell: _number(cell.objective, ".8g")),
-    Column("status", 10, lambda cell: cell.termination or "failed", right=False),
-    Column("certificate", 11, _proof),
-    Column("iter.", 6, lambda cell: _count(cell.iterations)),
-    Column("seconds", 7, lambda cell: _number(cell.seconds, ".2f")),
+    TableColumn("objective", 11, lambda cell: _format_number(cell.objective, ".8g")),
+    TableColumn("status", 10, lambda cell: cell.termination or "failed", right=False),
+    TableColumn("certificate", 11, _format_certificate),
+    TableColumn("iter.", 6, lambda cell: _format_count(cell.iterations)),
+    TableColumn("seconds", 7, lambda cell: _format_number(cell.seconds, ".2f")),
 )
-"""What a solver found."""
-ACCURACY = Column("accuracy", 8, lambda cell: _number(cell.accuracy, ".3f"))
+"""Columns with the optimum that a solver found."""
+ACCURACY = TableColumn("accuracy", 8, lambda cell: _format_number(cell.accuracy, ".3f"))

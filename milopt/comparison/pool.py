@@ -1,4 +1,7 @@
-"""Parts run in this process or in several, each handed back as it finishes; Ctrl-C ends all of them at once."""
+"""Run fits in this process or in several processes, and yield each outcome as soon as it is finished.
+
+Ctrl-C ends all processes at once.
+"""
 
 from __future__ import annotations
 
@@ -12,112 +15,129 @@ from typing import Any
 
 import numpy.typing as npt
 
-from milopt.comparison.part import Fitted, Part, fitted
+from milopt.comparison.fit_task import FitOutcome, FitTask, run_task
 from milopt.declaration.bags.bags import Bags
 
-QUIET = "ignore:resource_tracker:UserWarning"
-"""Killed, a worker leaves behind what its libraries hold (Pyomo a lock): that is cleared away, and need not be told."""
-PATIENCE = 5.0
-"""Seconds within which parts must have reached the workers."""
+RESOURCE_TRACKER_FILTER = "ignore:resource_tracker:UserWarning"
+"""Warning filter: a killed worker leaves resources of its libraries (a lock of Pyomo) to be cleaned up silently."""
+SUBMISSION_TIMEOUT = 5.0
+"""Seconds to wait until all submitted tasks have reached a worker, before the workers are shut down."""
 
 
-def finished(parts: Sequence[Part], bags: Bags, labels: npt.NDArray[Any], jobs: int) -> Iterator[Fitted]:
-    """The outcome of every part, in the order in which they finish; a killed process fails the rest of its cell."""
+def run_tasks(tasks: Sequence[FitTask], bags: Bags, labels: npt.NDArray[Any], jobs: int) -> Iterator[FitOutcome]:
+    """Yield the outcome of every task in the order in which the tasks finish.
+
+    `bags` and `labels` are the whole data set, and `jobs` is the number of processes. If a task kills its process, this
+    task and the remaining tasks of its cell fail.
+    """
     if jobs == 1:
-        yield from (fitted(part, bags, labels) for part in parts)
+        yield from (run_task(task, bags, labels) for task in tasks)
         return
-    waiting, dead = deque(parts), set[int]()
+    waiting, failed_cells = deque(tasks), set[int]()
     while waiting:
-        lost: list[Part] = []
-        yield from _through(waiting, dead, bags, labels, min(jobs, len(waiting)), lost)
-        # Which of those on their way was killed, and took the others with it, shows when each has a process of its own.
-        for part in lost:
-            again: list[Part] = []
-            yield from _through(deque([part]), dead, bags, labels, 1, again)
-            if again:
-                dead.add(part.cell)
-                yield _killed(part)
+        lost: list[FitTask] = []
+        yield from _run_until_killed(waiting, failed_cells, bags, labels, min(jobs, len(waiting)), lost)
+        # A killed worker also loses the other running tasks. Each lost task is run again in a separate process, to find
+        # the task that kills its process.
+        for task in lost:
+            lost_again: list[FitTask] = []
+            yield from _run_until_killed(deque([task]), failed_cells, bags, labels, 1, lost_again)
+            if lost_again:
+                failed_cells.add(task.cell)
+                yield _killed_outcome(task)
 
 
-def _killed(part: Part) -> Fitted:
-    return Fitted(
-        part.cell, part.fold, failure="its process was killed, perhaps for want of memory; use fewer jobs.", killed=True
-    )
+def _killed_outcome(task: FitTask) -> FitOutcome:
+    """Return the outcome of a task whose process was killed."""
+    message = "the worker process was killed, perhaps because memory ran out; use fewer jobs."
+    return FitOutcome(task.cell, task.fold, failure=message, killed=True)
 
 
-def _through(
-    waiting: deque[Part], dead: Set[int], bags: Bags, labels: npt.NDArray[Any], jobs: int, lost: list[Part]
-) -> Iterator[Fitted]:
-    """The outcomes of what is waiting, until a process is killed: then what was on its way is `lost`."""
+def _run_until_killed(
+    waiting: deque[FitTask],
+    failed_cells: Set[int],
+    bags: Bags,
+    labels: npt.NDArray[Any],
+    jobs: int,
+    lost: list[FitTask],
+) -> Iterator[FitOutcome]:
+    """Run tasks in `jobs` processes until one is killed; then append all running tasks to `lost`.
+
+    Tasks are removed from `waiting` when they start. Those of `failed_cells` are not run, and fail.
+    """
     from concurrent.futures import FIRST_COMPLETED, Future, wait
 
     from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
-    with _for_children():
-        workers = ProcessPoolExecutor(jobs, initializer=_hold, initargs=(bags, labels), env={"OMP_NUM_THREADS": "1"})
-    promises: dict[Future[Fitted], Part] = {}
+    with _interrupts_blocked_in_children():
+        workers = ProcessPoolExecutor(
+            jobs, initializer=_store_data, initargs=(bags, labels), env={"OMP_NUM_THREADS": "1"}
+        )
+    futures: dict[Future[FitOutcome], FitTask] = {}
     try:
         while not lost:
-            # One more than there are workers: no more than go to them at once.
-            while waiting and len(promises) <= jobs:
-                part = waiting.popleft()
-                if part.cell in dead:
-                    yield _killed(part)
+            # One task more than there are workers, so that a worker never waits for its next task.
+            while waiting and len(futures) <= jobs:
+                task = waiting.popleft()
+                if task.cell in failed_cells:
+                    yield _killed_outcome(task)
                     continue
                 try:
-                    with _for_children():
-                        promises[workers.submit(_fitted, part)] = part
+                    with _interrupts_blocked_in_children():
+                        futures[workers.submit(_run_with_stored_data, task)] = task
                 except TerminatedWorkerError:
-                    lost.append(part)
+                    lost.append(task)
                     break
-            if not promises:
+            if not futures:
                 return
-            for promise in wait(promises, return_when=FIRST_COMPLETED).done:
-                part = promises.pop(promise)
+            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                task = futures.pop(future)
                 try:
-                    yield promise.result()
+                    yield future.result()
                 except TerminatedWorkerError:
-                    lost.append(part)
-        lost += promises.values()
-        promises.clear()
+                    lost.append(task)
+        lost += futures.values()
+        futures.clear()
     finally:
-        # Also when the one who asked stops asking: what still runs has nobody to tell. But loky trips over a part that
-        # it has not handed to a worker yet.
-        deadline = monotonic() + PATIENCE
-        while monotonic() < deadline and not all(one.running() or one.done() for one in promises):
+        # This also runs if the caller stops iterating: the results of the running tasks are then not needed. loky fails
+        # if it is shut down before every submitted task has reached a worker.
+        deadline = monotonic() + SUBMISSION_TIMEOUT
+        while monotonic() < deadline and not all(future.running() or future.done() for future in futures):
             sleep(1e-3)
         workers.shutdown(wait=True, kill_workers=True)
 
 
-_held: tuple[Bags, npt.NDArray[Any]] | None = None
+_stored_data: tuple[Bags, npt.NDArray[Any]] | None = None
+"""Bags and labels in a worker process; None in the main process."""
 
 
-def _hold(bags: Bags, labels: npt.NDArray[Any]) -> None:
-    """Keep the data in a worker, so that they travel once."""
-    global _held
-    _held = bags, labels
+def _store_data(bags: Bags, labels: npt.NDArray[Any]) -> None:
+    """Store the data in a worker process, so that they are sent only once."""
+    global _stored_data
+    _stored_data = bags, labels
 
 
-def _fitted(part: Part) -> Fitted:
-    assert _held is not None
-    return fitted(part, *_held)
+def _run_with_stored_data(task: FitTask) -> FitOutcome:
+    assert _stored_data is not None
+    return run_task(task, *_stored_data)
 
 
 @contextmanager
-def _for_children() -> Iterator[None]:
-    """Processes started inside do not hear Ctrl-C, which a terminal sends to all: their parent ends them, quietly.
+def _interrupts_blocked_in_children() -> Iterator[None]:
+    """Block Ctrl-C in processes that are started inside the block, because a terminal sends it to all processes.
 
-    The parent itself hears it afterwards.
+    The parent process ends its children. It receives a Ctrl-C itself when the block ends. Warnings of Python about
+    resources of killed children are also suppressed in these processes.
     """
-    warned = os.environ.get("PYTHONWARNINGS")
-    os.environ["PYTHONWARNINGS"] = f"{warned},{QUIET}" if warned else QUIET
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else set()
+    filters = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = f"{filters},{RESOURCE_TRACKER_FILTER}" if filters else RESOURCE_TRACKER_FILTER
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else set()
     try:
         yield
     finally:
-        if warned is None:
+        if filters is None:
             del os.environ["PYTHONWARNINGS"]
         else:
-            os.environ["PYTHONWARNINGS"] = warned
+            os.environ["PYTHONWARNINGS"] = filters
         if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

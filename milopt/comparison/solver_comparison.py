@@ -1,4 +1,4 @@
-"""Compare solvers on one program: each solves it, and each answer is proved on its own."""
+"""Comparison of solvers on one program: each solver solves it, and milopt computes the certificate of each solution."""
 
 from __future__ import annotations
 
@@ -6,53 +6,57 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from milopt.comparison.agreement import Agreement, agreement
-from milopt.comparison.cell import Cell
-from milopt.comparison.formulation import refusal_of, sizes_of
+from milopt.comparison.agreement import Agreement, compare_objectives
+from milopt.comparison.cell import ComparisonCell
+from milopt.comparison.formulation import program_sizes, unsupported_reason
 from milopt.comparison.layout import OPTIMUM, Layout
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError, MiloptError, SolverError, UnsupportedError
-from milopt.outcome.by_name import ByName
+from milopt.outcome.named_parts import NamedParts
 from milopt.outcome.result import Result
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve
-from milopt.solving.explain import case_of
+from milopt.solving.explain import support_checker
 from milopt.solving.options import Options
 
 PAGE_WIDTH = 79
-"""Columns of the printed table: narrow, so that the program is named once, above its solvers."""
+"""Number of characters per line: so narrow that the name of the program is a heading above its solvers."""
 
 
 @dataclass(frozen=True)
 class SolverComparison:
-    """What several solvers made of one program; prints as a table.
+    """Results of several solvers for one program; prints as a table.
 
     Attributes
     ----------
-    rows : tuple of Cell
+    rows : tuple of ComparisonCell
         One row per solver: `solver`, `termination`, `objective`, `certificate` (its largest residual is
-        `certificate.worst`), `seconds` (without just-in-time compilation), and for a solver that cannot take the
+        `certificate.worst`), `seconds` (without just-in-time compilation), and for a solver that does not support the
         program `refused` and `reason`.
     results : mapping
-        The result of each solver that has one, by its name.
+        Result of each solver that returned one, by the name of the solver.
     """
 
-    rows: tuple[Cell, ...]
+    rows: tuple[ComparisonCell, ...]
     results: Mapping[str, Result]
 
     @property
     def agreement(self) -> Agreement:
-        """Whether the certified objectives agree to 1e-6, and proofs that there is none."""
-        return agreement(self.rows[0].model, self.rows)
+        """Agreement of the certified objectives: relative difference at most 1e-6.
+
+        Best iterates of cycles and proofs that the program is infeasible or unbounded are compared, too.
+        """
+        return compare_objectives(self.rows[0].model, self.rows)
 
     def __str__(self) -> str:
+        """Return the table as text."""
         layout = Layout([row.model for row in self.rows], [row.solver for row in self.rows], PAGE_WIDTH, OPTIMUM)
         rows = [layout.row(row) for row in self.rows]
-        # The heading comes before the names of the columns.
+        # The heading with the program's name comes before the line with the column headings.
         heading, rows[0] = rows[0][:1], rows[0][1:]
         lines = [*heading, *layout.header(), *(line for row in rows for line in row)]
-        return "\n".join([*lines, *layout.verdict(self.agreement), *layout.remarks(self.rows)])
+        return "\n".join([*lines, *layout.summary(self.agreement), *layout.notes(self.rows)])
 
     __repr__ = __str__
 
@@ -63,25 +67,26 @@ def compare_solvers(
     scheme: str | Scheme | None,
     options: Options,
 ) -> SolverComparison:
-    """Solve a program by each of several solvers."""
-    case, sizes = case_of(program), sizes_of(program)
-    rows: list[Cell] = []
+    """Solve a program with each of several solvers; one that does not support it, or fails, gets a reason."""
+    checker, sizes = support_checker(program), program_sizes(program)
+    rows: list[ComparisonCell] = []
     results: dict[str, Result] = {}
     for name in solvers:
-        reason = refusal_of(case, name)
-        row = Cell(program.name, name, sizes, bool(reason), reason)
+        reason = unsupported_reason(checker, name)
+        row = ComparisonCell(program.name, name, sizes, bool(reason), reason)
         if not reason:
-            _load(name)
+            _import_solver(name)
             try:
                 results[name] = solve(program, name, scheme, options)
-                row = _filled(row, results[name])
+                row = _fill_row(row, results[name])
             except (UnsupportedError, ConvexityError, SolverError) as error:
                 row = replace(row, reason=str(error))
         rows.append(row)
-    return SolverComparison(tuple(rows), ByName("solver", results, {}))
+    return SolverComparison(tuple(rows), NamedParts("solver", results, {}))
 
 
-def _filled(row: Cell, result: Result) -> Cell:
+def _fill_row(row: ComparisonCell, result: Result) -> ComparisonCell:
+    """Return the row with the numbers of a result."""
     return replace(
         row,
         termination=result.termination,
@@ -90,11 +95,12 @@ def _filled(row: Cell, result: Result) -> Cell:
         certificate=result.certificate,
         iterations=result.iterations,
         seconds=result.seconds.total - result.seconds.jit,
+        jit_seconds=result.seconds.jit,
     )
 
 
-def _load(solver: str) -> None:
-    """Let a solver import its package, so that its seconds are those of the work."""
+def _import_solver(solver: str) -> None:
+    """Solve a tiny program, so that the solver's package is imported before the time is measured."""
     tiny = Program("tiny")
     x = tiny.variable("x", 2, lower=0)
     tiny.minimize(x.sum())

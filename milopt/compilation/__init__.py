@@ -1,1 +1,1 @@
-"""From a declared program to what a solver gets: evaluation form, coordinates or dual, standard form, bridges."""
+"""Compilation of a declared program: evaluation form, primal or dual form, standard form."""

@@ -1,4 +1,4 @@
-"""The answer of a solver to a flat program, before milopt has checked it."""
+"""Answer of a solver to a program in standard form, before milopt has checked it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from milopt.compilation.status import Termination
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver said, in the standard form's columns and rows and in milopt's dual signs; nothing believed yet."""
+    """Answer of a solver, in the columns and rows of the standard form and with milopt's signs of multipliers.
+
+    An answer is unverified: its statuses and numbers are checked before they reach a result.
+    """
 
     termination: Termination
     raw_status: str
+    """Status as the solver reports it."""
     x: Vector | None = None
+    """Values of the columns; None if the solver returned no point."""
     z: Vector | None = None
-    """Multipliers of all rows, in K*; None where the solver has none (integer programs)."""
+    """Multipliers of all rows, in the dual cone K*; None if the solver returned none (as for integer programs)."""
     bound: float | None = None
-    """A proved lower bound on the minimum, from a mixed-integer search."""
+    """Lower bound on the minimum, proved by a mixed-integer search; None if there is no such bound."""
     iterations: int = 0
     log: str = ""
     interrupted: bool = False
-    """Ended by Ctrl-C: a scheme must not go on."""
+    """True if the solve was interrupted by Ctrl-C; a scheme that solves several programs must then stop."""
     inertia: Inertia | None = None
-    """Of the form's Hessian on the subspace that its equalities leave, where the solver found it."""
+    """Inertia of the form's Hessian P on the null space of its equalities; None if the solver did not compute it."""

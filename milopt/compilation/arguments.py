@@ -1,8 +1,9 @@
-"""Atoms inside atoms: in which direction the argument of an atom must be estimated, entry by entry.
+"""Atoms inside atoms: the direction in which each entry of an atom's argument must be estimated.
 
-The argument of an entry that is needed from above is estimated in the direction in which the atom is monotone, and that
-of an entry that is needed from below in the opposite direction. What disciplined convex programming accepts is convex
-by these rules too, and a maximum may stand inside a monotone atom on either side.
+The direction is +1 (from above) or -1 (from below). The argument of an entry that is needed from above is estimated in
+the direction in which the atom is monotone, the argument of an entry that is needed from below in the opposite
+direction. Every program that disciplined convex programming accepts is convex by these rules too. In addition, a
+maximum may occur inside a monotone atom on either side.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, Side, signs_of
+from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, AtomSides, signs_of
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Expression
-from milopt.declaration.programs.ranges import range_of
+from milopt.declaration.programs.ranges import epigraph_range
 from milopt.declaration.programs.sparse import row_lengths
 from milopt.errors import ConvexityError
 
@@ -22,19 +23,20 @@ Directions = npt.NDArray[np.int8]
 
 
 def atoms_of(expression: Expression) -> list[Atom]:
-    """Return the atoms that stand in an expression itself, not inside its atoms."""
+    """Return the atoms that are terms of an expression itself, without the atoms inside them."""
     return [leaf for leaf, _ in expression.terms if isinstance(leaf, Atom)]
 
 
 def has_affine_argument(atom: Atom) -> bool:
-    """Return True if no other atom stands inside an atom."""
+    """Return True if the argument of an atom contains no other atom."""
     return atom.function is not None or not atoms_of(atom.argument)
 
 
 def keeps_quadratic(atom: Atom, coefficient: Coefficient) -> bool:
-    """Return True if a minimised objective keeps an atom as a quadratic.
+    """Return True if a minimised objective keeps an atom as a quadratic term.
 
-    With other atoms inside, only a convex quadratic is kept: what is inside would otherwise be needed from below.
+    If its argument contains other atoms, it is kept only if no coefficient is negative: otherwise the inner atoms would
+    be needed from below.
     """
     return atom.is_quadratic and (has_affine_argument(atom) or not (coefficient.value().data < 0).any())
 
@@ -42,10 +44,10 @@ def keeps_quadratic(atom: Atom, coefficient: Coefficient) -> bool:
 def argument_directions(atom: Atom, side: int) -> Directions:
     """Return the direction in which each entry of the argument is estimated, if the atom is needed from `side`.
 
-    Raises `ConvexityError`, which names both atoms, if an atom stands at an entry in which the outer one is not
-    monotone.
+    `side` is `ABOVE` or `BELOW`. The direction is 0 if the atom is not known to be monotone in the entry. Raise a
+    `ConvexityError`, which names both atoms, if an inner atom occurs at an entry with direction 0.
     """
-    low, high = range_of(atom.argument)
+    low, high = epigraph_range(atom.argument)
     directions = (side * atom.monotone(low, high, atom.segments)).astype(np.int8)
     for leaf, coefficient in atom.argument.terms:
         if isinstance(leaf, Atom):
@@ -53,18 +55,19 @@ def argument_directions(atom: Atom, side: int) -> Directions:
             if (used & (directions == 0)).any():
                 raise ConvexityError(
                     f"{leaf.describe()} stands inside {atom.describe()}, which is not monotone over the range of its "
-                    f"argument, so that neither a bound from above nor one from below of {leaf.word} gives one of "
+                    f"argument, so that neither an upper nor a lower bound of {leaf.word} gives a bound of "
                     f"{atom.word}: not a convex program. Bound {leaf.word} by a variable, or give its argument bounds."
                 )
     return directions
 
 
-def inner_sides(where: str, expression: Expression, directions: Directions, top: bool = True) -> list[Side]:
-    """Return the sides of the atoms of an expression that is estimated in these directions, and of those inside.
+def inner_sides(where: str, expression: Expression, directions: Directions, top: bool = True) -> list[AtomSides]:
+    """Return the sides of the atoms of an expression that is estimated in the given directions, with all inner atoms.
 
-    `top` is False inside an atom, where quadratics have sides even if the atom stands in the objective.
+    `where` is the name of the constraint block or "objective". Quadratics that the objective keeps are left out. `top`
+    is False inside an atom, where quadratics have sides even if the outer atom is a term of the objective.
     """
-    found: list[Side] = []
+    sides: list[AtomSides] = []
     for leaf, coefficient in expression.terms:
         if not isinstance(leaf, Atom):
             continue
@@ -76,11 +79,11 @@ def inner_sides(where: str, expression: Expression, directions: Directions, top:
             turned = signs.data * np.repeat(directions, row_lengths(signs))
             above, below = np.unique(signs.indices[turned > 0]), np.unique(signs.indices[turned < 0])
             dropped = np.setdiff1d(np.arange(leaf.size), np.concatenate([above, below]))
-            found.append(Side(where, leaf, above.astype(np.intp), below.astype(np.intp), dropped))
+            sides.append(AtomSides(where, leaf, above.astype(np.intp), below.astype(np.intp), dropped))
         if not has_affine_argument(leaf):
             for side, entries in ((ABOVE, above), (BELOW, below)):
                 if entries.size:
-                    runs = np.isin(leaf.segments.of, entries)
+                    runs = np.isin(leaf.segments.run_of_entry, entries)
                     inside = argument_directions(leaf, side) * runs
-                    found += inner_sides(where, leaf.argument, inside.astype(np.int8), top=False)
-    return found
+                    sides += inner_sides(where, leaf.argument, inside.astype(np.int8), top=False)
+    return sides

@@ -1,4 +1,4 @@
-"""A whole program as a flat solver would get it: every row, at the chosen witnesses, in coordinates or as the dual."""
+"""Compile a whole program into standard form (the flat form) with all its rows, as its primal or dual form."""
 
 from __future__ import annotations
 
@@ -9,70 +9,79 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Index
-from milopt.compilation.compiled import Compiled
-from milopt.compilation.coordinates import Coordinates
-from milopt.compilation.dual import Dual
+from milopt.compilation.compiled_form import CompiledForm
+from milopt.compilation.dual_form import DualForm
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.minorant import StandIn, one_hot_selection
+from milopt.compilation.minorant import StandIn, one_hot_minorant
+from milopt.compilation.primal_form import PrimalForm
 from milopt.compilation.sides import witnessed_maxima
-from milopt.declaration.atoms.atom import Atom, Selecting
+from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.program import Program
 from milopt.errors import ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     from milopt.outcome.result import Result
 
-FormName: TypeAlias = Literal["coordinates", "dual"]
-WitnessChoice: TypeAlias = "Mapping[Selecting, npt.ArrayLike] | Result | None"
-"""Flat instance indices, one a bag, for some maxima (the others take bag means); a result's; None: all bag means."""
+FormName: TypeAlias = Literal["primal", "dual"]
+"""Name of a compiled form: the primal form or the dual form."""
+WitnessChoice: TypeAlias = "Mapping[SelectionAtom, npt.ArrayLike] | Result | None"
+"""Witnesses of a DC program.
+
+A mapping gives, for some maxima, one instance index per bag, counted over the instances of all bags; the other maxima
+are replaced by bag means. A result stands for the witnesses at its point. None stands for bag means everywhere.
+"""
 
 
-def compile_program(program: Program, form: FormName = "coordinates", witnesses: WitnessChoice = None) -> Compiled:
-    """The program over all its rows; `compiled.form` is flat, `compiled.recover` leads back."""
-    if form not in ("coordinates", "dual"):
-        raise ParameterError(f'form must be "coordinates" or "dual", not {form!r}.')
+def compile_program(program: Program, form: FormName = "primal", witnesses: WitnessChoice = None) -> CompiledForm:
+    """Compile a program with all its rows, at chosen witnesses.
+
+    The `form` of the result is the program in standard form, and its method `recover` maps a point of that form back.
+    """
+    if form not in ("primal", "dual"):
+        raise ParameterError(f'form must be "primal" or "dual", not {form!r}.')
     source = Lowering(program, chosen_witnesses(program, witnesses)).form()
     return compile_form(source, form, np.arange(source.rows.count))
 
 
-def compile_form(source: EvaluationForm, form: FormName, active: Index) -> Compiled:
-    """Some rows of an evaluation form, with kernel values and coordinates of its own."""
+def compile_form(source: EvaluationForm, form: FormName, active: Index) -> CompiledForm:
+    """Compile the `active` rows of an evaluation form, with newly computed kernel values and coordinates."""
     spaces = [KernelSpace(space) for space in source.spaces]
     if form == "dual":
-        return Dual(source, spaces, active)
-    return Coordinates(source, [Whitening(space) for space in spaces], active)
+        return DualForm(source, spaces, active)
+    return PrimalForm(source, [Whitening(space) for space in spaces], active)
 
 
 def chosen_witnesses(program: Program, witnesses: WitnessChoice) -> dict[Atom, StandIn]:
-    """The selection of each maximum for which witnesses are given."""
+    """Return the minorant of each maximum for which witnesses are given: its value at these witnesses."""
     if witnesses is None:
         return {}
     if isinstance(witnesses, Mapping):
         strangers = [atom for atom in witnesses if not any(atom is known for known in program.maxima())]
         if strangers:
-            what = getattr(strangers[0], "describe", lambda: repr(strangers[0]))()
-            raise UnknownNameError(f"witnesses: {what} is no bag_max of {program.name!r}; see program.maxima().")
-        return {atom: one_hot_selection(atom, _checked(atom, index)) for atom, index in witnesses.items()}
+            name = getattr(strangers[0], "describe", lambda: repr(strangers[0]))()
+            raise UnknownNameError(f"witnesses: {name} is not a bag_max of {program.name!r}; see program.maxima().")
+        return {atom: one_hot_minorant(atom, _check_witnesses(atom, index)) for atom, index in witnesses.items()}
     return {
-        atom: one_hot_selection(atom, _of_result(atom, witnesses))
+        atom: one_hot_minorant(atom, _witnesses_of_result(atom, witnesses))
         for atom in witnessed_maxima(program, "a choice of witnesses")
     }
 
 
-def _of_result(atom: Selecting, result: Result) -> Index:
-    """The largest instance of each bag at the result's point (the smallest index where several are)."""
+def _witnesses_of_result(atom: SelectionAtom, result: Result) -> Index:
+    """Return the maximising instance of each bag at the point of a result (the smallest index if there are several)."""
     if not result.values and not result.functions:
         raise ParameterError(f"witnesses: the result of {result.program.name!r} has no point to take them from.")
     return np.asarray(atom.segments.argmax(result.value(atom.argument)), dtype=np.intp)
 
 
-def _checked(atom: Selecting, index: npt.ArrayLike) -> Index:
+def _check_witnesses(atom: SelectionAtom, index: npt.ArrayLike) -> Index:
+    """Check that witnesses are one instance index per bag, each within its bag, and return them as an array."""
     array, bags = np.asarray(index), atom.segments
     if array.shape != (len(bags),) or array.dtype.kind not in "iu":
         raise ParameterError(
-            f"witnesses of {atom.describe()}: give {len(bags)} flat instance indices, one a bag, "
+            f"witnesses of {atom.describe()}: give {len(bags)} flat instance indices, one per bag, "
             f"not an array of shape {array.shape} and type {array.dtype}."
         )
     outside = np.flatnonzero((array < bags.offsets[:-1]) | (array >= bags.offsets[1:]))

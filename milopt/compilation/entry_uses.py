@@ -1,6 +1,7 @@
-"""Where the entries of atoms stand in a program: in one declared row alone, or in several places.
+"""Uses of atom entries that are needed from above: in a single declared row, or in several places of a program.
 
-The epigraph of an entry in one row only is written into that row. Any other entry gets a column.
+The epigraph of an entry that is used in a single row is written into that row. Any other entry gets an auxiliary
+column.
 """
 
 from __future__ import annotations
@@ -12,50 +13,52 @@ import numpy.typing as npt
 
 from milopt.compilation.arguments import atoms_of
 from milopt.compilation.entry_sides import ABOVE, BELOW
-from milopt.compilation.stand_ins import OtherSide
+from milopt.compilation.stand_ins import OtherSideStandIns
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.program import Program
 
 Entries = npt.NDArray[np.integer[Any]]
+"""Indices of entries of an atom."""
 
 
 class EntryUses:
-    """The places in which the entries of one atom stand on its convex side."""
+    """Uses of the entries of one atom where they are needed from above (on its convex side)."""
 
     def __init__(self, size: int) -> None:
         self.rows = np.zeros(size, dtype=np.intp)
-        """Per entry, the number of declared rows in which it stands."""
+        """Per entry, the number of declared rows that use it."""
         self.elsewhere = np.zeros(size, dtype=bool)
-        """Per entry, True if it stands in the objective or inside another atom."""
+        """Per entry, True if it is used in the objective or inside another atom."""
 
     def are_in_one_row(self, entries: Entries) -> npt.NDArray[np.bool_]:
-        """Return per entry whether it stands in at most one declared row, and nowhere else."""
+        """Return, per entry, whether it is used in at most one declared row and nowhere else."""
         return (self.rows[entries] <= 1) & ~self.elsewhere[entries]
 
 
-def entry_uses(program: Program, other_side: OtherSide) -> dict[Atom, EntryUses]:
-    """Return the uses of the entries of every atom of a program."""
-    found: dict[Atom, EntryUses] = {}
-    for leaf, coefficient in program.minimized().terms:
+def entry_uses(program: Program, other_side: OtherSideStandIns) -> dict[Atom, EntryUses]:
+    """Return the uses of the entries of every atom of a program; all entries of inner atoms count as used elsewhere."""
+    uses: dict[Atom, EntryUses] = {}
+    for leaf, coefficient in program.minimized_objective().terms:
         if isinstance(leaf, Atom):
-            above = other_side.halves(leaf, coefficient, ABOVE).above
-            _uses_of(leaf, found).elsewhere[above.indices] = True
-            _note_children(leaf, found)
+            above = other_side.split_by_side(leaf, coefficient, ABOVE).above
+            _uses_of(leaf, uses).elsewhere[above.indices] = True
+            _mark_inner_atoms(leaf, uses)
     for constraint in program.constraints.values():
         for leaf, coefficient in constraint.expression.terms:
             if isinstance(leaf, Atom):
-                above = other_side.halves(leaf, coefficient, BELOW).above
-                _uses_of(leaf, found).rows += np.bincount(above.indices, minlength=leaf.size)
-                _note_children(leaf, found)
-    return found
+                above = other_side.split_by_side(leaf, coefficient, BELOW).above
+                _uses_of(leaf, uses).rows += np.bincount(above.indices, minlength=leaf.size)
+                _mark_inner_atoms(leaf, uses)
+    return uses
 
 
-def _note_children(atom: Atom, found: dict[Atom, EntryUses]) -> None:
-    """Note the atoms that stand inside an atom."""
+def _mark_inner_atoms(atom: Atom, uses: dict[Atom, EntryUses]) -> None:
+    """Mark all entries of the atoms inside an atom as used elsewhere."""
     if atom.function is None:
         for child in atoms_of(atom.argument):
-            _uses_of(child, found).elsewhere[:] = True
+            _uses_of(child, uses).elsewhere[:] = True
 
 
-def _uses_of(atom: Atom, found: dict[Atom, EntryUses]) -> EntryUses:
-    return found.setdefault(atom, EntryUses(atom.size))
+def _uses_of(atom: Atom, uses: dict[Atom, EntryUses]) -> EntryUses:
+    """Return the uses of an atom, creating them if necessary."""
+    return uses.setdefault(atom, EntryUses(atom.size))

@@ -1,7 +1,8 @@
-"""Rows and columns of a symmetric matrix brought to one size:  S M S  with S diagonal, of powers of two.
+"""Equilibration of a symmetric matrix:  S M S  with a diagonal S of powers of two has rows of about the same size.
 
-The signs of the eigenvalues are those of M (Sylvester), no digit is lost, and what is small beside the largest entry
-is then small in earnest: a block that only has small units is no null space.
+The eigenvalues of S M S have the same signs as those of M (Sylvester), and scaling by powers of two loses no digit.
+After equilibration, entries that are small relative to the largest one are negligible; before, a block may be small
+only because of its units.
 """
 
 from __future__ import annotations
@@ -10,26 +11,34 @@ import numpy as np
 
 from milopt.arrays import Matrix, Vector
 
-APART = 2.0**20
-"""Rows whose sizes differ by less are left as they are."""
-PASSES = 4
+MAX_SIZE_RATIO = 2.0**20
+"""Largest ratio of row sizes for which a matrix is left as it is."""
+N_PASSES = 4
+"""Number of passes of the Ruiz iteration."""
 
 
-def equilibration(matrix: Matrix) -> Vector | None:
-    """The diagonal of S, by square roots of row sizes until they settle (Ruiz); None where none is needed."""
-    size = row_sizes(matrix)
+def equilibration_scale(matrix: Matrix) -> Vector | None:
+    """Return the diagonal of the scaling S (see the module docstring); None if S is not needed or not defined.
+
+    S is the product of rounded inverse square roots of row sizes (Ruiz). Zero rows keep the factor 1. None is returned
+    if all rows are zero, an entry is not finite, or row sizes differ by a factor of at most `MAX_SIZE_RATIO`.
+    """
+    size = largest_row_entries(matrix)
     used = size > 0.0
-    if not used.any() or not np.isfinite(size).all() or size[used].max() <= APART * size[used].min():
+    if not used.any() or not np.isfinite(size).all() or size[used].max() <= MAX_SIZE_RATIO * size[used].min():
         return None
     scale = np.ones(size.size)
-    for _ in range(PASSES):
+    for _ in range(N_PASSES):
         scale[used] *= np.exp2(-np.round(np.log2(size[used]) / 2))
-        size = row_sizes(matrix, scale)
+        size = largest_row_entries(matrix, scale)
     return scale
 
 
-def row_sizes(matrix: Matrix, scale: Vector | None = None) -> Vector:
-    """The largest magnitude of each row of S M S, without a copy of M."""
+def largest_row_entries(matrix: Matrix, scale: Vector | None = None) -> Vector:
+    """Return the largest absolute entry of each row of S M S without a copy of M.
+
+    `matrix` is M and `scale` the diagonal of S; None stands for the identity.
+    """
     if scale is None:
         return np.asarray(np.maximum(matrix.max(axis=1), -matrix.min(axis=1)))
     return np.array([scale[i] * float(np.abs(row * scale).max()) for i, row in enumerate(matrix)])

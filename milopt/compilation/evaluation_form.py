@@ -1,10 +1,12 @@
-"""A convex program over evaluations, no coordinates yet:
+"""Evaluation form: a program in which functions occur by their values at points.
 
     min  1/2 sum_k r_k'W_k r_k + q'x + sum_f (1/2 c_f ||f||^2 + p_f'f(points)) + constant
     s.t. A x + sum_f E_f f(points_f) + g in K,   lower <= x <= upper
 
-Witnesses are chosen, parameters have their values, epigraph rows of every `bag_max` are all here (sparse: one entry a
-row). Certificates are computed on this form; coordinates and duals are made from it, over as few of its rows as needed.
+K is a product of cones. The program is convex if all W_k are positive semidefinite and all c_f >= 0. Stand-ins have
+replaced atoms that are needed from below, parameters have their values, and all epigraph rows of every `bag_max` are
+present (sparse, usually with one function value per row). Certificates are computed with this form. Primal and dual
+forms are compiled from it, with as few of its rows as needed.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Index, Points, Vector
-from milopt.compilation.bounds import Bounds
-from milopt.compilation.quadratic import weighted
-from milopt.compilation.rows import Rows, stack
+from milopt.compilation.column_bounds import ColumnBounds
+from milopt.compilation.quadratic import apply_weight
+from milopt.compilation.rows import Rows, stack_affine_rows
 from milopt.compilation.standard_form import ColumnBlock, check_cone
 from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.programs.leaves import Function
@@ -26,114 +28,119 @@ from milopt.declaration.programs.sparse import row_lengths
 from milopt.errors import UnsupportedError
 
 MAX_FACTORISED_SIZE = 500
-"""Size up to which a dense weight is factorised to find out whether it is semidefinite."""
+"""Largest size of a dense weight that is factorised to check whether it is semidefinite."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """A function and all the points at which the program evaluates it."""
+    """Function together with all points at which the program evaluates it."""
 
     function: Function
     points: tuple[Points, ...]
 
     @property
     def count(self) -> int:
-        """How many points."""
+        """Number of points."""
         return sum(p.shape[0] for p in self.points)
 
 
 @dataclass(frozen=True)
-class Block:
-    """Rows of one declared constraint block (or of an auxiliary), all in one kind of cone."""
+class LoweredBlock:
+    """Rows of one declared constraint block, or auxiliary rows, all in one kind of cone."""
 
     name: str
     cone: Cone
     rows: Rows
     _: KW_ONLY
     origin: str
-    """The declared block whose multipliers these rows carry; empty for auxiliary rows."""
+    """Name of the declared block whose multipliers these rows carry; empty for auxiliary rows."""
     declared: Index
-    """Per row, the entry of the declared block."""
+    """Per row, the entry of the declared block to which it belongs; for auxiliary rows, the entry of the atom."""
     instance: Index
-    """Per row, the flat instance of an epigraph row; -1 otherwise."""
+    """Per row, the entry of the atom's argument (the instance) in an epigraph row; -1 for other rows."""
     group: Index
-    """Per row, which maximum it belongs to (rows of one group may be generated lazily); -1 for rows always needed."""
+    """Per row, the index of its maximum within the block; -1 for rows that are always needed.
+
+    The rows of a maximum may be generated lazily.
+    """
     space: int | None = None
-    """The function f that ends a cone `(rows, f)`, by its place in the form's spaces."""
+    """Index, in the form's spaces, of the function f that ends the cone `(rows, f)`; None if there is none."""
     share: Vector | None = None
-    """Per row, what its multiplier adds to the declared entry's; None means 1."""
+    """Per row, the factor with which its multiplier adds to that of the declared entry; None means 1."""
     sizes: Index | None = None
-    """The number of rows of each cone of the block; None for the default of `cone_sizes`."""
+    """Number of rows of each cone of the block; None for the default of `cone_sizes`."""
 
     def __post_init__(self) -> None:
         check_cone(self.cone, self.name)
         if self.cone_sizes.size > 1 and self.space is not None:
-            raise UnsupportedError(f"The rows {self.name!r} end in a function, so they must be one {self.cone.words}.")
+            raise UnsupportedError(
+                f"The rows {self.name!r} end in a function, so they must be one {self.cone.display_name}."
+            )
 
     @property
     def cone_sizes(self) -> Index:
-        """Return the number of rows of each cone of the block, as for a `RowBlock`."""
-        return self.cone.sizes_of(self.count, self.sizes, self.name)
+        """Number of rows of each cone of the block, as for a `RowBlock`."""
+        return self.cone.factor_sizes(self.count, self.sizes, self.name)
 
     @property
     def count(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return self.rows.count
 
-    def widened(self, columns: int, points: tuple[int, ...]) -> Block:
-        """The same rows over more columns and points."""
-        wide = self.rows.widened(columns, points)
+    def widen(self, columns: int, points: tuple[int, ...]) -> LoweredBlock:
+        """Return the block over more columns and points, with zero coefficients for the new ones."""
+        wide = self.rows.widen(columns, points)
         return self if wide is self.rows else replace(self, rows=wide)
 
 
 @dataclass(frozen=True)
-class Square:
-    """1/2 r'W r with r affine; W a diagonal given as a vector, or a symmetric matrix."""
+class SquaredTerm:
+    """Term 1/2 r'W r of an objective with affine rows r; W is a symmetric matrix, or a diagonal given as a vector."""
 
     rows: Rows
     weight: npt.NDArray[np.float64]
     term: str
-    """What it was declared as, for messages about curvature."""
+    """Description of the declared term, for messages about convexity."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """1/2 sum r'Wr + q'x + sum_f (1/2 ridge_f ||f||^2 + p_f'f(points_f)) + constant."""
+    """Objective 1/2 sum r'Wr + q'x + sum_f (1/2 ridge_f ||f||^2 + p_f'f(points_f)) + constant."""
 
     q: Vector
     p: tuple[Vector, ...]
     ridge: tuple[float, ...]
-    squares: tuple[Square, ...]
+    squares: tuple[SquaredTerm, ...]
     constant: float
 
-    def widened(self, columns: int, points: tuple[int, ...]) -> Objective:
-        """The same objective over more columns and points."""
+    def widen(self, columns: int, points: tuple[int, ...]) -> Objective:
+        """Return the objective over more columns and points, with zero coefficients for the new ones."""
         q = np.concatenate([self.q, np.zeros(columns - self.q.size)])
         p = tuple(np.concatenate([mine, np.zeros(n - mine.size)]) for mine, n in zip(self.p, points, strict=True))
-        squares = tuple(replace(s, rows=s.rows.widened(columns, points)) for s in self.squares)
+        squares = tuple(replace(s, rows=s.rows.widen(columns, points)) for s in self.squares)
         return Objective(q, p, self.ridge, squares, self.constant)
 
     @cached_property
     def separable_curvature(self) -> Vector:
-        """Per column, the curvature from squares of this column alone; 0 unless all squares are known to be convex.
+        """Per column, the curvature from squares of this column alone; all 0 unless all squares are known to be convex.
 
-        The objective curves up at least as much in the column, whatever the other columns do.
+        The second derivative in the column is at least this large, whatever the values of the other columns.
         """
-        found = np.zeros(self.q.size)
-        if not all(_is_known_convex(square.weight) for square in self.squares):
-            return found
+        curvature = np.zeros(self.q.size)
+        if not all(_is_cheaply_semidefinite(square.weight) for square in self.squares):
+            return curvature
         for square in self.squares:
             lengths = row_lengths(square.rows.A)
             others = sum((row_lengths(e) for e in square.rows.E), start=np.zeros(lengths.size))
             if square.weight.ndim == 1:
                 single = np.flatnonzero((lengths == 1) & (others == 0))
                 at = square.rows.A.indptr[single]
-                np.add.at(found, square.rows.A.indices[at], square.weight[single] * square.rows.A.data[at] ** 2)
-        return found
+                np.add.at(curvature, square.rows.A.indices[at], square.weight[single] * square.rows.A.data[at] ** 2)
+        return curvature
 
 
-def _is_known_convex(weight: npt.NDArray[np.float64]) -> bool:
-    """Return True if a weight is semidefinite and that costs little to find out."""
+def _is_cheaply_semidefinite(weight: npt.NDArray[np.float64]) -> bool:
+    """Return True if a weight is known to be positive semidefinite; a large matrix is not checked and gives False."""
     if weight.ndim == 1:
         return bool((weight >= 0).all())
     if len(weight) > MAX_FACTORISED_SIZE:
@@ -148,7 +155,7 @@ def _is_known_convex(weight: npt.NDArray[np.float64]) -> bool:
 
 @dataclass(frozen=True)
 class EvaluationForm:
-    """See the module; immutable."""
+    """Evaluation form of a program (see the module docstring); immutable."""
 
     name: str
     columns: tuple[ColumnBlock, ...]
@@ -156,40 +163,40 @@ class EvaluationForm:
     upper: Vector
     integer: npt.NDArray[np.bool_]
     spaces: tuple[Space, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[LoweredBlock, ...]
     objective: Objective
     maximize: bool
 
     @property
     def n(self) -> int:
-        """How many columns."""
+        """Number of columns."""
         return int(self.lower.size)
 
     @property
     def point_counts(self) -> tuple[int, ...]:
-        """How many points each function has."""
+        """Number of points of each function."""
         return tuple(space.count for space in self.spaces)
 
     @cached_property
-    def bounds(self) -> Bounds:
-        """Of the columns."""
-        return Bounds(self.lower, self.upper)
+    def bounds(self) -> ColumnBounds:
+        """Bounds of the columns."""
+        return ColumnBounds(self.lower, self.upper)
 
     @cached_property
     def rows(self) -> Rows:
         """All rows, block after block."""
         if not self.blocks:
             return Rows.empty(self.n, self.point_counts)
-        return stack([block.rows for block in self.blocks])
+        return stack_affine_rows([block.rows for block in self.blocks])
 
     @cached_property
     def starts(self) -> Index:
-        """Where each block's rows start, and one past the last."""
+        """First row of each block, and the total number of rows."""
         return np.concatenate([[0], np.cumsum([block.count for block in self.blocks], dtype=np.intp)]).astype(np.intp)
 
     @cached_property
     def group(self) -> Index:
-        """Per row, its maximum, numbered over the whole form; -1 for rows always needed."""
+        """Per row, the index of its maximum, numbered over the whole form; -1 for rows that are always needed."""
         parts, shift = [], 0
         for block in self.blocks:
             parts.append(np.where(block.group >= 0, block.group + shift, -1))
@@ -207,17 +214,18 @@ class EvaluationForm:
         return self._rows_in(NONNEGATIVE)
 
     @cached_property
-    def conic(self) -> tuple[tuple[int, Block], ...]:
-        """Return the blocks whose cones are not polyhedral, each with its first row."""
+    def conic(self) -> tuple[tuple[int, LoweredBlock], ...]:
+        """Blocks whose cones are not polyhedral, each with the index of its first row."""
         starts = zip(self.starts[:-1].tolist(), self.blocks, strict=True)
         return tuple((start, block) for start, block in starts if not block.cone.is_polyhedral)
 
     def _rows_in(self, cone: Cone) -> npt.NDArray[np.bool_]:
+        """Return, per row, whether it lies in this kind of cone."""
         flags = np.array([block.cone is cone for block in self.blocks], dtype=bool)
         return np.repeat(flags, np.diff(self.starts))
 
     def with_objective(self, objective: Objective) -> EvaluationForm:
-        """The same rows under another objective."""
+        """Return the form with another objective."""
         return self._with_known_rows(replace(self, objective=objective), "bounds")
 
     def with_bounds(self, lower: Vector, upper: Vector) -> EvaluationForm:
@@ -225,17 +233,20 @@ class EvaluationForm:
         return self._with_known_rows(replace(self, lower=lower, upper=upper))
 
     def _with_known_rows(self, changed: EvaluationForm, *more: str) -> EvaluationForm:
-        """Give a form with the same rows what is known of them."""
+        """Copy the cached properties of the rows to a form with the same rows."""
         known = ("rows", "starts", "group", "equality", "inequality", "conic", *more)
         changed.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})
         return changed
 
-    def with_block(self, block: Block) -> EvaluationForm:
-        """One more block at the end, over the same columns and points; nothing is gathered from all blocks anew."""
+    def with_block(self, block: LoweredBlock) -> EvaluationForm:
+        """Return the form with one more block at the end, over the same columns and points.
+
+        Cached properties, except `group`, are extended instead of computed again.
+        """
         longer, start, cone = replace(self, blocks=(*self.blocks, block)), self.starts[-1:], block.cone
         longer.__dict__.update(
             bounds=self.bounds,
-            rows=stack([self.rows, block.rows]),
+            rows=stack_affine_rows([self.rows, block.rows]),
             starts=np.concatenate([self.starts, start + block.count]),
             equality=np.concatenate([self.equality, np.full(block.count, cone is ZERO)]),
             inequality=np.concatenate([self.inequality, np.full(block.count, cone is NONNEGATIVE)]),
@@ -243,13 +254,13 @@ class EvaluationForm:
         )
         return longer
 
-    def value(self, x: Vector, evaluations: tuple[Vector, ...], norms_squared: tuple[float, ...]) -> float:
-        """The objective at a point, given each function's values at its points and its squared norm."""
+    def value(self, x: Vector, function_values: tuple[Vector, ...], norms_squared: tuple[float, ...]) -> float:
+        """Return the minimised objective at x, given each function's values at its points and its squared norm."""
         o = self.objective
         total = float(o.q @ x) + o.constant
-        for p, values, ridge, norm in zip(o.p, evaluations, o.ridge, norms_squared, strict=True):
+        for p, values, ridge, norm in zip(o.p, function_values, o.ridge, norms_squared, strict=True):
             total += float(p @ values) + 0.5 * ridge * norm
         for square in o.squares:
-            r = square.rows.value(x, evaluations)
-            total += 0.5 * float(r @ weighted(square.weight, r))
+            r = square.rows.value(x, function_values)
+            total += 0.5 * float(r @ apply_weight(square.weight, r))
         return total

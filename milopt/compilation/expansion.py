@@ -1,4 +1,4 @@
-"""Declared rows with one atom entry each, expanded in place: `rest - w max e >= 0` becomes one row per entry of e."""
+"""Expansion of declared rows with one atom entry each: `rest - w max e >= 0` becomes `rest - w e_i >= 0` for all i."""
 
 from __future__ import annotations
 
@@ -9,43 +9,52 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
-from milopt.compilation.epigraphs import Lowered, argument_entry
+from milopt.compilation.epigraphs import LoweredEpigraph, argument_entry
 from milopt.compilation.rows import Rows
 from milopt.compilation.template import Template
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.programs.sparse import from_parts, row_lengths, scaled_rows, taken
+from milopt.declaration.programs.sparse import from_parts, row_lengths, scale_rows, take_rows
 
 Entries = list[tuple[Atom, sp.csr_array]]
-"""Atoms on their convex side with their coefficients, explicit zeros kept; at most one entry per row in all."""
+"""Atoms with their coefficients at entries on the convex side (needed from above); explicit zeros are kept.
+
+A row may have several entries, except in `expand`.
+"""
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """Rows as copies of declared ones, and what the atoms add to them."""
+    """Expanded rows: copies of declared rows, and the terms that the atoms add to them."""
 
     entries: Entries | None
-    """The entries that were expanded; None if a parameter or an atom inside makes the expansion valid only once."""
+    """Expanded atom entries; None if the expansion cannot be reused because of a parameter or an inner atom."""
     count: int
+    """Number of declared rows."""
     declared: Index
+    """Per expanded row, the declared row of which it is a copy."""
     instance: Index
+    """Per expanded row, the entry of the atom's argument in it; -1 if there are none or several."""
     group: Index
+    """Per expanded row, the index of its declared row among those with several copies; -1 for all other rows."""
     values: list[Rows]
-    lowered: list[Lowered]
+    """Per atom, the rows that it adds to the copies."""
+    lowered: list[LoweredEpigraph]
+    """Per atom, its epigraph."""
 
-    def serves(self, entries: Entries, count: int) -> bool:
-        """Return True if it is the expansion of these very entries."""
+    def matches(self, entries: Entries, count: int) -> bool:
+        """Return True if this expansion can be reused for these entries (the same objects) in `count` rows."""
         return (
             self.entries is not None
             and (self.count, len(self.entries)) == (count, len(entries))
             and all(a is b and c is d for (a, c), (b, d) in zip(self.entries, entries, strict=True))
         )
 
-    def applied(self, rows: Rows, width: int, points: tuple[int, ...]) -> Rows:
-        """Return the expanded rows."""
-        total = rows.take(self.declared).widened(width)
+    def apply(self, declared_rows: Rows, width: int, points: tuple[int, ...]) -> Rows:
+        """Return the expanded rows over these numbers of columns and points, given the declared rows without atoms."""
+        total = declared_rows.take(self.declared).widen(width)
         for values in self.values:
-            total = total.plus(values.widened(width, points))
+            total = total.plus(values.widen(width, points))
         return total
 
 
@@ -56,7 +65,12 @@ def expand(
     argument: Callable[[Atom, Index], Rows],
     is_fixed: bool,
 ) -> Expansion:
-    """Expand `count` rows, of which those with an entry get one row per row of the entry's epigraph."""
+    """Expand `count` rows: a row with an atom entry becomes one row per row of the entry's epigraph.
+
+    A row has at most one atom entry; rows without one are kept. `template` returns the runs, argument entries and
+    epigraph template of some entries of an atom, and `argument` the rows of some entries of its argument. `is_fixed`
+    says whether the expansion may be reused.
+    """
     copies = np.ones(count, dtype=np.intp)
     pieces = []
     for atom, coefficient in entries:
@@ -68,7 +82,7 @@ def expand(
     instance = np.full(declared.size, -1, dtype=np.intp)
     first = np.cumsum(copies) - copies
     values: list[Rows] = []
-    lowered: list[Lowered] = []
+    lowered: list[LoweredEpigraph] = []
     for atom, coefficient, owner, at, index, read in pieces:
         part = read.parts[0]
         order = np.argsort(part.entry, kind="stable")
@@ -78,8 +92,8 @@ def expand(
         place[order] = first[owner[part.entry[order]]] + rank
         instance[place] = argument_entry(part, index)
         weight = -coefficient.data[part.entry]
-        values.append(_scattered(part.E, part.g, weight, place, declared.size, argument(atom, index)))
-        lowered.append(Lowered(atom, at.entries, at, index, read, rows=(place,)))
+        values.append(_scatter_rows(part.E, part.g, weight, place, declared.size, argument(atom, index)))
+        lowered.append(LoweredEpigraph(atom, at.entries, at, index, read, rows=(place,)))
     group = np.where(instance >= 0, np.cumsum(copies > 1)[declared] - 1, -1)
     group[copies[declared] == 1] = -1
     return Expansion(
@@ -93,15 +107,15 @@ def expand(
     )
 
 
-def _scattered(E: sp.csr_array, g: Vector, weight: Vector, place: Index, count: int, argument: Rows) -> Rows:
-    """Return weight * (E e + g) at some places of `count` rows."""
-    weighted = scaled_rows(E, weight)
+def _scatter_rows(E: sp.csr_array, g: Vector, weight: Vector, place: Index, count: int, argument: Rows) -> Rows:
+    """Return `count` rows: weight * (E e + g) at the positions `place`, with e the `argument`; all others are zero."""
+    weighted = scale_rows(E, weight)
     if (np.diff(place) <= 0).any():
-        weighted = taken(weighted, np.argsort(place))
+        weighted = take_rows(weighted, np.argsort(place))
     lengths = np.zeros(count + 1, dtype=np.intp)
     lengths[np.sort(place) + 1] = row_lengths(weighted)
     matrix = from_parts(weighted.data, weighted.indices, np.cumsum(lengths), (count, E.shape[1]))
-    rows = argument.left(matrix)
+    rows = argument.left_multiply(matrix)
     offset = np.zeros(count)
     offset[place] = weight * g
     return Rows(rows.A, rows.E, rows.g + offset)

@@ -1,4 +1,4 @@
-"""The features and cones of a flat program, and the kind of program that they make."""
+"""Features and cones of a program in standard form, and the kind of program that they imply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from milopt.cones import CONES
 
 
 class Feature(Enum):
-    """What a flat program may contain, and a solver may take, besides the cones of its rows."""
+    """Feature that a program may have and a solver may support, besides the cones of its rows."""
 
     LINEAR = "linear rows"
     QUADRATIC = "a convex quadratic objective"
@@ -23,10 +23,11 @@ class Feature(Enum):
 
 
 QUADRATICS = frozenset({Feature.QUADRATIC, Feature.INTEGER_QUADRATIC})
+"""Features of programs with a quadratic objective; `NONCONVEX` is a further feature."""
 
 
 def features_of(form: StandardForm) -> frozenset[Feature]:
-    """Return the features that a flat program has; convexity is judged elsewhere, and cones are in `cones_of`."""
+    """Return the features of a program in standard form; convexity is not checked, so `NONCONVEX` is never included."""
     features = {Feature.LINEAR}
     if not form.P.is_zero:
         features.add(Feature.QUADRATIC)
@@ -36,20 +37,20 @@ def features_of(form: StandardForm) -> frozenset[Feature]:
 
 
 def with_integers(features: Collection[Feature]) -> frozenset[Feature]:
-    """Return the features of a program; a quadratic objective with integer variables is a feature of its own."""
-    found = frozenset(features)
-    if found >= {Feature.QUADRATIC, Feature.INTEGER}:
-        return found - {Feature.QUADRATIC} | {Feature.INTEGER_QUADRATIC}
-    return found
+    """Return the features, with `INTEGER_QUADRATIC` in place of `QUADRATIC` if there are integer variables."""
+    unique = frozenset(features)
+    if unique >= {Feature.QUADRATIC, Feature.INTEGER}:
+        return unique - {Feature.QUADRATIC} | {Feature.INTEGER_QUADRATIC}
+    return unique
 
 
 def cones_of(form: StandardForm) -> frozenset[str]:
-    """Return the names of the cones of a flat program that are not polyhedral."""
+    """Return the names of the non-polyhedral cones of a program in standard form."""
     return frozenset(block.cone.name for block in form.conic)
 
 
 def kind_name(features: Collection[Feature], cones: Collection[str]) -> str:
-    """Return the kind of a program with these features and cones: LP, QP, MILP, MIQP, or a kind named after a cone."""
+    """Return the kind of a program with these features and cones: LP, QP, MILP, MIQP, or that of a cone (as SOCP)."""
     is_integer = Feature.INTEGER in features
     kinds = [cone.integer_kind if is_integer else cone.kind for cone in CONES.values() if cone.name in cones]
     conic = [kind for kind in kinds if kind is not None]

@@ -1,4 +1,4 @@
-"""How many eigenvalues of a reduced Hessian have each sign: what kind of point a stationary point is."""
+"""Inertia of a reduced Hessian: the numbers of its positive, zero and negative eigenvalues."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Inertia:
-    """Counts by sign, on the subspace that the equalities leave; the smallest eigenvalue where it is below 0 and known.
+    """Numbers of eigenvalues by sign, on the null space of the equalities.
 
-    Where a function of a kernel's space is among the unknowns, every point at which it is evaluated counts as one
-    dimension, points that depend linearly on others too.
+    If a function in a kernel's space is among the unknowns, every point at which it is evaluated counts as one
+    dimension, including points that depend linearly on others.
     """
 
     positive: int
     zero: int
     negative: int
     smallest: float | None = None
+    """Smallest eigenvalue, if it is negative and known."""
 
     def __str__(self) -> str:
         if not self.negative:
@@ -25,12 +26,12 @@ class Inertia:
 
     @property
     def is_saddle(self) -> bool:
-        """Whether a stationary point is no minimum: the objective falls in some direction."""
+        """True if an eigenvalue is negative, so that a stationary point is not a minimum (also if it is a maximum)."""
         return self.negative > 0
 
     @property
     def spectrum(self) -> str:
-        """The signs in words, without what they make of a stationary point."""
+        """Text that states the numbers of eigenvalues by sign."""
         if self.negative:
             plural = "" if self.negative == 1 else "s"
             known = "" if self.smallest is None else f", smallest eigenvalue {self.smallest:.3g}"

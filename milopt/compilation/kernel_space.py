@@ -1,4 +1,4 @@
-"""Kernel values between the points of one function, computed once and only where they are needed."""
+"""Kernel values between the points of one function, each computed at most once and only if needed."""
 
 from __future__ import annotations
 
@@ -11,121 +11,139 @@ import scipy.sparse as sp
 from milopt.arrays import Index, Matrix, Points, Vector
 from milopt.compilation.evaluation_form import Space
 from milopt.compilation.pivoted_cholesky import pivoted_cholesky
-from milopt.declaration.bags.bag_rows import BagRows, as_bag_rows, bag_rows, joined
-from milopt.declaration.kernels.gram import gathered, symmetrised
-from milopt.declaration.kernels.recollection import gram_of
-from milopt.declaration.programs.sparse import between, csr, from_parts, taken, zeros
+from milopt.declaration.bags.bag_rows import BagRows, as_bag_rows, bag_rows, concatenate_bags
+from milopt.declaration.kernels.gram import submatrix, symmetrise
+from milopt.declaration.kernels.gram_cache import cached_gram
+from milopt.declaration.programs.sparse import as_csr, from_parts, row_slice, take_rows, zeros
 from milopt.errors import ConvexityError
 
-MOST = 0.75
-"""Share of the points from which products with the kernel values of all cost less than a copy of those of some."""
+FULL_GRAM_FRACTION = 0.75
+"""If at least this fraction of the points is requested, use the full Gram matrix instead of copying a submatrix."""
 
 
 class KernelSpace:
-    """Rows K(touched points, all points), a block for each time that points are touched; a row is computed once."""
+    """Cache of the rows K(x_p, all points) of one function's kernel matrix.
+
+    Rows are computed in blocks, one block for each call that needs new rows. Points whose rows exist are called
+    touched.
+    """
 
     def __init__(self, space: Space) -> None:
         self.function = space.function
         self._given = space.points
-        self.points: Points = _stacked(space.points)
+        self.points: Points = _stack_points(space.points)
         self.count = space.count
         self.place = np.full(self.count, -1, dtype=np.intp)
-        """Per point, its row; -1 while untouched."""
+        """Per point, the index of its row; -1 if the point is not touched."""
         self.touched = np.zeros(0, dtype=np.intp)
+        """Touched points, in the order of their rows."""
         self._blocks: list[Matrix] = []
         self._starts = np.zeros(1, dtype=np.intp)
-        self._reduced = Reduced(zeros(0, self.count), np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
-        self._square = Square(np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
+        self._reduced = CombinationGram(zeros(0, self.count), np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
+        self._square = PointGram(np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
 
     @property
     def is_known_semidefinite(self) -> bool:
-        """Whether the kernel is positive semidefinite by what it is."""
+        """True if the kernel guarantees positive semidefinite Gram matrices."""
         return self.function.kernel.is_semidefinite
 
-    def indefinite(self, gram: Matrix) -> str:
-        """The sentence for a kernel that is not positive semidefinite."""
+    def indefinite_message(self, gram: Matrix) -> str:
+        """Return the error message for a kernel whose Gram matrix `gram` is not positive semidefinite."""
         smallest = float(np.linalg.eigvalsh((gram + gram.T) / 2)[0])
-        where = f"smallest eigenvalue {smallest:.4g} on the points used"
+        detail = f"smallest eigenvalue {smallest:.4g} on the points used"
         kernel = self.function.kernel
-        return f"The kernel of {self.function.name!r} is not positive semidefinite: {where}; {kernel.remedy}."
+        return (
+            f"The kernel of {self.function.name!r} is not positive semidefinite: {detail}; {kernel.indefinite_remedy}."
+        )
 
-    def serves(self, space: Space) -> bool:
-        """Whether another function has the same kernel and is evaluated at the same points."""
+    def matches(self, space: Space) -> bool:
+        """Return True if `space` has a function of the same name, the same kernel and the same arrays of points."""
         same = len(self._given) == len(space.points) and all(
             a is b for a, b in zip(self._given, space.points, strict=True)
         )
         return same and self.function.name == space.function.name and self.function.kernel is space.function.kernel
 
-    def touch(self, index: Index) -> None:
-        """Make sure that these points have their rows."""
+    def ensure_rows(self, index: Index) -> None:
+        """Compute the rows of the points in `index`, unless they exist."""
         new = np.unique(index[self.place[index] < 0])
         if not new.size:
             return
         points = self.points if new.size == self.count else self.points[new]
-        self._blocks.append(gram_of(self.function.kernel, points, self.points))
+        self._blocks.append(cached_gram(self.function.kernel, points, self.points))
         self.place[new] = np.arange(self.touched.size, self.touched.size + new.size)
         self.touched = np.concatenate([self.touched, new])
         self._starts = np.append(self._starts, self.touched.size)
 
     def gram(self, rows: Index, columns: Index) -> Matrix:
-        """K between points, the column points touched first; not to be written to."""
-        self.touch(columns)
-        if len(self._blocks) == 1 and all(_is_whole(index, self.count) for index in (self.touched, columns, rows)):
+        """Return K(rows, columns) for two sets of points; read-only. Missing rows K(x, .) of `columns` are computed."""
+        self.ensure_rows(columns)
+        if len(self._blocks) == 1 and all(_is_full_range(index, self.count) for index in (self.touched, columns, rows)):
             return self._blocks[0].T
-        return self._gathered(columns, rows).T
+        return self._gather_gram(columns, rows).T
 
-    def square(self, points: Index) -> Square:
-        """K between points and themselves, exactly symmetric; the same array as long as the same points are asked.
+    def symmetric_gram(self, points: Index) -> PointGram:
+        """Return the exactly symmetric K of some points; the same array if the last call had the same points.
 
-        It is of all points where all are touched and most are asked: theirs alone would be a copy.
+        K of all points is returned, which avoids a copy, if all points are touched, most of them are requested, and the
+        kernel guarantees that K is positive semidefinite.
         """
-        most = self.is_known_semidefinite and self.touched.size == self.count and points.size >= MOST * self.count
-        asked = np.arange(self.count) if most else points
-        if not np.array_equal(asked, self._square.points):
-            self._square = Square(asked, symmetrised(self.gram(asked, asked)))
+        uses_all = (
+            self.is_known_semidefinite
+            and self.touched.size == self.count
+            and points.size >= FULL_GRAM_FRACTION * self.count
+        )
+        requested = np.arange(self.count) if uses_all else points
+        if not np.array_equal(requested, self._square.points):
+            self._square = PointGram(requested, symmetrise(self.gram(requested, requested)))
         return self._square
 
-    def _gathered(self, points: Index, others: Index) -> Matrix:
-        """K(points, others), the points touched before."""
+    def _gather_gram(self, points: Index, others: Index) -> Matrix:
+        """Return K(points, others) from the rows of touched points."""
         place = self.place[points]
         block_of = np.searchsorted(self._starts, place, side="right") - 1
         met = np.unique(block_of)
         if met.size == 1:
-            return gathered(self._blocks[met[0]], place - self._starts[met[0]], others)
+            return submatrix(self._blocks[met[0]], place - self._starts[met[0]], others)
         result = np.empty((points.size, others.size))
         for k in met:
             mine = np.flatnonzero(block_of == k)
-            result[mine] = gathered(self._blocks[k], place[mine] - self._starts[k], others)
+            result[mine] = submatrix(self._blocks[k], place[mine] - self._starts[k], others)
         return result
 
-    def reduced(self, combinations: sp.csr_array, active: Index) -> Matrix:
-        """E K E' for some rows E of `combinations`, over all points; rows asked for before are not computed again."""
+    def combination_gram(self, combinations: sp.csr_array, active: Index) -> Matrix:
+        """Return E K E' for the `active` rows E of `combinations`.
+
+        If `combinations` is the same object as in the previous call and `active` begins with the rows of that call,
+        their part is not computed again.
+        """
         last = self._reduced
         known = last.active.size
         same = combinations is last.combinations and np.array_equal(active[:known], last.active)
         if not same or known == 0:
-            last, known = Reduced(combinations, active[:0], np.zeros((0, 0))), 0
-        every = taken(combinations, active)
-        cross = self._between(between(every, known, active.size), every)
+            last, known = CombinationGram(combinations, active[:0], np.zeros((0, 0))), 0
+        every = take_rows(combinations, active)
+        cross = self._cross_gram(row_slice(every, known, active.size), every)
         if known == 0:
-            product = symmetrised(cross)
+            product = symmetrise(cross)
         else:
             product = np.empty((active.size, active.size))
             product[:known, :known] = last.product
             product[known:] = cross
             product[:known, known:] = cross[:, :known].T
-            product[known:, known:] = symmetrised(cross[:, known:])
-        self._reduced = Reduced(combinations, active, product)
+            product[known:, known:] = symmetrise(cross[:, known:])
+        self._reduced = CombinationGram(combinations, active, product)
         return product
 
-    def _between(self, left: sp.csr_array, right: sp.csr_array) -> Matrix:
-        """E K G' for combinations E and G of points."""
+    def _cross_gram(self, left: sp.csr_array, right: sp.csr_array) -> Matrix:
+        """Return E K G' for E = `left` and G = `right`, whose rows are combinations of points."""
         points = np.unique(left.indices).astype(np.intp)
         if not points.size:
             return np.zeros((left.shape[0], right.shape[0]))
-        self.touch(points)
-        # Rows of kernel values are added up where they lie, rather than gathered first.
-        placed = csr(from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size)))
+        self.ensure_rows(points)
+        # Rows of kernel values are summed block by block, without copying them into one matrix first.
+        placed = as_csr(
+            from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size))
+        )
         total = np.zeros((left.shape[0], self.count))
         for rows, (start, stop) in zip(self._blocks, pairwise(self._starts.tolist()), strict=True):
             part = placed[:, start:stop]
@@ -134,22 +152,22 @@ class KernelSpace:
         return np.asarray(right @ total.T).T
 
     def values(self, coefficients: Vector) -> Vector:
-        """f at all points, for f = sum_p a_p K(x_p, .)."""
+        """Return f at all points, for f = sum_p a_p K(x_p, .) with these coefficients a."""
         support = np.flatnonzero(coefficients)
         if not support.size:
             return np.zeros(self.count)
-        self.touch(support)
+        self.ensure_rows(support)
         weights = np.zeros(self.touched.size)
         weights[self.place[support]] = coefficients[support]
         parts = zip(np.split(weights, self._starts[1:-1]), self._blocks, strict=True)
         return np.asarray(sum(part @ block for part, block in parts))
 
     def norm(self, coefficients: Vector) -> float:
-        """Return ||sum_p a_p K(x_p, .)|| in the kernel's space, or its rounding error if that is larger.
+        """Return ||sum_p a_p K(x_p, .)|| in the kernel's space, for these coefficients a.
 
-        Where the kernel has features, the norm is that of the sum of features, without cancellation. Otherwise it is
-        the root of a'Ka, in which errors of eps sqrt(K(x,x) K(y,y)) of the kernel values leave about
-        eps sum_p a_p^2 K(x_p, x_p): a norm that cannot be told from 0 is not 0.
+        If the kernel has explicit features, the norm is that of the sum of features, without cancellation. Otherwise it
+        is the root of a'Ka, or of the rounding error of a'Ka if that is larger. Errors of eps sqrt(K(x,x) K(y,y)) in
+        the kernel values leave an error of about eps sum_p a_p^2 K(x_p, x_p) in a'Ka.
         """
         features = self.function.kernel.features(self.points)
         if features is not None:
@@ -160,7 +178,7 @@ class KernelSpace:
         return float(np.sqrt(max(squared, rounding)))
 
     def _diagonal(self, points: Index) -> Vector:
-        """K(x, x) of points that were touched before."""
+        """Return |K(x, x)| of touched points."""
         place = self.place[points]
         result = np.empty(points.size)
         for block, (start, stop) in zip(self._blocks, pairwise(self._starts.tolist()), strict=True):
@@ -168,16 +186,16 @@ class KernelSpace:
             result[mine] = np.abs(block[place[mine] - start, points[mine]])
         return result
 
-    def size(self, coefficients: Vector) -> float:
-        """Return sum_p |a_p| ||K(x_p, .)||: the size of the terms of a function, which may cancel."""
+    def term_size(self, coefficients: Vector) -> float:
+        """Return sum_p |a_p| ||K(x_p, .)|| for coefficients a, the size of a function's terms before they cancel."""
         used = np.flatnonzero(coefficients)
         lengths = np.sqrt(np.maximum(self.function.kernel.diagonal(self.points[used]), 0.0))
         return float(np.abs(coefficients[used]) @ lengths)
 
 
 @dataclass(frozen=True)
-class Reduced:
-    """E K E' of some rows of a matrix of combinations."""
+class CombinationGram:
+    """Cached matrix E K E' of the `active` rows E of `combinations`."""
 
     combinations: sp.csr_array
     active: Index
@@ -185,48 +203,60 @@ class Reduced:
 
 
 @dataclass(frozen=True)
-class Square:
-    """K of some points."""
+class PointGram:
+    """Gram matrix K of some points."""
 
     points: Index
     gram: Matrix
 
 
-MAX_WEIGHT = 10.0
-"""Largest norm of the weights by which kept points may combine to a new one: rounding errors grow 100 times."""
+MAX_COMBINATION_NORM = 10.0
+"""Largest norm of the weights with which basis points may combine to a new point.
+
+Rounding errors then grow by a factor of at most 100.
+"""
 
 
 class Whitening:
-    """Coordinates of the points touched so far: K = L L' with L lower triangular over the kept points.
+    """Coordinates L of the points added so far, with K = L L'; L is lower triangular on the basis points.
 
-    A point within 1e-13 (of the largest K(x,x), squared distances) of the span of the kept ones gets no coordinate of
-    its own. New points add rows and columns and leave the old ones alone, unless the kept points are almost dependent
-    and span the new ones by large weights only. Rounding errors, multiplied by the squares of the weights, would then
-    count as coordinates, and a function that nothing regularises grows along them. So all points are factorised
-    again, with pivots from all of them.
+    A basis point is a point that defines a new coordinate.
+    A point gets no coordinate of its own if its squared distance from the span of the basis points is below 1e-13 of
+    the largest K(x,x). New points add rows and columns and leave the old ones unchanged, unless the basis points are
+    almost dependent and represent the new points with large weights only. Rounding errors, multiplied by the squared
+    weights, would then count as coordinates, along which a function without regularisation grows. In this case all
+    points are factorised again, with pivots chosen among all of them.
     """
 
     def __init__(self, space: KernelSpace) -> None:
         self.space = space
         self.place = np.full(space.count, -1, dtype=np.intp)
+        """Per point, its row in the factor; -1 if it has no coordinates yet."""
         self.factor: Matrix = np.zeros((0, 0))
+        """Coordinates of the points, one row per point."""
         self.points = np.zeros(0, dtype=np.intp)
-        self.kept = np.zeros(0, dtype=np.intp)
-        """The points that carry a coordinate, in the order of the coordinates."""
+        """Points with coordinates, in the order of the rows of the factor."""
+        self.basis_points = np.zeros(0, dtype=np.intp)
+        """Points that define a coordinate, in the order of the coordinates."""
 
     def copy(self) -> Whitening:
-        """The same coordinates over the same kernel values; points that are added to one stay out of the other."""
+        """Return a copy that shares the kernel values; points added to one are not added to the other."""
         other = Whitening(self.space)
-        other.place, other.factor, other.points, other.kept = self.place.copy(), self.factor, self.points, self.kept
+        other.place, other.factor, other.points, other.basis_points = (
+            self.place.copy(),
+            self.factor,
+            self.points,
+            self.basis_points,
+        )
         return other
 
     @property
     def rank(self) -> int:
-        """How many coordinates there are."""
-        return int(self.kept.size)
+        """Number of coordinates."""
+        return int(self.basis_points.size)
 
     def extend(self, index: Index) -> None:
-        """Give coordinates to points that have none yet; all points get other ones if the old are unfit for the new."""
+        """Compute coordinates of the points in `index` that have none; see the class on when old coordinates change."""
         from scipy.linalg import solve_triangular
 
         new = np.unique(index[self.place[index] < 0])
@@ -235,18 +265,21 @@ class Whitening:
         if not self.rank:
             self._add(new, np.zeros((new.size, 0)))
             return
-        kept_rows = self.rows(self.kept)
-        old = solve_triangular(kept_rows, self.space.gram(new, self.kept).T, lower=True)
+        kept_rows = self.rows(self.basis_points)
+        old = solve_triangular(kept_rows, self.space.gram(new, self.basis_points).T, lower=True)
         weights = solve_triangular(kept_rows, old, lower=True, trans="T")
-        if np.linalg.norm(weights, axis=0).max() <= MAX_WEIGHT:
+        if np.linalg.norm(weights, axis=0).max() <= MAX_COMBINATION_NORM:
             self._add(new, old.T)
             return
         new = np.sort(np.concatenate([self.points, new]))
-        self.factor, self.points, self.kept = np.zeros((0, 0)), new[:0], new[:0]
+        self.factor, self.points, self.basis_points = np.zeros((0, 0)), new[:0], new[:0]
         self._add(new, np.zeros((new.size, 0)))
 
     def _add(self, new: Index, old: Matrix) -> None:
-        """Add points, given their parts `old` along the coordinates that exist."""
+        """Add the points `new`, given their components `old` along the existing coordinates.
+
+        Raise a `ConvexityError` if the kernel is found not to be positive semidefinite.
+        """
         square = self.space.gram(new, new)
         scale = max(float(np.max(np.diagonal(square))), float(np.max(np.abs(self.factor), initial=0.0)) ** 2)
         lower, order = pivoted_cholesky(square - old @ old.T, 1e-13 * max(scale, 1e-300))
@@ -258,47 +291,51 @@ class Whitening:
             part = np.ix_(dropped, dropped)
             rest = square[part] - old[dropped] @ old[dropped].T - fresh[dropped] @ fresh[dropped].T
             if np.abs(rest).max() > 1e-8 * scale:
-                raise ConvexityError(self.space.indefinite(square))
+                raise ConvexityError(self.space.indefinite_message(square))
         top = np.hstack([self.factor, np.zeros((self.points.size, rank))])
         self.factor = np.vstack([top, np.hstack([old, fresh])])
         self.place[new] = np.arange(self.points.size, self.points.size + new.size)
         self.points = np.concatenate([self.points, new])
-        self.kept = np.concatenate([self.kept, new[order[:rank]]])
+        self.basis_points = np.concatenate([self.basis_points, new[order[:rank]]])
 
     def rows(self, index: Index) -> Matrix:
-        """Coordinates of points that have them."""
+        """Return the coordinates of the points in `index`, one row per point; they must have been added."""
         return self.factor[self.place[index]]
 
     def coefficients(self, coordinates: Vector, wanted: Vector | None = None) -> Vector:
-        """Kernel coefficients over all points, for the function with these coordinates.
+        """Return kernel coefficients over all points for the function with these coordinates.
 
-        Coordinates leave open what the function is outside the span of the kept points. It is nothing there, or what
-        the `wanted` coefficients of the points without a coordinate make of it.
+        Coordinates determine the function only on the span of the basis points. Outside this span, the function is
+        zero. If `wanted` (coefficients over all points) is given, the function has there the component that the entries
+        of `wanted` at points with coordinates, other than basis points, define.
         """
         from scipy.linalg import solve_triangular
 
         result = np.zeros(self.space.count)
         if wanted is not None and self.rank < self.points.size:
-            without = np.setdiff1d(self.points, self.kept)
+            without = np.setdiff1d(self.points, self.basis_points)
             result[without] = wanted[without]
             coordinates = coordinates - self.rows(without).T @ wanted[without]
         if self.rank:
-            result[self.kept] = solve_triangular(self.rows(self.kept), coordinates, lower=True, trans="T")
+            result[self.basis_points] = solve_triangular(
+                self.rows(self.basis_points), coordinates, lower=True, trans="T"
+            )
         return result
 
 
-def _is_whole(index: Index, count: int) -> bool:
-    """Whether these are all places, in order."""
+def _is_full_range(index: Index, count: int) -> bool:
+    """Return True if the index is 0, 1, ..., count - 1."""
     return index.size == count and bool((index == np.arange(count)).all())
 
 
-def _stacked(points: tuple[Points, ...]) -> Points:
+def _stack_points(points: tuple[Points, ...]) -> Points:
+    """Return all points in one array, sparse matrix or set of bag rows."""
     if not points:
         return np.zeros((0, 1))
     if len(points) == 1:
         return points[0]
     if any(isinstance(p, BagRows) for p in points):
-        return bag_rows(joined([as_bag_rows(p).bags for p in points]))
+        return bag_rows(concatenate_bags([as_bag_rows(p).bags for p in points]))
     if any(sp.issparse(p) for p in points):
         return sp.csr_array(sp.vstack([sp.csr_array(p) for p in points], format="csr"))
     return np.vstack([np.asarray(p) for p in points])

@@ -1,10 +1,10 @@
-"""A program that was lowered once: what `auto` looks at, a session solves, and a report measures."""
+"""A program lowered to its evaluation form; solver selection, sessions and reports share the result of one lowering."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from milopt.compilation.evaluation_form import Block, EvaluationForm, Objective
+from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock, Objective
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import StandIns
 from milopt.declaration.programs.program import Program
@@ -12,16 +12,21 @@ from milopt.declaration.programs.program import Program
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """The evaluation form of a program, and its parts, which a session lowers again when they change."""
+    """Evaluation form of a program, with the objective and blocks, which a session compiles again if they change."""
 
     lowering: Lowering
     objective: Objective
-    blocks: dict[str, Block]
+    blocks: dict[str, LoweredBlock]
+    """Lowered constraint blocks by name, without auxiliary rows."""
     form: EvaluationForm
 
 
 def lower(program: Program, stand_ins: StandIns | None = None, both_sides: bool = False) -> LoweredProgram:
-    """Lower a program at the minorants of the atoms on their other side."""
+    """Lower a program to its evaluation form.
+
+    `stand_ins` replace the atoms on their other side (needed from below). With `both_sides`, the stand-ins of maxima
+    replace them on their convex side too.
+    """
     lowering = Lowering(program, stand_ins, both_sides)
     objective = lowering.objective()
     blocks = {name: lowering.block(name, constraint) for name, constraint in program.constraints.items()}

@@ -1,7 +1,9 @@
-"""From a program to its evaluation form, part by part: the objective, and each constraint block.
+"""Lowering: the compilation of a program to its evaluation form, part by part (objective, constraint blocks).
 
-No atom is named here. On its convex side an atom becomes its epigraph (`epigraphs`, `expansion`), on its other side the
-minorant that stands for it (`stand_ins`). Atoms inside atoms follow the same rule (`arguments`).
+The objective keeps quadratic atoms as squares (`keeps_quadratic`). Any other atom that is needed from above (on its
+convex side) becomes its epigraph (`epigraphs`, `expansion`). An atom that is needed from below (on its other side) is
+replaced by a stand-in, usually an affine minorant (`stand_ins`). Atoms inside atoms follow the same rules
+(`arguments`).
 """
 
 from __future__ import annotations
@@ -15,54 +17,54 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Index
+from milopt.compilation.affine_lowering import AffineLowering
 from milopt.compilation.arguments import argument_directions, has_affine_argument, keeps_quadratic
-from milopt.compilation.entry_sides import ABOVE, BELOW, only
+from milopt.compilation.entry_sides import ABOVE, BELOW, keep_entries
 from milopt.compilation.entry_uses import EntryUses, entry_uses
-from milopt.compilation.epigraphs import Epigraphs, Lowered, conic_block, scaled
-from milopt.compilation.evaluation_form import Block, EvaluationForm, Objective, Space, Square
+from milopt.compilation.epigraphs import Epigraphs, LoweredEpigraph, conic_block, multiply_rows
+from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock, Objective, Space, SquaredTerm
 from milopt.compilation.expansion import Entries, Expansion, expand
-from milopt.compilation.linear import Linear
 from milopt.compilation.minorant import Minorant, StandIns
 from milopt.compilation.rows import Rows
-from milopt.compilation.stand_ins import OtherSide
-from milopt.compilation.streamed import is_large, stream
+from milopt.compilation.stand_ins import OtherSideStandIns
+from milopt.compilation.streamed_squares import should_stream, stream_squares
 from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Constraint, Expression
 from milopt.declaration.programs.program import Program, leaves
-from milopt.declaration.programs.sparse import picked, product, row_lengths, widened, zeros
+from milopt.declaration.programs.sparse import multiply, row_lengths, selection_matrix, widen, zeros
 from milopt.errors import ConvexityError
 
 
 class Lowering:
-    """Lowers one program; keeps its columns and points, so that parts can be lowered again when they change."""
+    """Lowering of one program; it keeps the columns and points, so that changed parts can be compiled again."""
 
     def __init__(self, program: Program, stand_ins: StandIns | None = None, both_sides: bool = False) -> None:
         self.program = program
-        self.linear = Linear(program)
-        self.other_side = OtherSide(stand_ins or {}, both_sides)
+        self.affine = AffineLowering(program)
+        self.other_side = OtherSideStandIns(stand_ins or {}, both_sides)
         for stand_in in self.other_side.stand_ins.values():
-            self.linear.register_stand_in(stand_in)
-        self.epigraphs = Epigraphs(self.linear, lambda atom, index: self.argument_rows(atom, ABOVE, index))
-        self.inlined: dict[str, list[Lowered]] = {}
-        """Per declared block, the atom entries that were written into its rows."""
+            self.affine.register_stand_in(stand_in)
+        self.epigraphs = Epigraphs(self.affine, lambda atom, index: self.argument_rows(atom, ABOVE, index))
+        self.inlined: dict[str, list[LoweredEpigraph]] = {}
+        """Per declared block, the epigraphs that were written into its rows."""
         self._expansions: dict[str, Expansion] = {}
-        """The last one of each block: new minorants leave what is on the convex side as it is."""
+        """Last expansion of each block. It stays valid if minorants change, because they are not part of it."""
         self._uses: dict[Atom, EntryUses] | None = None
 
     def form(self) -> EvaluationForm:
-        """Everything, at the current minorants and parameter values."""
+        """Return the evaluation form of the whole program at the present stand-ins and parameter values."""
         objective = self.objective()
         return self.assemble(objective, [self.block(name, c) for name, c in self.program.constraints.items()])
 
-    def assemble(self, objective: Objective, blocks: list[Block]) -> EvaluationForm:
-        """Parts that were lowered one by one, brought to one width; auxiliary rows come last."""
+    def assemble(self, objective: Objective, blocks: list[LoweredBlock]) -> EvaluationForm:
+        """Combine an objective and declared blocks, over all columns and points, and append the auxiliary rows."""
         return self.assemble_blocks(objective, [*blocks, *self.auxiliary])
 
-    def assemble_blocks(self, objective: Objective, blocks: list[Block]) -> EvaluationForm:
-        """Bring an objective and blocks of rows to one width, without any other rows."""
-        linear = self.linear
+    def assemble_blocks(self, objective: Objective, blocks: list[LoweredBlock]) -> EvaluationForm:
+        """Combine an objective and blocks of rows, over all columns and points, without auxiliary rows."""
+        linear = self.affine
         return EvaluationForm(
             name=self.program.name,
             columns=tuple(linear.columns),
@@ -70,26 +72,26 @@ class Lowering:
             upper=np.concatenate([np.zeros(0), *linear.upper]),
             integer=np.concatenate([np.zeros(0, dtype=bool), *linear.integer]),
             spaces=tuple(Space(f, tuple(linear.points_of(f))) for f in linear.free_functions),
-            blocks=tuple(block.widened(linear.width, linear.point_counts) for block in blocks),
-            objective=objective.widened(linear.width, linear.point_counts),
+            blocks=tuple(block.widen(linear.width, linear.point_counts) for block in blocks),
+            objective=objective.widen(linear.width, linear.point_counts),
             maximize=self.program.maximizes,
         )
 
     @property
-    def auxiliary(self) -> list[Block]:
-        """Rows that no one declared: epigraphs behind auxiliary columns."""
+    def auxiliary(self) -> list[LoweredBlock]:
+        """Auxiliary rows: epigraphs t >= atom with auxiliary columns t."""
         return self.epigraphs.blocks
 
-    def forget(self, names: Collection[str]) -> None:
-        """Drop what is known of declared blocks that are gone."""
+    def drop_blocks(self, names: Collection[str]) -> None:
+        """Remove the cached data of declared blocks that were deleted."""
         for name in names:
             self.inlined.pop(name, None)
             self._expansions.pop(name, None)
 
     def refresh_auxiliary(self, touched: Collection[int]) -> list[str]:
-        """Lower the auxiliary rows of atoms that hold a touched leaf again; return the names of their blocks.
+        """Compute the auxiliary rows of atoms with a changed leaf in their argument again; return their block names.
 
-        `touched` holds the ids of the leaves.
+        `touched` contains the ids of the changed leaves.
         """
         return self.epigraphs.refresh(
             lambda atom: atom.function is None and any(id(leaf) in touched for leaf in leaves(atom.argument))
@@ -98,77 +100,80 @@ class Lowering:
     # -- the objective -------------------------------------------------------------------------------------------
 
     def objective(self) -> Objective:
-        """The objective as a minimisation."""
-        rows, atoms = self.linear.split(self.program.minimized())
-        ridge = np.zeros(len(self.linear.free_functions))
-        squares: list[Square] = []
+        """Compile the objective, as a minimisation; atoms that are not kept as squares may add auxiliary columns."""
+        rows, atoms = self.affine.split(self.program.minimized_objective())
+        ridge = np.zeros(len(self.affine.free_functions))
+        squares: list[SquaredTerm] = []
         large: list[tuple[Atom, float]] = []
         for atom, coefficient in atoms:
             if not self.keeps_quadratic(atom, coefficient):
-                rows = self._with_atom(rows, atom, coefficient)
+                rows = self._add_atom(rows, atom, coefficient)
                 continue
             weights = np.asarray(coefficient.value().toarray()).ravel()
-            place = None if atom.function is None else self.linear.place_of(atom.function)
+            place = None if atom.function is None else self.affine.place_of(atom.function)
             if not weights.any():
                 continue
             if place is not None:
                 ridge[place] += 2 * float(weights[0])
             elif atom.function is not None:
-                squares.append(self.linear.dictionary_square(atom.function, 2 * float(weights[0])))
-            elif is_large(atom):
+                squares.append(self.affine.dictionary_square(atom.function, 2 * float(weights[0])))
+            elif should_stream(atom):
                 large.append((atom, 2 * float(weights[0])))
             else:
                 side = BELOW if (weights < 0).any() else ABOVE
                 weight = atom.quadratic(2 * weights)
                 assert weight is not None
-                squares.append(Square(self.argument_rows(atom, side), weight, atom.describe()))
-        for streamed in stream(self.linear, large):
+                squares.append(SquaredTerm(self.argument_rows(atom, side), weight, atom.describe()))
+        for streamed in stream_squares(self.affine, large):
             squares.append(streamed.square)
             rows = rows.plus(streamed.linear)
         p = tuple(np.asarray(e.toarray()).ravel() for e in rows.E)
         return Objective(np.asarray(rows.A.toarray()).ravel(), p, tuple(ridge), tuple(squares), float(rows.g[0]))
 
-    def _with_atom(self, rows: Rows, atom: Atom, coefficient: Coefficient) -> Rows:
-        """Add an atom to a minimised objective."""
-        both = self.other_side.halves(atom, coefficient, ABOVE)
-        rows = self._with_stand_in(rows, atom, both.below)
+    def _add_atom(self, rows: Rows, atom: Atom, coefficient: Coefficient) -> Rows:
+        """Return the row of a minimised objective plus an atom times its coefficient."""
+        both = self.other_side.split_by_side(atom, coefficient, ABOVE)
+        rows = self._add_stand_in(rows, atom, both.below)
         ceiling = self.other_side.ceiling(atom, both.below)
         if ceiling:
             rows = Rows(rows.A, rows.E, rows.g + ceiling)
-        return self._above(rows, atom, both.above)
+        return self._add_convex_side(rows, atom, both.above)
 
     def keeps_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
-        """Return True if the objective keeps an atom as a quadratic."""
+        """Return True if the objective keeps an atom as a quadratic term, without epigraph and stand-in."""
         return keeps_quadratic(atom, coefficient)
 
-    def _above(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
-        """Add coefficient @ atom to rows, for entries on their convex side that cannot be written into the rows."""
-        return self.epigraphs.through_columns(rows, atom, coefficient)
+    def _add_convex_side(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
+        """Return rows + coefficient @ t, with auxiliary columns t >= atom, for entries that are needed from above."""
+        return self.epigraphs.add_with_columns(rows, atom, coefficient)
 
     # -- constraint blocks ---------------------------------------------------------------------------------------
 
-    def block(self, name: str, constraint: Constraint) -> Block:
-        """The rows of one declared block."""
-        rows, atoms = self.linear.split(constraint.expression)
+    def block(self, name: str, constraint: Constraint) -> LoweredBlock:
+        """Compile one declared constraint block; rows with an open entry (one without a minorant) are omitted.
+
+        Raise a `ConvexityError` if an equality contains an atom.
+        """
+        rows, atoms = self.affine.split(constraint.expression)
         self.inlined.pop(name, None)
         if constraint.equality:
             if atoms:
                 raise ConvexityError(
                     f"Constraint {name!r} equates {atoms[0][0].describe()}, which is not affine; "
-                    "an equality may hold affine expressions only."
+                    "an equality may contain affine expressions only."
                 )
-            return plain(name, ZERO, rows)
+            return plain_block(name, ZERO, rows)
         if not atoms:
-            return plain(name, NONNEGATIVE, rows)
+            return plain_block(name, NONNEGATIVE, rows)
         kept = np.ones(rows.count, dtype=bool)
         above: Entries = []
         for atom, coefficient in atoms:
-            both = self.other_side.halves(atom, coefficient, BELOW)
+            both = self.other_side.split_by_side(atom, coefficient, BELOW)
             is_open = self.other_side.is_open(atom)
             if is_open.any():
                 used = abs(both.below)
                 kept &= np.asarray(used @ is_open.astype(float)) == 0
-            rows = self._with_stand_in(rows, atom, both.below)
+            rows = self._add_stand_in(rows, atom, both.below)
             if both.above.nnz:
                 above.append((atom, both.above))
         stays = np.flatnonzero(kept)
@@ -177,13 +182,17 @@ class Lowering:
         block = self._epigraph_block(name, rows, [(atom, c) for atom, c in above if c.nnz])
         return block if stays.size == kept.size else replace(block, declared=stays[block.declared])
 
-    def _epigraph_block(self, name: str, rows: Rows, above: Entries) -> Block:
-        """The rows of a block, with the epigraphs of its atoms in them where each occurs only once."""
+    def _epigraph_block(self, name: str, rows: Rows, above: Entries) -> LoweredBlock:
+        """Return the block of `rows` plus the atom entries `above`, which are needed from above.
+
+        The epigraph of an entry that is used only once is written into its row if possible. Other entries get auxiliary
+        columns.
+        """
         counts = np.zeros(rows.count, dtype=np.intp)
         for _, coefficient in above:
             counts += row_lengths(coefficient)
         if len(above) == 1 and (counts == 1).all() and rows.count:
-            block = self._conic(name, rows, *above[0])
+            block = self._conic_block(name, rows, *above[0])
             if block is not None:
                 return block
         single: Entries = []
@@ -195,20 +204,20 @@ class Lowering:
             if inline.all():
                 single.append((atom, coefficient))
                 continue
-            rows = self._above(rows, atom, only(coefficient, ~inline))
+            rows = self._add_convex_side(rows, atom, keep_entries(coefficient, ~inline))
             if inline.any():
-                single.append((atom, only(coefficient, inline)))
+                single.append((atom, keep_entries(coefficient, inline)))
         if not single:
-            return plain(name, NONNEGATIVE, rows)
+            return plain_block(name, NONNEGATIVE, rows)
         known = self._expansions.get(name)
-        if known is None or not known.serves(single, rows.count):
-            fixed = all(self.linear.is_fixed(atom) for atom, _ in single)
+        if known is None or not known.matches(single, rows.count):
+            fixed = all(self.affine.is_fixed(atom) for atom, _ in single)
             known = self._expansions[name] = expand(
-                single, rows.count, self.epigraphs.template, lambda a, i: self.argument_rows(a, ABOVE, i), fixed
+                single, rows.count, self.epigraphs.get_template, lambda a, i: self.argument_rows(a, ABOVE, i), fixed
             )
         self.inlined[name] = known.lowered
-        total = known.applied(rows, self.linear.width, self.linear.point_counts)
-        return Block(
+        total = known.apply(rows, self.affine.width, self.affine.point_counts)
+        return LoweredBlock(
             name,
             NONNEGATIVE,
             total,
@@ -218,27 +227,34 @@ class Lowering:
             group=known.group,
         )
 
-    def _conic(self, name: str, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Block | None:
-        """The epigraph of an atom with one entry per row, the rest of the row as t; None if it has other columns."""
+    def _conic_block(self, name: str, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> LoweredBlock | None:
+        """Return a block whose rows are the epigraph of an atom with one entry per row; the rest of the row is t.
+
+        Return None if the epigraph has further columns, several parts or copies of t (see `_copies_t`), if an entry is
+        used elsewhere, or if a coefficient is zero now.
+        """
         entries = coefficient.indices.astype(np.intp)
         if not self._is_used_once(atom, entries).all() or not (coefficient.data < 0).all():
             return None
-        at, index, template = self.epigraphs.resolved(atom, entries)
+        at, index, template = self.epigraphs.resolve_template(atom, entries)
         if template.new or len(template.parts) != 1 or template.parts[0].copies_t:
             return None
         part, weights = template.parts[0], -coefficient.data
         e, space = self.epigraphs.argument(atom, index)
-        total = self.epigraphs.part_rows(part, scaled(rows, 1.0 / weights), e, ())
-        self.inlined[name] = [Lowered(atom, entries, at, index, template)]
+        total = self.epigraphs.part_rows(part, multiply_rows(rows, 1.0 / weights), e, ())
+        self.inlined[name] = [LoweredEpigraph(atom, entries, at, index, template)]
         return conic_block(name, part, total, weights, space)
 
     def _copies_t(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> bool:
-        """Return True if declared rows can take the place of t in the epigraph of an atom, row by row."""
-        _, _, template = self.epigraphs.resolved(atom, entries.astype(np.intp))
+        """Return True if the epigraph of these entries is one part whose rows each contain t once, plus terms of e.
+
+        A declared row can then be copied to each of these rows in place of t.
+        """
+        _, _, template = self.epigraphs.resolve_template(atom, entries.astype(np.intp))
         return len(template.parts) == 1 and template.parts[0].copies_t
 
     def _is_used_once(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-        """Return per entry whether it occurs on its convex side in one declared row, and nowhere else."""
+        """Return, per entry, whether it is needed from above in at most one declared row and nowhere else."""
         if self._uses is None:
             self._uses = entry_uses(self.program, self.other_side)
         uses = self._uses.get(atom)
@@ -246,66 +262,71 @@ class Lowering:
 
     @property
     def has_epigraphs(self) -> bool:
-        """Return True if an atom stands on its convex side, other than as a quadratic of the objective."""
+        """True if an atom was compiled to its epigraph in the parts compiled so far."""
         return bool(self.epigraphs.lowered) or any(self.inlined.values())
 
     # -- arguments and stand-ins ---------------------------------------------------------------------------------
 
     def argument_rows(self, atom: Atom, side: int, index: Index | None = None) -> Rows:
-        """The rows of (some entries of) the argument of an atom that is needed from above or from below."""
+        """Return the rows of an atom's argument, or of its entries `index`; `side` is `ABOVE` or `BELOW`.
+
+        `side` is the side from which the atom is needed. It decides how inner atoms are estimated.
+        """
         if has_affine_argument(atom):
-            rows = self.linear.inner(atom)
+            rows = self.affine.affine_argument(atom)
             return rows if index is None else rows.take(index)
-        chosen = np.arange(atom.segments.total) if index is None else index
+        chosen = np.arange(atom.segments.entry_count) if index is None else index
         directions = argument_directions(atom, side)[chosen]
-        rows, children = self.linear.split(atom.argument)
-        rows, pick = rows.take(chosen), picked(chosen, atom.segments.total)
+        rows, children = self.affine.split(atom.argument)
+        rows, pick = rows.take(chosen), selection_matrix(chosen, atom.segments.entry_count)
         for child, coefficient in children:
-            both = self.other_side.halves(child, coefficient.left(pick), directions)
-            rows = self._with_stand_in(rows, child, both.below)
-            rows = self._above(rows, child, both.above)
+            both = self.other_side.split_by_side(child, coefficient.premultiply(pick), directions)
+            rows = self._add_stand_in(rows, child, both.below)
+            rows = self._add_convex_side(rows, child, both.above)
         return rows
 
-    def _with_stand_in(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
-        """Add coefficient @ atom to rows, with the atom's stand-in."""
+    def _add_stand_in(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
+        """Return rows + coefficient @ stand-in of the atom (a minorant or an expression)."""
         if not coefficient.nnz:
             return rows
         added = self._stand_in_rows(atom, coefficient)
-        width, points = self.linear.width, self.linear.point_counts
-        return rows.widened(width, points).plus(added.widened(width, points))
+        width, points = self.affine.width, self.affine.point_counts
+        return rows.widen(width, points).plus(added.widen(width, points))
 
     def _stand_in_rows(self, atom: Atom, coefficient: sp.csr_array) -> Rows:
-        chosen = self.other_side.of(atom)
+        """Return coefficient @ stand-in of the atom (a minorant or an expression)."""
+        chosen = self.other_side.stand_in_of(atom)
         if isinstance(chosen, Expression):
-            return self.linear.split(chosen)[0].left(coefficient)
+            return self.affine.split(chosen)[0].left_multiply(coefficient)
         return self._minorant_rows(atom, coefficient, chosen, BELOW)
 
     def _minorant_rows(self, atom: Atom, coefficient: sp.csr_array, minorant: Minorant, side: int) -> Rows:
-        """Return coefficient @ minorant, for an atom that is needed from a side."""
-        rows = self._slope_rows(atom, coefficient, product(coefficient, minorant.slopes), side)
+        """Return coefficient @ minorant, for an atom that is needed from `side` (`ABOVE` or `BELOW`)."""
+        rows = self._slope_rows(atom, coefficient, multiply(coefficient, minorant.slopes), side)
         if not minorant.constants.any():
             return rows
         return Rows(rows.A, rows.E, rows.g + coefficient @ minorant.constants)
 
     def _slope_rows(self, atom: Atom, coefficient: sp.csr_array, slopes: sp.csr_array, side: int) -> Rows:
-        """Return slopes @ argument, from the entries of the argument that the entries in the coefficient read.
+        """Return slopes @ argument of an atom; `slopes` is the coefficient times the slopes of a minorant.
 
-        Nothing need stand for atoms in other entries.
+        If the argument contains atoms, only those of its entries are computed on which the atom entries in
+        `coefficient` depend. Inner atoms at other entries need no stand-in.
         """
         if has_affine_argument(atom) and atom.function is None:
-            return self.argument_rows(atom, side).left(slopes)
+            return self.argument_rows(atom, side).left_multiply(slopes)
         if atom.function is None:
-            index = np.flatnonzero(np.isin(atom.segments.of, coefficient.indices))
-            return self.argument_rows(atom, side, index).left(sp.csr_array(slopes[:, index]))
-        place = self.linear.place_of(atom.function)
+            index = np.flatnonzero(np.isin(atom.segments.run_of_entry, coefficient.indices))
+            return self.argument_rows(atom, side, index).left_multiply(sp.csr_array(slopes[:, index]))
+        place = self.affine.place_of(atom.function)
         if place is None:
-            return self.linear.dictionary_rows(atom.function).left(slopes)
-        counts = self.linear.point_counts
-        E = tuple(widened(slopes, n) if k == place else zeros(slopes.shape[0], n) for k, n in enumerate(counts))
-        return Rows(zeros(slopes.shape[0], self.linear.width), E, np.zeros(slopes.shape[0]))
+            return self.affine.dictionary_rows(atom.function).left_multiply(slopes)
+        counts = self.affine.point_counts
+        E = tuple(widen(slopes, n) if k == place else zeros(slopes.shape[0], n) for k, n in enumerate(counts))
+        return Rows(zeros(slopes.shape[0], self.affine.width), E, np.zeros(slopes.shape[0]))
 
 
-def plain(name: str, cone: Cone, rows: Rows) -> Block:
-    """Rows as they are, each its own declared entry."""
+def plain_block(name: str, cone: Cone, rows: Rows) -> LoweredBlock:
+    """Return rows without epigraphs as a block; each row is its own declared entry."""
     none = np.full(rows.count, -1, dtype=np.intp)
-    return Block(name, cone, rows, origin=name, declared=np.arange(rows.count), instance=none, group=none)
+    return LoweredBlock(name, cone, rows, origin=name, declared=np.arange(rows.count), instance=none, group=none)

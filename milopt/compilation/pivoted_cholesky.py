@@ -1,4 +1,4 @@
-"""Cholesky factors of positive semidefinite matrices, up to their numerical rank."""
+"""Pivoted Cholesky factorisation of positive semidefinite matrices, up to their numerical rank."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import numpy.typing as npt
 from milopt.arrays import Matrix
 
 Order = npt.NDArray[np.intp]
+"""Order of the pivots."""
 
 
 def pivoted_cholesky(matrix: Matrix, tolerance: float) -> tuple[Matrix, Order]:
-    """(L, order) with  matrix[order][:, order] = L L'  up to `tolerance` on the diagonal.
+    """Return (L, order) with  matrix[order][:, order] = L L'  up to `tolerance` on the diagonal.
 
-    L has one column per pivot above the tolerance, so none if all of the diagonal is at or below it.
+    L has one column per pivot above the tolerance, so none if the whole diagonal is at or below it.
     """
     from scipy.linalg.lapack import dpstrf
 
     triangle, pivots, rank, _ = dpstrf(matrix, lower=1, tol=tolerance)
     if np.max(np.diagonal(matrix), initial=-np.inf) <= tolerance:
-        # LAPACK does not compare the first pivot with the tolerance, and takes a rounding error for a coordinate.
+        # LAPACK does not compare the first pivot with the tolerance, so a rounding error would become a coordinate.
         rank = 0
     return np.tril(triangle)[:, :rank], np.asarray(pivots[: matrix.shape[0]] - 1, dtype=np.intp)

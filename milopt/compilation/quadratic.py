@@ -1,7 +1,7 @@
-"""A quadratic form kept in the pieces it was declared in: P = sum_k R_k' W_k R_k.
+"""Quadratic forms as sums of pieces, P = sum_k R_k' W_k R_k.
 
-Solvers ask for it as they like it: sparse, dense, times a vector, or a principal submatrix. A piece whose rows R are a
-selection and whose W is dense never becomes a larger dense matrix unless someone asks.
+Solvers can request P as a sparse or dense matrix, as a product with a vector, or as a principal submatrix. A piece with
+a dense W and an R that selects a few columns is never expanded to a larger dense matrix unless that is requested.
 """
 
 from __future__ import annotations
@@ -15,25 +15,28 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Matrix, Vector
-from milopt.declaration.kernels.gram import gathered
-from milopt.declaration.programs.sparse import same_entries, scaled_rows, transposed
+from milopt.declaration.kernels.gram import submatrix
+from milopt.declaration.programs.sparse import have_same_entries, scale_rows, transpose
 
 
-def weighted(weight: Vector | Matrix, values: Vector) -> Vector:
-    """W values, for a diagonal W given as a vector or a matrix W."""
+def apply_weight(weight: Vector | Matrix, values: Vector) -> Vector:
+    """Return W values, for a matrix W or a diagonal W given as a vector."""
     return np.asarray(weight * values if weight.ndim == 1 else weight @ values)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """`x' R' W R x`: R is sparse (k x n); W is a diagonal given as a vector (k) or a symmetric matrix (k x k)."""
+    """Piece x'R'WR x of a quadratic form.
+
+    R is sparse (k x n). W is a symmetric matrix (k x k), or a diagonal given as a vector (k).
+    """
 
     rows: sp.csr_array
     weight: Vector | Matrix
 
     def times(self, x: Vector) -> Vector:
-        """R'WR x."""
-        return np.asarray(transposed(self.rows) @ weighted(self.weight, self.rows @ x))
+        """Return R'WR x."""
+        return np.asarray(transpose(self.rows) @ apply_weight(self.weight, self.rows @ x))
 
     def diagonal(self) -> Vector:
         """Return the diagonal of R'WR."""
@@ -45,37 +48,37 @@ class Piece:
 
 @dataclass(frozen=True)
 class Quadratic:
-    """The matrix P of `1/2 x'Px`, as a sum of pieces over n columns."""
+    """Matrix P of 1/2 x'Px, as a sum of pieces over `size` columns."""
 
     size: int
     pieces: tuple[Piece, ...] = ()
 
     @property
     def is_zero(self) -> bool:
-        """No pieces: the objective is linear."""
+        """True if there are no pieces, so that the objective is linear."""
         return not self.pieces
 
     @property
     def is_dense(self) -> bool:
-        """Whether a dense weight fills a quarter of P or more."""
+        """True if the dense weight of one piece has at least a quarter as many entries as P."""
         return any(piece.weight.ndim == 2 and 2 * len(piece.weight) >= self.size for piece in self.pieces)
 
     def times(self, x: Vector) -> Vector:
-        """P x."""
+        """Return P x."""
         total = np.zeros(self.size)
         for piece in self.pieces:
             total += piece.times(x)
         return total
 
     def equals(self, other: Quadratic) -> bool:
-        """The same pieces, number by number."""
+        """Return True if both have the same pieces in the same order, with exactly equal numbers."""
         return len(self.pieces) == len(other.pieces) and all(
-            same_entries(mine.rows, its.rows) and np.array_equal(mine.weight, its.weight)
+            have_same_entries(mine.rows, its.rows) and np.array_equal(mine.weight, its.weight)
             for mine, its in zip(self.pieces, other.pieces, strict=True)
         )
 
     def value(self, x: Vector) -> float:
-        """1/2 x'Px."""
+        """Return 1/2 x'Px."""
         return 0.5 * float(x @ self.times(x))
 
     @cached_property
@@ -92,9 +95,12 @@ class Quadratic:
         return total
 
     def lower_triangle(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Vector]:
-        """(starts, rows, values) of the lower triangle, column by column, rows in order."""
+        """Return (starts, rows, values) of the lower triangle of P, column by column, with rows in ascending order.
+
+        Column j has the entries starts[j] to starts[j + 1] - 1.
+        """
         if self.is_dense:
-            upper = ~np.tri(self.size, k=-1, dtype=bool)  # by rows: of a symmetric matrix the lower triangle by columns
+            upper = ~np.tri(self.size, k=-1, dtype=bool)  # read by rows, this is the lower triangle by columns
             starts = np.concatenate([[0], np.cumsum(np.arange(self.size, 0, -1))])
             rows = np.broadcast_to(np.arange(self.size, dtype=np.int32), upper.shape)[upper]
             return starts.astype(np.int32), rows, self.dense[upper]
@@ -107,26 +113,31 @@ class Quadratic:
         """P as a symmetric dense matrix."""
         if len(self.pieces) == 1:
             return _dense_piece(self.pieces[0])
-        return _summed(self.size, self.pieces)
+        return _sum_pieces(self.size, self.pieces)
 
     def submatrix(self, index: npt.NDArray[np.intp]) -> Matrix:
-        """P restricted to the rows and columns in `index`, dense."""
-        return _summed(index.size, [Piece(sp.csr_array(piece.rows[:, index]), piece.weight) for piece in self.pieces])
+        """Return P restricted to the rows and columns in `index`, as a dense matrix."""
+        return _sum_pieces(
+            index.size, [Piece(sp.csr_array(piece.rows[:, index]), piece.weight) for piece in self.pieces]
+        )
 
     @cached_property
     def diagonal(self) -> Vector:
-        """The diagonal of P."""
+        """Diagonal of P."""
         return sum((piece.diagonal() for piece in self.pieces), start=np.zeros(self.size))
 
     @cached_property
     def diagonal_sizes(self) -> Vector:
-        """The sum of the absolute diagonals of the pieces: the numbers that may cancel on the diagonal of P."""
+        """Sum of the absolute diagonals of the pieces: the numbers that may cancel on the diagonal of P."""
         parts = (Piece(piece.rows, np.abs(piece.weight)) if piece.weight.ndim == 1 else piece for piece in self.pieces)
         return sum((np.abs(part.diagonal()) for part in parts), start=np.zeros(self.size))
 
 
-def _summed(size: int, pieces: Sequence[Piece]) -> Matrix:
-    """The sum of pieces in memory of its own; those with diagonal weights are added entry by entry, for most are 0."""
+def _sum_pieces(size: int, pieces: Sequence[Piece]) -> Matrix:
+    """Return the sum of pieces over `size` columns as a dense matrix in new memory.
+
+    Pieces with diagonal weights are added entry by entry, because most of their entries are 0.
+    """
     dense = [piece for piece in pieces if piece.weight.ndim == 2]
     total = _dense_piece(dense[0]) if dense else np.zeros((size, size))
     if dense and np.shares_memory(total, dense[0].weight):
@@ -135,19 +146,23 @@ def _summed(size: int, pieces: Sequence[Piece]) -> Matrix:
         total += _dense_piece(piece)
     for piece in pieces:
         if piece.weight.ndim == 1:
-            product = transposed(piece.rows).tocsr() @ scaled_rows(piece.rows, piece.weight)
+            product = transpose(piece.rows).tocsr() @ scale_rows(piece.rows, piece.weight)
             total[np.repeat(np.arange(size), np.diff(product.indptr)), product.indices] += product.data
     return total
 
 
 def _is_identity(rows: sp.csr_array) -> bool:
+    """Return True if a sparse matrix is the identity."""
     counting = np.arange(rows.shape[0] + 1)
     same = np.array_equal(rows.indptr, counting) and np.array_equal(rows.indices, counting[:-1])
     return same and bool((rows.data == 1.0).all())
 
 
 def _dense_piece(piece: Piece) -> Matrix:
-    """R'WR: by gathering entries of W when R is a scaled selection, every column with at most one entry."""
+    """Return R'WR as a dense matrix; W itself, not a copy, if W is dense and R is the identity.
+
+    If each column of R has at most one entry, entries of W are gathered instead of multiplied.
+    """
     rows, weight = piece.rows, piece.weight
     if weight.ndim == 1:
         counts = np.diff(rows.indptr)
@@ -162,7 +177,7 @@ def _dense_piece(piece: Piece) -> Matrix:
         chosen = np.zeros(rows.shape[1], dtype=np.intp)
         entry = np.zeros(rows.shape[1])
         chosen[columns], entry[columns] = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows.data
-        block = gathered(weight, chosen, chosen) if weight.size else np.zeros((entry.size, entry.size))
+        block = submatrix(weight, chosen, chosen) if weight.size else np.zeros((entry.size, entry.size))
         block *= entry[:, None]
         block *= entry
         return block

@@ -1,9 +1,9 @@
-"""Directions along which the objective of a flat program falls without limit.
+"""Recession directions d, along which the objective of a program in standard form decreases without limit.
 
     min q'd   s.t.   F d in K,   P d = 0,   d_j >= 0 (<= 0) if x_j has a lower (upper) bound,   -1 <= d <= 1
 
-in units that give all rows and columns about the same size (`scaling`). The point d = 0 is always feasible. A direction
-with q'd < 0 proves that a program is unbounded only together with a feasible point of the program.
+The program is stated in units that give all rows and columns about the same size (`scaling`). The point d = 0 is always
+feasible. A direction with q'd < 0 proves that a program is unbounded only together with a feasible point of it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import ZERO
 
 ZERO_TOLERANCE = 1e-11
-"""Entries of a direction below it, relative to the largest entry, are rounding."""
-VIOLATION_PER_FALL = 1e-4
-"""Largest violation of a row, in scaled units, relative to the fall of the objective along the same direction."""
-CANCELLATION = 1e-9
-"""Smallest fall that counts, relative to the terms that it is the sum of."""
+"""Share of the largest entry of a direction below which an entry counts as 0."""
+MAX_VIOLATION_PER_DECREASE = 1e-4
+"""Largest violation of a row, in scaled units, relative to the decrease of the objective along the same direction."""
+CANCELLATION_TOLERANCE = 1e-9
+"""Smallest decrease that counts, relative to the sum of its absolute terms."""
 
 
-class Recession:
-    """The program over directions, and the check of its solutions."""
+class RecessionProgram:
+    """Program over recession directions (see the module docstring), and the verification of its solutions."""
 
     def __init__(self, form: StandardForm) -> None:
         P = sp.csr_array(form.P.sparse)
@@ -43,16 +43,21 @@ class Recession:
             P=Quadratic(form.n),
             q=q / (float(np.abs(q).max(initial=0.0)) or 1.0),
             constant=0.0,
-            F=units.matrix(F),
+            F=units.scale(F),
             g=np.zeros(F.shape[0]),
             lower=np.where(np.isfinite(form.lower), 0.0, -1.0),
             upper=np.where(np.isfinite(form.upper), 0.0, 1.0),
             integer=np.zeros(form.n, dtype=bool),
             rows=rows,
         )
+        """The program over directions d, in standard form and in scaled units."""
 
-    def ray(self, d: Vector | None) -> Vector | None:
-        """The direction in the units of the program if the objective falls along `d` without limit, else None."""
+    def verify_ray(self, d: Vector | None) -> Vector | None:
+        """Return the direction `d` in the units of the program if it passes the checks, otherwise None.
+
+        The objective must decrease along `d` by more than rounding errors, and the rows may be violated only by a small
+        share of this decrease.
+        """
         form = self.form
         if d is None or d.size != form.n or not np.isfinite(d).all():
             return None
@@ -63,13 +68,13 @@ class Recession:
         d = np.where(np.abs(d) <= ZERO_TOLERANCE * size, 0.0, d / size)
         terms = form.q * d
         fall = -float(terms.sum())
-        if fall <= CANCELLATION * float(np.abs(terms).sum()):
+        if fall <= CANCELLATION_TOLERANCE * float(np.abs(terms).sum()):
             return None
         violation = float(np.abs(self._inside(form.F @ d) - form.F @ d).max(initial=0.0))
-        return d * self._column if violation <= VIOLATION_PER_FALL * fall else None
+        return d * self._column if violation <= MAX_VIOLATION_PER_DECREASE * fall else None
 
     def _inside(self, rows: Vector) -> Vector:
-        """Return values in K near `rows`."""
+        """Return values in K near `rows`, the values of all rows."""
         near = np.zeros(rows.size)
         for block in self.form.rows:
             part = slice(block.start, block.stop)

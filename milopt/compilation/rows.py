@@ -1,4 +1,4 @@
-"""Affine rows over columns and evaluations:  A x + sum_f E_f f(points_f) + g, all sparse, no coordinates yet."""
+"""Affine rows over columns and function values,  A x + sum_f E_f f(points_f) + g, with sparse matrices."""
 
 from __future__ import annotations
 
@@ -10,12 +10,21 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Vector
-from milopt.declaration.programs.sparse import added, picked, product, stacked, taken, transposed, widened, zeros
+from milopt.declaration.programs.sparse import (
+    add,
+    multiply,
+    selection_matrix,
+    stack_rows,
+    take_rows,
+    transpose,
+    widen,
+    zeros,
+)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A x + sum_k E_k f_k(points_k) + g; E in the order of the program's functions."""
+    """Affine rows A x + sum_k E_k f_k(points_k) + g, with E in the order of the program's functions."""
 
     A: sp.csr_array
     E: tuple[sp.csr_array, ...]
@@ -23,58 +32,61 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return int(self.g.size)
 
     @classmethod
     def empty(cls, columns: int, points: Sequence[int]) -> Rows:
-        """No rows at all."""
+        """Return an object with no rows, over these numbers of columns and points (one number per function)."""
         return cls(zeros(0, columns), tuple(zeros(0, n) for n in points), np.zeros(0))
 
-    def left(self, matrix: sp.csr_array) -> Rows:
-        """matrix @ rows."""
+    def left_multiply(self, matrix: sp.csr_array) -> Rows:
+        """Return matrix @ rows: each new row is a combination of these rows."""
         g = np.asarray(matrix @ self.g) if self.g.any() else np.zeros(matrix.shape[0])
-        return Rows(product(matrix, self.A), tuple(product(matrix, e) for e in self.E), g)
+        return Rows(multiply(matrix, self.A), tuple(multiply(matrix, e) for e in self.E), g)
 
     def take(self, index: npt.NDArray[np.intp]) -> Rows:
-        """The rows in `index`, in that order."""
-        return Rows(taken(self.A, index), tuple(taken(e, index) for e in self.E), self.g[index])
+        """Return the rows in `index`, in that order."""
+        return Rows(take_rows(self.A, index), tuple(take_rows(e, index) for e in self.E), self.g[index])
 
     def plus(self, other: Rows) -> Rows:
-        """Row by row."""
-        e = tuple(added(a, b) for a, b in zip(self.E, other.E, strict=True))
-        return Rows(added(self.A, other.A), e, self.g + other.g)
+        """Return the sum of two sets of rows, row by row."""
+        e = tuple(add(a, b) for a, b in zip(self.E, other.E, strict=True))
+        return Rows(add(self.A, other.A), e, self.g + other.g)
 
-    def widened(self, columns: int, points: Sequence[int] | None = None) -> Rows:
-        """The same rows over more columns (and points); the new ones do not occur."""
+    def widen(self, columns: int, points: Sequence[int] | None = None) -> Rows:
+        """Return the rows over more columns and points, with zero coefficients for the new ones.
+
+        `points` has one number per function; None leaves the points as they are.
+        """
         same = points is None or all(e.shape[1] == n for e, n in zip(self.E, points, strict=True))
         if columns == self.A.shape[1] and same:
             return self
-        e = self.E if points is None else tuple(widened(e, n) for e, n in zip(self.E, points, strict=True))
-        return Rows(widened(self.A, columns), e, self.g)
+        e = self.E if points is None else tuple(widen(e, n) for e, n in zip(self.E, points, strict=True))
+        return Rows(widen(self.A, columns), e, self.g)
 
-    def pulled(self, z: Vector) -> Vector:
-        """A'z."""
-        return np.asarray(transposed(self.A) @ z)
+    def transpose_times(self, z: Vector) -> Vector:
+        """Return A'z, without the matrices E."""
+        return np.asarray(transpose(self.A) @ z)
 
-    def value(self, x: Vector, evaluations: Sequence[Vector]) -> Vector:
-        """A x + sum_k E_k f_k + g."""
+    def value(self, x: Vector, function_values: Sequence[Vector]) -> Vector:
+        """Return A x + sum_k E_k f_k + g, where f_k = function_values[k] are the values of function k at its points."""
         total = self.g.copy()
-        for matrix, values in ((self.A, x), *zip(self.E, evaluations, strict=True)):
+        for matrix, values in ((self.A, x), *zip(self.E, function_values, strict=True)):
             if matrix.indptr[-1]:
                 total += matrix @ values
         return total
 
 
-def stack(parts: Sequence[Rows]) -> Rows:
-    """One under the other."""
+def stack_affine_rows(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of all parts, one part after the other."""
     if len(parts) == 1:
         return parts[0]
-    e = tuple(stacked(blocks) for blocks in zip(*(p.E for p in parts), strict=True))
-    return Rows(stacked([p.A for p in parts]), e, np.concatenate([p.g for p in parts]))
+    e = tuple(stack_rows(blocks) for blocks in zip(*(p.E for p in parts), strict=True))
+    return Rows(stack_rows([p.A for p in parts]), e, np.concatenate([p.g for p in parts]))
 
 
 def unit_rows(columns: npt.NDArray[np.intp], width: int, points: Sequence[int], sign: float = 1.0) -> Rows:
-    """Rows that are single columns, times `sign`."""
+    """Return one row per index in `columns`: that column times `sign`, over `width` columns and `points` points."""
     count = columns.size
-    return Rows(picked(columns, width, sign), tuple(zeros(count, n) for n in points), np.zeros(count))
+    return Rows(selection_matrix(columns, width, sign), tuple(zeros(count, n) for n in points), np.zeros(count))

@@ -1,7 +1,7 @@
-"""Units in which the rows and columns of a flat program have about the same size.
+"""Units in which all rows and columns of the matrix F of a program in standard form have about the same size.
 
-With positive diagonal matrices R and S of powers of two, the largest entry of every row and column of  R F S  that has
-an entry is about 1 (Ruiz). Rows of one cone that is not polyhedral share one unit, so that they stay in the cone.
+R and S are positive diagonal matrices of powers of two such that the largest entry of every non-zero row and column of
+R F S  is about 1 (Ruiz). Rows of one non-polyhedral cone share one unit, so that they stay in the cone.
 """
 
 from __future__ import annotations
@@ -17,36 +17,40 @@ from milopt.arrays import Vector
 from milopt.compilation.standard_form import RowBlock
 from milopt.cones.cone import factor_starts
 
-PASSES = 10
+N_PASSES = 10
+"""Number of passes of the Ruiz iteration."""
 
 
 @dataclass(frozen=True)
-class Units:
-    """The diagonals of R and S."""
+class ScalingUnits:
+    """Diagonals of R (for rows) and S (for columns), as defined in the module docstring."""
 
     row: Vector
     column: Vector
 
-    def matrix(self, F: sp.csr_array) -> sp.csr_array:
-        """R F S."""
+    def scale(self, F: sp.csr_array) -> sp.csr_array:
+        """Return R F S."""
         return sp.csr_array(sp.diags_array(self.row) @ F @ sp.diags_array(self.column))
 
 
-def equilibrated_units(F: sp.csr_array, rows: Sequence[RowBlock], fixed: npt.NDArray[np.bool_]) -> Units:
-    """Choose R and S; the columns in `fixed` (integer ones) keep their unit."""
+def equilibrated_units(F: sp.csr_array, rows: Sequence[RowBlock], fixed: npt.NDArray[np.bool_]) -> ScalingUnits:
+    """Return the units R and S of F, whose rows lie in the blocks `rows`; columns with `fixed` True keep the unit 1."""
     size = sp.csr_array(abs(F.copy()))
     row, column = np.ones(F.shape[0]), np.ones(F.shape[1])
-    for _ in range(PASSES if F.nnz else 0):
+    for _ in range(N_PASSES if F.nnz else 0):
         scaled = sp.csr_array(sp.diags_array(row) @ size @ sp.diags_array(column))
         row = row / np.sqrt(_row_sizes(scaled, rows))
         width = _largest(scaled, axis=0)
         column = np.where(fixed, 1.0, column / np.sqrt(np.where(width > 0.0, width, 1.0)))
     row = row / _row_sizes(sp.csr_array(sp.diags_array(row) @ size @ sp.diags_array(column)), rows)
-    return Units(_power_of_two(row), _power_of_two(column))
+    return ScalingUnits(_power_of_two(row), _power_of_two(column))
 
 
 def _row_sizes(matrix: sp.csr_array, rows: Sequence[RowBlock]) -> Vector:
-    """Return the largest entry of each row, or of all rows of its cone if it is not polyhedral; 1 if all are 0."""
+    """Return, per row of a non-negative matrix, its largest entry; 1 in place of 0.
+
+    Rows of one non-polyhedral cone share the largest entry of them all.
+    """
     largest = _largest(matrix, axis=1)
     for block in rows:
         if not block.cone.is_polyhedral and block.size:
@@ -56,11 +60,12 @@ def _row_sizes(matrix: sp.csr_array, rows: Sequence[RowBlock]) -> Vector:
 
 
 def _largest(matrix: sp.csr_array, axis: int) -> Vector:
-    """Return the largest entry of each column (axis 0) or row (axis 1)."""
+    """Return the largest entry of each column (axis 0) or row (axis 1); 0 if there are no entries."""
     if not matrix.shape[axis]:
         return np.zeros(matrix.shape[1 - axis])
     return np.array(matrix.max(axis=axis).todense(), dtype=np.float64).ravel()
 
 
 def _power_of_two(values: Vector) -> Vector:
+    """Return the nearest powers of two, on a logarithmic scale."""
     return np.asarray(np.exp2(np.round(np.log2(values))))

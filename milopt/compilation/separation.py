@@ -1,6 +1,7 @@
-"""An evaluation form whose squares are separable: every other square r'Wr gets columns w = r of its own.
+"""Evaluation form with separable squares: a square r'Wr that is not separable becomes w'Ww with new columns w = r.
 
-Then each column is strictly convex by itself (or within the group of one square), or linear: what the dual needs.
+Each column then has curvature by itself (or within the group of one square), or is linear, as the dual form requires. A
+square is separable if its weight is diagonal and each of its rows consists of one column and a constant.
 """
 
 from __future__ import annotations
@@ -12,34 +13,39 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
-from milopt.compilation.compiled import row_blocks
-from milopt.compilation.evaluation_form import EvaluationForm, Square
-from milopt.compilation.quadratic import weighted
-from milopt.compilation.rows import Rows, stack
+from milopt.compilation.compiled_form import row_blocks
+from milopt.compilation.evaluation_form import EvaluationForm, SquaredTerm
+from milopt.compilation.quadratic import apply_weight
+from milopt.compilation.rows import Rows, stack_affine_rows
 from milopt.compilation.standard_form import ColumnBlock
-from milopt.declaration.programs.sparse import picked
+from milopt.declaration.programs.sparse import selection_matrix
 
 
 @dataclass(frozen=True)
 class StrictGroup:
-    """Columns with a positive definite curvature W, kept as its inverse (a vector when W is diagonal)."""
+    """Group of columns with invertible curvature W, stored as the inverse (a vector if W is diagonal)."""
 
     columns: Index
     inverse: npt.NDArray[np.float64]
 
     def times(self, values: Vector) -> Vector:
-        """W^-1 values."""
-        return weighted(self.inverse, values)
+        """Return W^-1 values."""
+        return apply_weight(self.inverse, values)
 
 
 @dataclass(frozen=True)
-class Separated:
-    """min 1/2 sum_groups x'Wx + q'x + functions + constant  s.t. rows in zero or non-negative cones, l <= x <= u."""
+class SeparableProgram:
+    """Program with separable squares and rows in polyhedral cones.
+
+    It is  min 1/2 sum_groups x'Wx + q'x + constant  s.t. rows in zero or non-negative cones, lower <= x <= upper.  The
+    terms of functions in the objective stay in the evaluation form.
+    """
 
     rows: Rows
     equality: npt.NDArray[np.bool_]
+    """Per row, whether it lies in the zero cone."""
     row_columns: tuple[ColumnBlock, ...]
-    """The rows as columns of the dual."""
+    """The blocks of rows, as blocks of columns of the dual (one column per row)."""
     lower: Vector
     upper: Vector
     q: Vector
@@ -49,23 +55,26 @@ class Separated:
 
     @property
     def n(self) -> int:
-        """How many columns."""
+        """Number of columns."""
         return int(self.q.size)
 
     @property
     def is_linear(self) -> npt.NDArray[np.bool_]:
-        """Per column, whether it has no curvature."""
+        """Per column, whether it is in no group and so has no curvature."""
         flags = np.ones(self.n, dtype=bool)
         for group in self.groups:
             flags[group.columns] = False
         return flags
 
 
-def separated(form: EvaluationForm, active: Index) -> Separated:
-    """The active rows (all of them in polyhedral cones) with separable squares."""
+def separate_squares(form: EvaluationForm, active: Index) -> SeparableProgram:
+    """Return the program of the active rows, all in polyhedral cones, with separable squares.
+
+    The rows r - w = 0 of new columns w follow the active rows.
+    """
     o, n = form.objective, form.n
     q, constant, curvature = o.q.copy(), o.constant, np.zeros(n)
-    moved: list[Square] = []
+    moved: list[SquaredTerm] = []
     for square in o.squares:
         if not _is_separable(square):
             moved.append(square)
@@ -79,7 +88,7 @@ def separated(form: EvaluationForm, active: Index) -> Separated:
     blocks = row_blocks(form, active)
     names = [ColumnBlock(b.name, b.start, b.stop, declared=b.declared, instance=b.instance) for b in blocks]
     last = int(active.size)
-    parts = [form.rows.take(active).widened(width)]
+    parts = [form.rows.take(active).widen(width)]
     columns, groups = list(form.columns), []
     strict = np.flatnonzero(curvature)
     if strict.size:
@@ -87,8 +96,8 @@ def separated(form: EvaluationForm, active: Index) -> Separated:
     start = n
     for k, square in enumerate(moved):
         count = square.rows.count
-        minus = picked(np.arange(start, start + count), width, -1.0)
-        rows = square.rows.widened(width)
+        minus = selection_matrix(np.arange(start, start + count), width, -1.0)
+        rows = square.rows.widen(width)
         parts.append(Rows(sp.csr_array(rows.A + minus), rows.E, rows.g))
         weight = square.weight
         inverse = 1.0 / weight if weight.ndim == 1 else np.asarray(np.linalg.inv(weight), dtype=float)
@@ -98,8 +107,8 @@ def separated(form: EvaluationForm, active: Index) -> Separated:
         last += count
         start += count
     free = np.full(width - n, np.inf)
-    return Separated(
-        stack(parts),
+    return SeparableProgram(
+        stack_affine_rows(parts),
         np.concatenate([form.equality[active], np.ones(width - n, dtype=bool)]),
         tuple(names),
         np.concatenate([form.lower, -free]),
@@ -111,12 +120,12 @@ def separated(form: EvaluationForm, active: Index) -> Separated:
     )
 
 
-def _is_separable(square: Square) -> bool:
-    """One column a row, no evaluations, a diagonal weight."""
+def _is_separable(square: SquaredTerm) -> bool:
+    """Return True if every row of a square has one column and no function value, and its weight is a vector."""
     one_each = bool((np.diff(square.rows.A.indptr) == 1).all())
     return square.weight.ndim == 1 and one_each and not any(e.nnz for e in square.rows.E)
 
 
-def has_cone(form: EvaluationForm) -> bool:
-    """Return True if a block of rows lies in a cone that is not polyhedral."""
+def has_nonpolyhedral_cone(form: EvaluationForm) -> bool:
+    """Return True if a block of rows lies in a non-polyhedral cone."""
     return bool(form.conic)

@@ -1,4 +1,4 @@
-"""The sides of the atoms of a whole program, and the atoms on their other side."""
+"""Sides of the atoms of a whole program, and the atoms that occur on their other side (needed from below)."""
 
 from __future__ import annotations
 
@@ -7,56 +7,66 @@ from collections.abc import Sequence
 import numpy as np
 
 from milopt.compilation.arguments import inner_sides
-from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, Side
-from milopt.declaration.atoms.atom import Atom, Selecting
+from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, AtomSides
+from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.program import Program, leaves
 from milopt.errors import UnsupportedError
 
 
-def sides(program: Program) -> tuple[Side, ...]:
-    """Return the side of every entry of every atom, at every place; quadratics of the objective have no side."""
-    found: list[Side] = []
-    places = [(OBJECTIVE, program.minimized(), ABOVE)]
+def sides(program: Program) -> tuple[AtomSides, ...]:
+    """Return the sides of the entries of every atom, for the objective and each constraint block.
+
+    Quadratic atoms that the objective keeps have no side.
+    """
+    result: list[AtomSides] = []
+    places = [(OBJECTIVE, program.minimized_objective(), ABOVE)]
     places += [(name, constraint.expression, BELOW) for name, constraint in program.constraints.items()]
     for where, expression, direction in places:
-        found += inner_sides(where, expression, np.full(expression.size, direction, dtype=np.int8))
-    return tuple(found)
+        result += inner_sides(where, expression, np.full(expression.size, direction, dtype=np.int8))
+    return tuple(result)
 
 
-def witnessed_maxima(program: Program, what: str) -> list[Selecting]:
-    """Return the maxima on their other side; an error if another atom is there too, with which `what` cannot deal."""
-    found: list[Selecting] = []
-    for atom in on_other_side(program):
-        if not isinstance(atom, Selecting):
+def witnessed_maxima(program: Program, operation: str) -> list[SelectionAtom]:
+    """Return the maxima that occur on their other side (needed from below).
+
+    Raise an error if an atom of another kind occurs on its other side, or if one of the maxima contains an atom or is
+    inside one. `operation` is the operation that supports only maxima, for the error message.
+    """
+    maxima: list[SelectionAtom] = []
+    for atom in other_side_atoms(program):
+        if not isinstance(atom, SelectionAtom):
             raise UnsupportedError(
-                f"{program.name!r} has {atom.describe()} on its other side; {what} takes maxima there, and no other "
-                "atom. The convex-concave procedure (scheme='ccp') takes every atom."
+                f"{program.name!r} has {atom.describe()} on its other side, where {operation} supports only maxima. "
+                "The convex-concave procedure (scheme='ccp') supports every atom."
             )
-        found.append(atom)
-    check_plain_maxima(program, found, what)
-    return found
+        maxima.append(atom)
+    check_plain_maxima(program, maxima, operation)
+    return maxima
 
 
-def check_plain_maxima(program: Program, maxima: Sequence[Selecting], what: str) -> None:
-    """Raise an error if a maximum stands inside another atom or has an atom inside, with which `what` cannot deal."""
+def check_plain_maxima(program: Program, maxima: Sequence[SelectionAtom], operation: str) -> None:
+    """Raise an error if one of the `maxima` occurs inside another atom or contains an atom.
+
+    `operation` is the operation that does not support this, for the error message.
+    """
     inside: dict[int, Atom] = {}
     for expression in (program.objective, *(constraint.expression for constraint in program.constraints.values())):
         for leaf in leaves(expression):
             if isinstance(leaf, Atom) and leaf.function is None:
                 inside |= {id(child): leaf for child, _ in leaf.argument.terms if isinstance(child, Atom)}
     for atom in maxima:
-        outer = inside.get(id(atom)) or next((one for one in inside.values() if one is atom), None)
+        outer = inside.get(id(atom)) or next((inner for inner in inside.values() if inner is atom), None)
         if outer is not None:
             raise UnsupportedError(
-                f"{what} takes maxima of affine expressions that stand in no other atom, and {program.name!r} has "
-                f"{outer.describe()}. The convex-concave procedure (scheme='ccp') takes every atom."
+                f"{operation} supports only maxima of affine expressions outside other atoms, and {program.name!r} has "
+                f"{outer.describe()}. The convex-concave procedure (scheme='ccp') supports every atom."
             )
 
 
-def on_other_side(program: Program) -> list[Atom]:
-    """Return the atoms that stand on their other side somewhere, so that the program is DC."""
-    found: dict[int, Atom] = {}
+def other_side_atoms(program: Program) -> list[Atom]:
+    """Return the atoms that are needed from below somewhere (their other side); with any, the program is DC."""
+    atoms: dict[int, Atom] = {}
     for side in sides(program):
         if side.witness.size:
-            found[id(side.atom)] = side.atom
-    return list(found.values())
+            atoms[id(side.atom)] = side.atom
+    return list(atoms.values())

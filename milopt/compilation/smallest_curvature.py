@@ -1,10 +1,10 @@
-"""The smallest eigenvalue of a quadratic over functions and columns, by Lanczos in the kernel's own inner product.
+"""Smallest eigenvalue of a quadratic over a function f and columns x, by Lanczos in the kernel's inner product.
 
 For  1/2 c ||f||^2 + 1/2 sum_k r_k'W_k r_k,  r_k = A_k x + E_k f,  the Hessian at (f, x) with f = sum_p a_p K(x_p, .) is
 
     T (a, x) = (c a + sum_k E_k'W_k r_k,  sum_k A_k'W_k r_k)
 
-and it is symmetric in  <(a, x), (a', x')> = a'Ka' + x'x', the inner product of the space: no coordinates are needed.
+and it is symmetric in the inner product  <(a, x), (b, y)> = a'Kb + x'y  of the space, so no coordinates are needed.
 """
 
 from __future__ import annotations
@@ -18,23 +18,28 @@ from scipy.linalg import eigh_tridiagonal
 from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.quadratic import weighted
+from milopt.compilation.quadratic import apply_weight
 
-STEPS = 300
+MAX_LANCZOS_STEPS = 300
+"""Maximum number of Lanczos steps."""
 
 
 def smallest_curvature(form: EvaluationForm, spaces: Sequence[KernelSpace], tolerance: float = 1e-6) -> float:
-    """To a relative tolerance; rows and bounds of the form are not looked at."""
+    """Return the smallest eigenvalue of the objective's Hessian to a relative tolerance; ignore rows and bounds.
+
+    The accuracy may be lower if `MAX_LANCZOS_STEPS` is reached.
+    """
     bounds = np.concatenate([[0], np.cumsum([space.count for space in spaces])]).astype(int)
     total = int(bounds[-1])
     parts = [slice(a, b) for a, b in pairwise(bounds.tolist())]
 
-    def lifted(vector: Vector) -> Vector:
-        """(Ka, x)."""
+    def apply_kernel(vector: Vector) -> Vector:
+        """Return (Ka, x) for the vector (a, x); its product with (b, y) is the inner product <(a, x), (b, y)>."""
         values = [space.values(vector[part]) for space, part in zip(spaces, parts, strict=True)]
         return np.concatenate([*values, vector[total:]])
 
     def hessian(vector: Vector, values: Vector) -> Vector:
+        """Return T (a, x), given `vector` = (a, x) and `values` = (Ka, x)."""
         o = form.objective
         pulls = [ridge * vector[part] for ridge, part in zip(o.ridge, parts, strict=True)]
         columns = np.zeros(form.n)
@@ -42,31 +47,31 @@ def smallest_curvature(form: EvaluationForm, spaces: Sequence[KernelSpace], tole
             r = square.rows.A @ vector[total:]
             for e, part in zip(square.rows.E, parts, strict=True):
                 r = r + e @ values[part]
-            pull = weighted(square.weight, r)
+            pull = apply_weight(square.weight, r)
             columns += square.rows.A.T @ pull
             pulls = [mine + e.T @ pull for mine, e in zip(pulls, square.rows.E, strict=True)]
         return np.concatenate([*pulls, columns])
 
     size = total + form.n
     vector = np.random.default_rng(0).standard_normal(size)
-    values = lifted(vector)
+    values = apply_kernel(vector)
     length = np.sqrt(float(vector @ values))
     basis: list[tuple[Vector, Vector]] = []
     diagonal: list[float] = []
     off: list[float] = []
     smallest = 0.0
-    for _ in range(min(STEPS, size)):
+    for _ in range(min(MAX_LANCZOS_STEPS, size)):
         vector, values = vector / length, values / length
         basis.append((vector, values))
         image = hessian(vector, values)
         diagonal.append(float(image @ values))
         for _ in range(2):
-            # Twice is enough to keep the basis orthogonal to rounding.
-            for one, lift in basis:
-                image = image - float(image @ lift) * one
+            # Two passes keep the basis orthogonal up to rounding.
+            for direction, image_of_direction in basis:
+                image = image - float(image @ image_of_direction) * direction
         theta, modes = eigh_tridiagonal(diagonal, off, select="i", select_range=(0, 0))
         smallest = float(theta[0])
-        vector, values = image, lifted(image)
+        vector, values = image, apply_kernel(image)
         length = np.sqrt(max(0.0, float(vector @ values)))
         scale = max(abs(smallest), 1e-300)
         if length * abs(float(modes[-1, 0])) <= tolerance * scale or length <= 1e-13 * max(map(abs, diagonal)):

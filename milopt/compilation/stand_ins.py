@@ -1,4 +1,7 @@
-"""What stands for atoms on their other side while a program is lowered: minorants, and bounds of open entries."""
+"""Stand-ins that replace atoms needed from below (on their other side).
+
+They are minorants or expressions. An entry without a minorant is called open; an objective contains its upper bound.
+"""
 
 from __future__ import annotations
 
@@ -7,66 +10,78 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Vector
-from milopt.compilation.entry_sides import Halves, halves
-from milopt.compilation.minorant import StandIn, StandIns, mean_selection
-from milopt.declaration.atoms.atom import Atom, Selecting
+from milopt.compilation.entry_sides import SplitCoefficient, split_by_side
+from milopt.compilation.minorant import StandIn, StandIns, mean_minorant
+from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Expression
 from milopt.declaration.programs.sparse import zeros
 from milopt.errors import ConvexityError
 
 
-class OtherSide:
-    """The stand-ins of a program, and which entries need them."""
+class OtherSideStandIns:
+    """Stand-ins of a program's atoms, and the split of coefficients into entries that need them and others."""
 
     def __init__(self, stand_ins: StandIns, both_sides: bool) -> None:
         self.stand_ins: dict[Atom, StandIn] = dict(stand_ins)
+        """Stand-in of each atom."""
         self.both_sides = both_sides
-        """Put the stand-ins of maxima on the convex side too (the papers' alternation)."""
+        """If True, the stand-ins of maxima also replace them on their convex side (the papers' alternation)."""
         self.ceilings: dict[Atom, Vector] = {}
-        """Upper bounds of atoms, which stand in the objective for open entries."""
+        """Per atom, the upper bounds of its entries, which replace open entries in the objective."""
         self.missing: set[Atom] = set()
-        """Maxima for which the means of their runs stood in, since they had no stand-in when they were lowered."""
-        self._halves: dict[tuple[int, int], tuple[Coefficient, Halves]] = {}
-        """Results of `halves` for coefficients without parameters, by identity; each keeps its coefficient alive."""
+        """Maxima that had no stand-in when they were lowered and were replaced by the means of their runs."""
+        self._split_cache: dict[tuple[int, int], tuple[Coefficient, SplitCoefficient]] = {}
+        """Cached results of `split_by_side` by the id of a constant coefficient, which each entry keeps alive."""
 
-    def halves(self, atom: Atom, coefficient: Coefficient, direction: int | npt.NDArray[np.int8]) -> Halves:
-        """Split a coefficient into the entries that become rows, and those for which a minorant stands in."""
-        if self.both_sides and isinstance(atom, Selecting):
+    def split_by_side(
+        self, atom: Atom, coefficient: Coefficient, direction: int | npt.NDArray[np.int8]
+    ) -> SplitCoefficient:
+        """Split a coefficient into the entries needed from above (epigraphs) and those that need a stand-in.
+
+        `direction`: as in `entry_sides.split_by_side`. With `both_sides`, all entries of a maximum need a stand-in.
+        """
+        if self.both_sides and isinstance(atom, SelectionAtom):
             values = coefficient.value()
-            return Halves(zeros(*values.shape), values)
+            return SplitCoefficient(zeros(*values.shape), values)
         if not isinstance(direction, int) or coefficient.products:
-            return halves(atom, coefficient, direction)
+            return split_by_side(atom, coefficient, direction)
         key = (id(coefficient), direction)
-        if key not in self._halves:
-            self._halves[key] = (coefficient, halves(atom, coefficient, direction))
-        return self._halves[key][1]
+        if key not in self._split_cache:
+            self._split_cache[key] = (coefficient, split_by_side(atom, coefficient, direction))
+        return self._split_cache[key][1]
 
-    def of(self, atom: Atom) -> StandIn:
-        """Return what stands for an atom on its other side; the means of its runs for a maximum without a witness."""
+    def stand_in_of(self, atom: Atom) -> StandIn:
+        """Return the stand-in for an atom on its other side; for a maximum without one, the means of its runs.
+
+        Raise a `ConvexityError` for any other atom without a stand-in.
+        """
         chosen = self.stand_ins.get(atom)
         if chosen is not None:
             return chosen
-        if not isinstance(atom, Selecting):
+        if not isinstance(atom, SelectionAtom):
             raise ConvexityError(
                 f"{atom.describe()} is convex and stands where only a concave term may: not a convex program. "
                 "The convex-concave procedure (scheme='ccp') solves it step by step."
             )
         self.missing.add(atom)
-        return mean_selection(atom)
+        return mean_minorant(atom)
 
     def is_open(self, atom: Atom) -> npt.NDArray[np.bool_]:
-        """Return per entry whether nothing stands for it."""
+        """Return, per entry, whether the atom's minorant leaves it open; False if the atom has no minorant at all."""
         chosen = self.stand_ins.get(atom)
         if chosen is None or isinstance(chosen, Expression):
             return np.zeros(atom.size, dtype=bool)
         return chosen.open_entries
 
     def ceiling(self, atom: Atom, below: sp.csr_array) -> float:
-        """Return what the open entries add to an objective at most, given their coefficients."""
+        """Return the sum of an objective's terms with open entries of an atom, at the entries' upper bounds.
+
+        `below`: the atom's coefficient at entries that are needed from below. An unknown bound is infinite.
+        """
         is_open = self.is_open(atom)
         if not is_open.any() or not below.nnz:
             return 0.0
         bounds = np.where(is_open, self.ceilings.get(atom, np.full(is_open.size, np.inf)), 0.0)
-        # A coefficient of zero times an infinite bound counts as nothing: it is not stored.
+        # Constant zeros are not stored, so they do not multiply infinite bounds; parameters that are zero now do.
         return float(np.sum(below.data * bounds[below.indices]))

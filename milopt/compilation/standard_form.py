@@ -1,8 +1,8 @@
-"""What flat solvers get:  min 1/2 x'Px + q'x + c   s.t.  F x + g in K,  lower <= x <= upper,  some x integer.
+"""Standard form, the flat form that solvers get: min 1/2 x'Px + q'x + c  s.t.  F x + g in K,  lower <= x <= upper.
 
-K is a product of cones (`milopt.cones`), one `RowBlock` after the other. The multiplier z of the rows lies in the dual
-cone K*, and  P x + q = F'z + reduced costs  (reduced cost >= 0 at a lower bound, <= 0 at an
-upper bound). For HiGHS that is `row_lower = -g`; Clarabel and ECOS get `A = -F`, `b = g`.
+Some columns may be integer. K is a product of cones (`milopt.cones`), one `RowBlock` after the other. The multipliers z
+of the rows lie in the dual cone K*, and  P x + q = F'z + reduced costs,  with reduced costs >= 0 at a lower bound and
+<= 0 at an upper bound. For HiGHS this means `row_lower = -g`; Clarabel and ECOS get `A = -F`, `b = g`.
 """
 
 from __future__ import annotations
@@ -18,41 +18,42 @@ import scipy.sparse as sp
 from milopt.arrays import Index, Vector
 from milopt.compilation.quadratic import Quadratic
 from milopt.cones import CONES, Cone
-from milopt.declaration.programs.sparse import same_entries
+from milopt.declaration.programs.sparse import have_same_entries
 from milopt.errors import UnsupportedError
 
 
 def check_cone(cone: object, name: str) -> None:
-    """Raise an error if a block of rows lies in a cone that milopt does not know."""
+    """Raise an error if `cone`, the cone of the rows `name`, is not a `Cone` of milopt."""
     if not isinstance(cone, Cone):
         known = ", ".join(CONES)
-        raise UnsupportedError(f"The rows {name!r} lie in an unknown cone, {cone!r}; milopt knows {known}.")
+        raise UnsupportedError(f"The rows {name!r} lie in an unknown cone, {cone!r}; milopt supports {known}.")
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnBlock:
-    """Consecutive columns that came from one named variable (or auxiliary) of the program, or, in a dual, from rows."""
+    """Consecutive columns of one named variable or auxiliary of the program, or, in a dual, of one block of rows."""
 
     name: str
     start: int
     stop: int
     _: KW_ONLY
     scalar: bool = False
-    """Declared without a shape: its one column is called by the bare name."""
+    """True if the variable was declared without a shape, so that its column is named without an index."""
     declared: npt.NDArray[np.intp] | None = None
+    """Per column of a dual, the entry of the declared block of rows; None means 0, 1, 2, ..."""
     instance: npt.NDArray[np.intp] | None = None
-    """As in a row block, for the columns of a dual."""
+    """Per column of a dual, the instance of its row, as in `RowBlock.instance`."""
     shape: tuple[int, ...] = ()
-    """The shape of a matrix of variables, for labels; otherwise ()."""
+    """Shape of a matrix of variables, for labels; otherwise ()."""
 
     @property
     def size(self) -> int:
-        """How many."""
+        """Number of columns."""
         return self.stop - self.start
 
     @property
     def labels(self) -> list[str]:
-        """One label a column, as in a row block; "0,2" in a matrix."""
+        """One label per column, as in a row block; "0,2" for an entry of a matrix."""
         if self.shape:
             return [",".join(map(str, index)) for index in np.ndindex(self.shape)]
         return _labels(self.size, self.declared, self.instance)
@@ -60,7 +61,7 @@ class ColumnBlock:
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Consecutive rows that came from one named constraint block, all in one kind of cone."""
+    """Consecutive rows of one named constraint block, all in one kind of cone."""
 
     name: str
     cone: Cone
@@ -70,36 +71,36 @@ class RowBlock:
     declared: npt.NDArray[np.intp] | None = None
     """Per row, the entry of the declared block; None means 0, 1, 2, ..."""
     instance: npt.NDArray[np.intp] | None = None
-    """Per row, the flat instance of an epigraph row, -1 for the others; None when there are none."""
+    """Per row, the instance (counted over all bags) of an epigraph row, else -1; None if there are no epigraph rows."""
     sizes: Index | None = None
-    """The number of rows of each cone of the block; None for the default of `cone_sizes`."""
+    """Number of rows of each cone of the block; None for the default of `cone_sizes`."""
 
     def __post_init__(self) -> None:
         check_cone(self.cone, self.name)
-        self.cone.sizes_of(self.size, self.sizes, self.name)
+        self.cone.factor_sizes(self.size, self.sizes, self.name)
 
     @property
     def cone_sizes(self) -> Index:
-        """Return the number of rows of each cone of the block.
+        """Number of rows of each cone of the block.
 
-        By default every cone has `row_size` rows. If a kind of cone has no such number, the block is one cone.
+        If `sizes` is None, every cone has `Cone.factor_size` rows; if that is None too, the whole block is one cone.
         """
-        return self.cone.sizes_of(self.size, self.sizes, self.name)
+        return self.cone.factor_sizes(self.size, self.sizes, self.name)
 
     @property
     def size(self) -> int:
-        """How many."""
+        """Number of rows."""
         return self.stop - self.start
 
     @property
     def labels(self) -> list[str]:
-        """One label a row: "3", or "3,17" for the row of instance 17 in entry 3; made only when asked for."""
+        """One label per row: "3", or "3,17" for the row of instance 17 in entry 3."""
         return _labels(self.size, self.declared, self.instance)
 
 
 @dataclass(frozen=True)
 class StandardForm:
-    """A flat program; immutable. See the module for signs."""
+    """Program in standard form (the flat form); immutable. The module docstring states the formula and the signs."""
 
     name: str
     P: Quadratic
@@ -113,47 +114,47 @@ class StandardForm:
     columns: tuple[ColumnBlock, ...]
     rows: tuple[RowBlock, ...]
     maximize: bool = False
-    """The program was declared as a maximisation; this form is the minimisation of its negative."""
+    """True if the program was declared as a maximisation; this form minimises the negated objective."""
     notes: tuple[str, ...] = ()
-    """What a person who opens its file should know."""
+    """Remarks that are written into a file of this program."""
     known_convex: bool = False
-    """P is positive semidefinite by how it was made: nobody needs to find out."""
+    """True if P is positive semidefinite by construction, so that no check is needed."""
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Names of the entries of blocks, by the name of the block, for a program that was read from a file."""
 
     @property
     def n(self) -> int:
-        """How many columns."""
+        """Number of columns."""
         return int(self.q.size)
 
     @property
     def m(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return int(self.g.size)
 
     def value(self, x: Vector) -> float:
-        """1/2 x'Px + q'x + c."""
+        """Return 1/2 x'Px + q'x + c."""
         return self.P.value(x) + float(self.q @ x) + self.constant
 
     def differs_in_q_only(self, other: StandardForm) -> bool:
-        """Whether all but q and the constant are the same numbers, so that what was factorised serves both."""
+        """Return True if the forms differ at most in q, constant and names, so that a factorisation can be reused."""
         return (
-            same_entries(self.F, other.F)
+            have_same_entries(self.F, other.F)
             and self.P.equals(other.P)
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name)) for name in ("g", "lower", "upper", "integer")
             )
-            and same_cones(self.rows, other.rows)
+            and have_same_cones(self.rows, other.rows)
         )
 
     def rows_in(self, cone: Cone) -> npt.NDArray[np.intp]:
-        """Indices of the rows in one kind of cone."""
+        """Return the indices of the rows in one kind of cone."""
         ranges = [np.arange(block.start, block.stop) for block in self.rows if block.cone is cone]
         return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.intp)
 
     @cached_property
     def conic(self) -> tuple[RowBlock, ...]:
-        """Return the blocks whose cones are not polyhedral."""
+        """Blocks whose cones are not polyhedral."""
         return tuple(block for block in self.rows if not block.cone.is_polyhedral)
 
     def column_names(self) -> list[str]:
@@ -161,10 +162,11 @@ class StandardForm:
         return [name for block in self.columns for name in self._names(block, block.scalar)]
 
     def row_names(self) -> list[str]:
-        """One readable name a row: `margin[3]`, or `margin[3,17]` for instance 17 of bag 3."""
+        """Return one name per row: `margin[3]`, `margin[3,17]` for instance 17 in entry 3, or its name in a file."""
         return [name for block in self.rows for name in self._names(block)]
 
     def _names(self, block: ColumnBlock | RowBlock, scalar: bool = False) -> Sequence[str]:
+        """Return the names of the columns or rows of a block; if `scalar`, the name of the block without an index."""
         if scalar:
             return [block.name]
         names = self.labels.get(block.name)
@@ -173,8 +175,8 @@ class StandardForm:
         return [f"{block.name}[{label}]" for label in block.labels]
 
 
-def same_cones(some: Sequence[RowBlock], others: Sequence[RowBlock]) -> bool:
-    """Return True if the blocks of two forms are the same cones over the same rows."""
+def have_same_cones(some: Sequence[RowBlock], others: Sequence[RowBlock]) -> bool:
+    """Return True if the blocks of two forms have the same cones over the same rows; names are not compared."""
     return len(some) == len(others) and all(
         a.cone is b.cone and a.stop == b.stop and np.array_equal(a.cone_sizes, b.cone_sizes)
         for a, b in zip(some, others, strict=True)
@@ -182,6 +184,7 @@ def same_cones(some: Sequence[RowBlock], others: Sequence[RowBlock]) -> bool:
 
 
 def _labels(size: int, declared: npt.NDArray[np.intp] | None, instance: npt.NDArray[np.intp] | None) -> list[str]:
+    """Return one label per entry of a block: "3", or "3,17" for instance 17 in entry 3."""
     entries = range(size) if declared is None else declared.tolist()
     if instance is None:
         return [str(i) for i in entries]

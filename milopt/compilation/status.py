@@ -1,4 +1,4 @@
-"""The two axes of an outcome: why the algorithm ended, and what is known about the point it left."""
+"""The two statuses of an outcome: why the algorithm ended, and what is known about its point."""
 
 from __future__ import annotations
 
@@ -6,36 +6,83 @@ from enum import StrEnum
 
 
 class Termination(StrEnum):
-    """Why the algorithm ended; equal to its name, as in `result.termination == "optimal"`."""
+    """Reason why an algorithm ended.
+
+    Members are strings: ``result.termination == "optimal"`` is valid.
+
+    Attributes
+    ----------
+    OPTIMAL : str
+        "optimal": the point is a global optimum, and its certificate holds.
+    INFEASIBLE : str
+        "infeasible": milopt has proved that no point satisfies all constraints of the declared program. An infeasible
+        convex step of a scheme is not such a proof.
+    UNBOUNDED : str
+        "unbounded": the objective of the declared program improves without limit over feasible points.
+    LIMIT : str
+        "limit": a time or iteration limit was reached, or Ctrl-C was pressed. The best point is returned.
+    STALLED : str
+        "stalled": the solver stopped without reaching the tolerance, or a scheme found neither a feasible point nor a
+        proof that there is none.
+    STATIONARY : str
+        "stationary": the last convex step is certified and the witnesses repeat, or the point is a KKT point of a
+        non-convex quadratic program.
+    CYCLE : str
+        "cycle": an alternating scheme returned to an earlier selection of witnesses. The best iterate is returned.
+    ERROR : str
+        "error": the solver failed.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("contradiction")
+    >>> x = program.variable("x", lower=1)
+    >>> rows = program.subject_to(x <= 0)
+    >>> milopt.solve(program).termination
+    <Termination.INFEASIBLE: 'infeasible'>
+    """
 
     OPTIMAL = "optimal"
-    """A global optimum, and the certificate holds."""
     INFEASIBLE = "infeasible"
-    """No point satisfies all constraints of the declared program; an infeasible step of a scheme is no such proof."""
     UNBOUNDED = "unbounded"
-    """Feasible points of the declared program have objectives without limit."""
     LIMIT = "limit"
-    """A time or iteration limit, or Ctrl-C; the best point is kept."""
     STALLED = "stalled"
-    """The solver stopped without reaching its tolerance, or a scheme found no feasible point and no proof of why."""
     STATIONARY = "stationary"
-    """The last convex step is certified and the witnesses repeat, or a KKT point of a non-convex quadratic."""
     CYCLE = "cycle"
-    """An alternation came back to an earlier selection; the best iterate is kept."""
     ERROR = "error"
 
 
 class PointStatus(StrEnum):
-    """What is known about the point that came back; equal to its name, as in `result.point == "certified"`."""
+    """Status of the point that a solve returned.
+
+    Members are strings: ``result.point == "certified"`` is valid.
+
+    Attributes
+    ----------
+    NONE : str
+        "none": there is no point, or its rows and bounds do not hold at the tolerance.
+    FEASIBLE : str
+        "feasible": rows and bounds hold at the tolerance, but the dual or gap residual does not, or the scheme was
+        stopped before its end.
+    CERTIFIED : str
+        "certified": the primal, dual and gap residuals, which milopt recomputes from the program, hold at the
+        tolerance.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("line")
+    >>> x = program.variable("x", lower=1)
+    >>> program.minimize(x)
+    >>> milopt.solve(program).point is milopt.PointStatus.CERTIFIED
+    True
+    """
 
     NONE = "none"
-    """No point, or one whose rows and bounds do not hold at tolerance."""
     FEASIBLE = "feasible"
-    """Rows and bounds hold at tolerance; dual or gap residuals do not, or the scheme had not come to its end."""
     CERTIFIED = "certified"
-    """Primal, dual and gap residuals, recomputed from the program, hold at tolerance."""
 
 
-def keeps_promise(termination: Termination, point: PointStatus) -> bool:
-    """Whether a scheme came to an end that it has: a certified point, or the best iterate of an alternation's cycle."""
+def is_successful(termination: Termination, point: PointStatus) -> bool:
+    """Return True if the point is certified, or is the feasible best iterate of an alternating scheme that cycled."""
     return point is PointStatus.CERTIFIED or (termination is Termination.CYCLE and point is PointStatus.FEASIBLE)

@@ -1,4 +1,7 @@
-"""The epigraph of an atom as matrices, read once from its memberships:  T t + E e + N v + g in K."""
+"""The epigraph t >= atom(e) as matrices,  T t + E e + N v + g in K,  read once from its cone memberships.
+
+Here e is the argument of the atom, and v are further columns that the epigraph needs.
+"""
 
 from __future__ import annotations
 
@@ -14,88 +17,103 @@ from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.membership import Membership
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Leaf
-from milopt.declaration.programs.sparse import added, row_lengths, zeros
+from milopt.declaration.programs.sparse import add, row_lengths, zeros
 from milopt.errors import DeclarationError
 
 
 @dataclass(frozen=True)
 class NewColumns:
-    """Columns that an epigraph adds."""
+    """Block of new columns v that an epigraph adds."""
 
     name: str
     count: int
     lower: float
+    """Lower bound of the columns."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """The rows of one membership."""
+class TemplatePart:
+    """Rows  T t + E e + N v + g  of one cone membership of an epigraph."""
 
     name: str
     cone: Cone
     sizes: Index
+    """Number of rows of each cone."""
     T: sp.csr_array
     E: sp.csr_array
     N: tuple[sp.csr_array, ...]
-    """One matrix per block of new columns."""
+    """One matrix per block of new columns v."""
     g: Vector
     is_lazy: bool
+    """True if the rows may be left out of a program until they are violated."""
     ends_in_function: bool
+    """True if a function of a kernel's space follows the rows as the last part of the cone."""
 
     @property
     def entry(self) -> Index:
         """Per row, the entry of t in it; -1 if there is none."""
-        found = np.full(self.g.size, -1, dtype=np.intp)
+        entry_of_row = np.full(self.g.size, -1, dtype=np.intp)
         met = np.flatnonzero(row_lengths(self.T))
-        found[met] = self.T.indices[self.T.indptr[met]]
-        return found
+        entry_of_row[met] = self.T.indices[self.T.indptr[met]]
+        return entry_of_row
 
     @property
     def copies_t(self) -> bool:
-        """Return True if each row is one entry of t, plus terms of e: then a declared row can take the place of t."""
+        """True if each row is one entry of t plus terms of e, so that a declared row can take the place of t.
+
+        The rows must also be lazy and lie in a polyhedral cone, and there may be no new columns v.
+        """
         ones = bool((row_lengths(self.T) == 1).all() and (self.T.data == 1.0).all())
         return self.cone.is_polyhedral and self.is_lazy and ones and not self.N
 
 
 @dataclass(frozen=True)
 class Template:
-    """The epigraph of some runs of an atom."""
+    """Epigraph of some runs of an atom: its parts and its new columns."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TemplatePart, ...]
     new: tuple[NewColumns, ...]
 
 
 class _Placeholder(Leaf):
-    """Stands for t, e or new columns while an epigraph is written."""
+    """Placeholder for t, e or new columns while an epigraph is written."""
 
     def __init__(self, name: str, count: int) -> None:
         super().__init__((count,))
         self.name = name
 
     def describe(self) -> str:
-        """Return the name."""
+        """Return the name, for error messages."""
         return self.name
 
 
 def read_template(atom: Atom, at: Segments) -> Template:
-    """Read the matrices of the epigraph of some runs of an atom."""
-    t, e = _Placeholder("t", at.count), _Placeholder("e", at.total)
+    """Return the matrices of the epigraph of an atom on some runs of its argument, `at`."""
+    t, e = _Placeholder("t", at.count), _Placeholder("e", at.entry_count)
     new: list[tuple[_Placeholder, NewColumns]] = []
 
     def make(name: str, count: int, lower: float = -np.inf) -> Leaf:
+        """Add a block of new columns v, and return its placeholder."""
         new.append((_Placeholder(name, count), NewColumns(name, count, lower)))
         return new[-1][0]
 
     memberships = atom.epigraph(t, e, at, make)
     known = [t, e, *(leaf for leaf, _ in new)]
-    return Template(tuple(_part(atom, one, known) for one in memberships), tuple(columns for _, columns in new))
+    return Template(
+        tuple(_read_part(atom, membership, known) for membership in memberships), tuple(columns for _, columns in new)
+    )
 
 
-def _part(atom: Atom, membership: Membership, known: Sequence[Leaf]) -> Part:
+def _read_part(atom: Atom, membership: Membership, known: Sequence[Leaf]) -> TemplatePart:
+    """Return the matrices of one cone membership; `known` are the placeholders t, e and those of new columns.
+
+    Raise a `DeclarationError` if the membership contains other leaves, a cone that the atom does not declare, or a row
+    with several entries of t.
+    """
     if membership.cone.name not in atom.cones:
         raise DeclarationError(
-            f"The epigraph of {atom.describe()} uses the {membership.cone.words}, which is not among the `cones` of "
-            f"{type(atom).__name__}."
+            f"The epigraph of {atom.describe()} uses the {membership.cone.display_name}, which is not among the "
+            f"`cones` of {type(atom).__name__}."
         )
     rows = membership.rows
     matrices = {id(leaf): zeros(rows.size, leaf.size) for leaf in known}
@@ -104,11 +122,11 @@ def _part(atom: Atom, membership: Membership, known: Sequence[Leaf]) -> Part:
             raise DeclarationError(
                 f"The epigraph of {atom.describe()} contains {leaf.describe()}; it may contain t, e and new variables."
             )
-        matrices[id(leaf)] = added(matrices[id(leaf)], coefficient.value())
+        matrices[id(leaf)] = add(matrices[id(leaf)], coefficient.value())
     T, E, *N = (matrices[id(leaf)] for leaf in known)
     if row_lengths(T).max(initial=0) > 1:
         raise DeclarationError(f"The epigraph of {atom.describe()} has a row with several entries of t.")
-    return Part(
+    return TemplatePart(
         membership.name,
         membership.cone,
         membership.sizes,

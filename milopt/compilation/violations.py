@@ -1,4 +1,4 @@
-"""How far rows of a flat program lie outside their cones."""
+"""Distances of the rows of a program in standard form from their cones."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from milopt.cones.cone import factor_starts
 
 
 def violations(form: StandardForm, rows: Vector) -> Vector:
-    """Return the violation of each row at the values `rows`; the first row of a cone has the distance to the cone."""
-    wrong = np.zeros(form.m)
+    """Return the violation of each row, given the values `rows` of F x + g.
+
+    The first row of each cone gets the distance to the cone (as bounded by `Cone.distance`), its other rows get 0.
+    """
+    distances = np.zeros(form.m)
     for block in form.rows:
         sizes = block.cone_sizes
-        wrong[block.start + factor_starts(sizes)] = block.cone.distance(rows[block.start : block.stop], sizes)
-    return wrong
+        distances[block.start + factor_starts(sizes)] = block.cone.distance(rows[block.start : block.stop], sizes)
+    return distances

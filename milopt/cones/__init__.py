@@ -1,4 +1,4 @@
-"""The cones in which the rows of a program lie: one file and one class per cone, and the one instance of each class."""
+"""Cones in which the rows of a program lie. Each cone has one module, one class and one instance."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ EXPONENTIAL = Exponential()
 CONES: Mapping[str, Cone] = MappingProxyType(
     {cone.name: cone for cone in (ZERO, NONNEGATIVE, SECOND_ORDER, EXPONENTIAL)}
 )
-"""The cones by name. If a program has several kinds of cones, the last of them gives the kind of the program."""
+"""Cones by name. If a program has several kinds of cones, the last one in this order determines its kind."""
 
 
-def cone_named(name: str) -> Cone:
-    """Return the cone of this name."""
+def get_cone(name: str) -> Cone:
+    """Return the cone with this name, or raise an error if there is none."""
     if name not in CONES:
-        raise UnsupportedError(f"There is no cone {name!r}; milopt knows {', '.join(CONES)}.")
+        raise UnsupportedError(f"There is no cone {name!r}; milopt has {', '.join(CONES)}.")
     return CONES[name]
 
 
-__all__ = ["CONES", "EXPONENTIAL", "NONNEGATIVE", "SECOND_ORDER", "ZERO", "Cone", "cone_named"]
+__all__ = ["CONES", "EXPONENTIAL", "NONNEGATIVE", "SECOND_ORDER", "ZERO", "Cone", "get_cone"]

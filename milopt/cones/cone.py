@@ -1,4 +1,4 @@
-"""The interface of a cone: everything that milopt asks about the rows of a program that lie in it."""
+"""Base class of cones."""
 
 from __future__ import annotations
 
@@ -15,41 +15,43 @@ from milopt.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class CbfCone:
-    """A cone in the Conic Benchmark Format."""
+    """Description of a cone in the Conic Benchmark Format (CBF)."""
 
     code: str
+    """Name of the cone in CBF files, such as "Q"."""
     order: tuple[int, ...] | None = None
-    """The rows of a factor in the order of the format; None for the same order."""
+    """Index of the row in milopt for each row of a factor in a CBF file; None if the orders are equal."""
     version: int = 1
-    """The first version of the format that has the cone."""
+    """First version of CBF that supports the cone."""
 
 
 class Cone(ABC):
-    """A closed convex cone K. Rows of a program lie in a product of such cones, its factors.
+    """Base class of closed convex cones K.
 
-    Methods take the values of all rows of a product and `sizes`, the number of rows of each factor. They return one
-    number per factor, or one number per row. K* is the dual cone: all z with <s, z> >= 0 for every s in K.
+    Rows of a program lie in a product of cones of one kind; each cone of the product is called a factor. Methods get
+    the values of all rows of a product and `sizes`, the number of rows of each factor. They return one number per
+    factor, or one number per row. K* is the dual cone: all z with <s, z> >= 0 for every s in K.
 
-    A subclass that omits a required member raises an error when the class is created. Every class has one instance, so
-    cones are compared with `is`.
+    A subclass must define all abstract methods and all class attributes; otherwise its class statement raises a
+    TypeError. Every class has one instance, so cones are compared with `is`.
     """
 
     name: ClassVar[str]
-    """The name under which solvers and files refer to the cone."""
-    words: ClassVar[str]
-    """The name of one cone in messages; the plural adds an s."""
+    """Name by which solvers and files refer to the cone."""
+    display_name: ClassVar[str]
+    """Name of one cone in messages; an "s" is appended for the plural."""
     kind: ClassVar[str | None]
-    """The kind of a program with such a cone; None if the cone does not change the kind."""
+    """Kind of a program with such a cone, such as "SOCP"; None if the cone does not change the kind."""
     integer_kind: ClassVar[str | None]
-    """The kind of a program with such a cone and integer columns."""
+    """Kind of a program with such a cone and integer variables, such as "MISOCP"; None if `kind` is None."""
     cbf: ClassVar[CbfCone]
-    """How files in the Conic Benchmark Format write the cone."""
+    """Description of the cone in the Conic Benchmark Format."""
     is_polyhedral: ClassVar[bool]
-    """Whether the cone is described by finitely many linear rows."""
+    """Whether the cone is described by finitely many linear inequalities."""
     may_be_lazy: ClassVar[bool]
-    """Whether a program without some of the rows is a relaxation, so that rows may be generated when needed."""
-    row_size: ClassVar[int | None]
-    """The number of rows of every factor; None if `sizes` gives it."""
+    """Whether rows may be left out until they are violated: the program without them is a relaxation."""
+    factor_size: ClassVar[int | None]
+    """Number of rows of every factor; None if factors may have different sizes."""
 
     _instance: ClassVar[Cone | None] = None
 
@@ -63,61 +65,68 @@ class Cone(ABC):
         cls._instance = None
 
     def __new__(cls) -> Self:
-        """Return the one instance of the class."""
+        """Return the only instance of the class."""
         if not isinstance(cls._instance, cls):
             cls._instance = super().__new__(cls)
         return cls._instance
 
     def __repr__(self) -> str:
-        return f"<{self.words}>"
+        return f"<{self.display_name}>"
 
     @abstractmethod
     def distance(self, s: Vector, sizes: Index) -> Vector:
-        """Return per factor 0 if s is in K, otherwise an upper bound on the Euclidean distance from s to K.
+        """Return an upper bound on the Euclidean distance from s to K for each factor; 0 if s is in K.
 
-        In a bounded set, the upper bound tends to 0 with the distance.
+        On a bounded set, the upper bound tends to 0 as the distance tends to 0.
         """
 
     @abstractmethod
     def dual_distance(self, z: Vector, sizes: Index) -> Vector:
-        """Return the same as `distance`, for the dual cone K*."""
+        """Return an upper bound on the Euclidean distance from z to K* (dual cone) for each factor; 0 if z is in K*."""
 
     @abstractmethod
     def inside(self, s: Vector, sizes: Index) -> Vector:
-        """Return a point of K near s: s itself if it is in K, otherwise a point at most `distance` away from s."""
+        """Return a point of K near s: at most `distance` away from s for each factor, and s itself if s is in K."""
 
     @abstractmethod
     def dual_inside(self, z: Vector, sizes: Index) -> Vector:
-        """Return the same as `inside`, for the dual cone K*."""
+        """Return a point of the dual cone K* near z: at most `dual_distance` away, and z itself if z is in K*."""
 
     @abstractmethod
     def dual_rows(self, size: int) -> sp.csr_array | None:
-        """Return M such that z is in K* if and only if M z is in K, for one factor; None if K* is the whole space."""
+        """Return the matrix M such that z is in K* if and only if M z is in K; None if K* is the whole space.
+
+        M is the matrix of one factor with `size` rows.
+        """
 
     @abstractmethod
     def interior(self, size: int) -> Vector | None:
-        """Return a point in the interior of one factor; None if the interior is empty."""
+        """Return a point in the interior of one factor with `size` rows; None if the interior is empty."""
 
-    def sizes_of(self, count: int, sizes: Index | None, rows: str) -> Index:
-        """Return the number of rows of each factor of a product of `count` rows; check `sizes` if it is given.
+    def factor_sizes(self, count: int, sizes: Index | None, rows: str) -> Index:
+        """Return the number of rows of each factor of a product with `count` rows.
 
-        Without `sizes`, all factors have `row_size` rows, or all rows are one factor. Messages call the rows `rows`.
+        If `sizes` is given, it is checked and returned. Otherwise all factors have `factor_size` rows, or all rows form
+        one factor if `factor_size` is None. Raises `UnsupportedError` if the sizes do not fit; its message contains
+        `rows`, the name of the rows.
         """
         if sizes is not None:
-            fits = self.row_size is None or bool((sizes == self.row_size).all())
+            fits = self.factor_size is None or bool((sizes == self.factor_size).all())
             if not fits or int(sizes.sum()) != count or (sizes < 1).any():
-                raise UnsupportedError(f"The {count} rows {rows!r} cannot be {self.words}s of {sizes.tolist()} rows.")
+                raise UnsupportedError(
+                    f"The {count} rows {rows!r} cannot be {self.display_name}s of {sizes.tolist()} rows."
+                )
             return sizes
-        if self.row_size is None:
+        if self.factor_size is None:
             return np.array([count] if count else [], dtype=np.intp)
-        if count % self.row_size:
+        if count % self.factor_size:
             raise UnsupportedError(
-                f"The {count} rows {rows!r} lie in {self.words}s of {self.row_size} rows each, so their number must be "
-                f"a multiple of {self.row_size}."
+                f"The {count} rows {rows!r} lie in {self.display_name}s of {self.factor_size} rows each, so their "
+                f"number must be a multiple of {self.factor_size}."
             )
-        return np.full(count // self.row_size, self.row_size, dtype=np.intp)
+        return np.full(count // self.factor_size, self.factor_size, dtype=np.intp)
 
 
 def factor_starts(sizes: Index) -> Index:
-    """Return the first row of each factor."""
+    """Return the index of the first row of each factor, from the number of rows of each factor."""
     return np.asarray(np.cumsum(sizes) - sizes, dtype=np.intp)

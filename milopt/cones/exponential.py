@@ -1,4 +1,4 @@
-"""The exponential cone K = closure of {(x, y, z): y > 0, y exp(x/y) <= z}.
+"""Exponential cone K = closure of {(x, y, z): y > 0, y exp(x/y) <= z}.
 
 The closure adds the face {(x, 0, z): x <= 0, z >= 0}. The dual cone is
 
@@ -17,98 +17,100 @@ from milopt.arrays import Index, Vector
 from milopt.cones.cone import CbfCone, Cone
 
 Rows = npt.NDArray[np.float64]
-"""One row of three numbers per factor."""
-TO_PRIMAL = np.array([[1.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-"""M such that z is in K* if and only if M z is in K."""
+"""Matrix with one row of three numbers per factor."""
+DUAL_TO_PRIMAL = np.array([[1.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+"""Matrix M such that z is in K* if and only if M z is in K."""
 
 
 class Exponential(Cone):
-    """The exponential cone, with the three rows (x, y, z) per factor."""
+    """Exponential cone, with the three rows (x, y, z) per factor."""
 
-    name, words = "exponential", "exponential cone"
+    name, display_name = "exponential", "exponential cone"
     kind, integer_kind = "exponential cone program", "mixed-integer exponential cone program"
     cbf = CbfCone("EXP", order=(2, 1, 0), version=2)
     is_polyhedral = False
     may_be_lazy = False
-    row_size = 3
+    factor_size = 3
 
     def distance(self, s: Vector, sizes: Index) -> Vector:
-        """Return the least of three distances: z raised, x lowered, or the distance to the face y = 0."""
+        """Return the distance from (x, y, z) to the nearest of three points of K: z raised, x lowered, or y = 0."""
         points = s.reshape(-1, 3)
-        return _least_distance(points, _on_face(points), _shifted_x(points), _shifted_z(points))
+        return _smallest_distance(points, _nearest_on_face(points), _lower_x(points), _raise_z(points))
 
     def dual_distance(self, z: Vector, sizes: Index) -> Vector:
-        """Return the least of three distances: w raised, v raised, or the distance to the face u = 0."""
-        return _least_distance(z.reshape(-1, 3), *_dual_candidates(z))
+        """Return the distance from (u, v, w) to the nearest of three points of K*: w raised, v raised, or u = 0."""
+        return _smallest_distance(z.reshape(-1, 3), *_dual_candidates(z))
 
     def inside(self, s: Vector, sizes: Index) -> Vector:
-        """Return the nearest of the three points of `distance`."""
+        """Return the point of K that is nearest to (x, y, z) among three: with z raised, x lowered, or y = 0."""
         points = s.reshape(-1, 3)
-        return _nearest(points, _on_face(points), _shifted_x(points), _shifted_z(points)).ravel()
+        return _nearest_candidate(points, _nearest_on_face(points), _lower_x(points), _raise_z(points)).ravel()
 
     def dual_inside(self, z: Vector, sizes: Index) -> Vector:
-        """Return the nearest of the three points of `dual_distance`."""
-        return _nearest(z.reshape(-1, 3), *_dual_candidates(z)).ravel()
+        """Return the point of K* that is nearest to (u, v, w) among three: with w raised, v raised, or u = 0."""
+        return _nearest_candidate(z.reshape(-1, 3), *_dual_candidates(z)).ravel()
 
     def dual_rows(self, size: int) -> sp.csr_array:
-        """Return the matrix of (u, v, w) -> (u - v, -u, w)."""
-        return sp.csr_array(TO_PRIMAL)
+        """Return the matrix of the map (u, v, w) -> (u - v, -u, w), which maps K* onto K."""
+        return sp.csr_array(DUAL_TO_PRIMAL)
 
     def interior(self, size: int) -> Vector:
-        """Return (-1, 1, 1)."""
+        """Return the interior point (x, y, z) = (-1, 1, 1)."""
         return np.array([-1.0, 1.0, 1.0])
 
 
-def _on_face(points: Rows) -> Rows:
-    """Return the nearest points with y = 0."""
+def _nearest_on_face(points: Rows) -> Rows:
+    """Return the points of the face y = 0 of K that are nearest to the given points."""
     x, _, z = points.T
     return np.column_stack([np.minimum(x, 0.0), np.zeros(x.size), np.maximum(z, 0.0)])
 
 
-def _shifted_x(points: Rows) -> Rows:
-    """Return the points with x lowered to y log(z/y); -inf if there is no such x."""
+def _lower_x(points: Rows) -> Rows:
+    """Return the points (x, y, z) with x lowered to at most y log(z/y); x is -inf if y <= 0 or z <= 0."""
     x, y, z = points.T
     possible = (y > 0.0) & (z > 0.0)
     top, bottom = np.where(possible, z, 1.0), np.where(possible, y, 1.0)
-    # A difference of logarithms: the quotient may overflow.
-    most = np.where(possible, bottom * (np.log(top) - np.log(bottom)), -np.inf)
-    return np.column_stack([np.minimum(x, most), y, z])
+    # A difference of logarithms, because the quotient z / y may overflow.
+    highest = np.where(possible, bottom * (np.log(top) - np.log(bottom)), -np.inf)
+    return np.column_stack([np.minimum(x, highest), y, z])
 
 
-def _shifted_z(points: Rows) -> Rows:
-    """Return the points with z raised to y exp(x/y); inf if there is no such z."""
+def _raise_z(points: Rows) -> Rows:
+    """Return the points (x, y, z) with z raised to at least y exp(x/y); z is inf if y <= 0."""
     x, y, z = points.T
     bottom = np.where(y > 0.0, y, 1.0)
     with np.errstate(over="ignore"):
-        least = np.where(y > 0.0, bottom * np.exp(x / bottom), np.inf)
-    return np.column_stack([x, y, np.maximum(z, least)])
+        lowest = np.where(y > 0.0, bottom * np.exp(x / bottom), np.inf)
+    return np.column_stack([x, y, np.maximum(z, lowest)])
 
 
 def _dual_candidates(z: Vector) -> tuple[Rows, Rows, Rows]:
-    """Return points of K*: on the face u = 0, with v raised, and with w raised."""
+    """Return three points of K* for each factor: on the face u = 0, with v raised, and with w raised."""
     points = z.reshape(-1, 3)
     u, v, w = points.T
     face = np.column_stack([np.zeros(u.size), np.maximum(v, 0.0), np.maximum(w, 0.0)])
-    primal = points @ TO_PRIMAL.T
-    # The first entry of the primal point is u - v, so v rises by as much as that entry falls.
-    lowered, raised = _shifted_x(primal), _shifted_z(primal)
+    primal = points @ DUAL_TO_PRIMAL.T
+    # The first entry of the primal point is u - v, so lowering that entry by d raises v by d.
+    lowered, raised = _lower_x(primal), _raise_z(primal)
     shifted_v = np.column_stack([u, np.where(lowered[:, 0] < primal[:, 0], u - lowered[:, 0], v), w])
     return face, shifted_v, np.column_stack([u, v, raised[:, 2]])
 
 
 def _distances(points: Rows, candidates: tuple[Rows, ...]) -> Rows:
-    """Return the distance of each point to each candidate, one row per candidate.
+    """Return the distance of each point to each candidate, with one row per candidate.
 
-    `hypot`, because squares may under- or overflow.
+    `numpy.hypot` is used because squares may underflow or overflow.
     """
-    apart = (np.asarray(candidates) - points).reshape(len(candidates), -1, 3)
-    return np.asarray(np.hypot(np.hypot(apart[..., 0], apart[..., 1]), apart[..., 2]))
+    differences = (np.asarray(candidates) - points).reshape(len(candidates), -1, 3)
+    return np.asarray(np.hypot(np.hypot(differences[..., 0], differences[..., 1]), differences[..., 2]))
 
 
-def _least_distance(points: Rows, *candidates: Rows) -> Vector:
+def _smallest_distance(points: Rows, *candidates: Rows) -> Vector:
+    """Return the distance of each point to the nearest of its candidates."""
     return np.asarray(_distances(points, candidates).min(axis=0))
 
 
-def _nearest(points: Rows, *candidates: Rows) -> Rows:
+def _nearest_candidate(points: Rows, *candidates: Rows) -> Rows:
+    """Return the nearest of the candidates for each point."""
     chosen = _distances(points, candidates).argmin(axis=0)
     return np.asarray(np.stack(candidates)[chosen, np.arange(len(points))])

@@ -1,4 +1,4 @@
-"""The non-negative cone K = {s: s >= 0}: inequalities. It is its own dual cone."""
+"""Non-negative cone K = {s: s >= 0}, for inequalities. It is its own dual cone."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from milopt.cones.cone import CbfCone, Cone
 
 
 class Nonnegative(Cone):
-    """The non-negative cone, with one row per factor."""
+    """Non-negative cone, with one row per factor."""
 
-    name, words = "nonnegative", "non-negative cone"
+    name, display_name = "nonnegative", "non-negative cone"
     kind, integer_kind = None, None
     cbf = CbfCone("L+")
     is_polyhedral = True
     may_be_lazy = True
-    row_size = 1
+    factor_size = 1
 
     def distance(self, s: Vector, sizes: Index) -> Vector:
-        """Return the negative part of s."""
+        """Return the distance max(-s, 0)."""
         return np.maximum(-s, 0.0)
 
     def dual_distance(self, z: Vector, sizes: Index) -> Vector:
-        """Return the negative part of z."""
+        """Return the distance max(-z, 0)."""
         return self.distance(z, sizes)
 
     def inside(self, s: Vector, sizes: Index) -> Vector:
-        """Return the positive part of s."""
+        """Return max(s, 0), the nearest point of K."""
         return np.maximum(s, 0.0)
 
     def dual_inside(self, z: Vector, sizes: Index) -> Vector:
-        """Return the positive part of z."""
+        """Return max(z, 0), the nearest point of K*."""
         return self.inside(z, sizes)
 
     def dual_rows(self, size: int) -> sp.csr_array:
-        """Return the identity."""
+        """Return the identity matrix, because K* = K."""
         return sp.csr_array(sp.eye_array(size))
 
     def interior(self, size: int) -> Vector:
-        """Return (1, ..., 1)."""
+        """Return the interior point (1, ..., 1)."""
         return np.ones(size)

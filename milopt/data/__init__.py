@@ -1,7 +1,7 @@
-"""Data sets: those that ship, those that a person has as files or frames, and series as bags of windows."""
+"""Data sets: the embedded ones, data files, data frames, and time series as bags of windows."""
 
 from milopt.data.catalogue import KnownSet as KnownSet
-from milopt.data.catalogue import known as known
+from milopt.data.catalogue import known_data_sets as known_data_sets
 from milopt.data.data_set import DataSet as DataSet
 from milopt.data.frames import from_frame as from_frame
 from milopt.data.loading import load_data as load_data

@@ -1,4 +1,4 @@
-"""WEKA's relational format (`.arff`) of multiple-instance data: a bag's name, a relational attribute, and a class.
+r"""Reader of WEKA's relational format (`.arff`) of multiple-instance data: bag name, relational attribute, class.
 
     @attribute molecule {m1, m2}
     @attribute bag relational
@@ -6,9 +6,10 @@
     @end bag
     @attribute class {0, 1}
     @data
-    m1, "42\\n46", 1
+    m1, "42\n46", 1
 
-The instances of a bag are lines within the quotes: WEKA writes each end of line as `\\n`, others break the line.
+The instances of a bag are lines within the quotes. WEKA writes each end of line as `\n`; other programs write a line
+break.
 """
 
 from __future__ import annotations
@@ -20,54 +21,54 @@ from pathlib import Path
 import numpy as np
 
 from milopt.data.data_set import DataSet
-from milopt.data.gathering import Gathering
-from milopt.data.limits import COLUMNS, LINE_BYTES
-from milopt.data.messages import shown
-from milopt.data.numbers import fault, parsed
+from milopt.data.limits import MAX_COLUMNS, MAX_LINE_BYTES
+from milopt.data.messages import quote
+from milopt.data.numbers import describe_number_error, parse_numbers
+from milopt.data.row_grouping import RowGrouping
 from milopt.data.text_file import TextFile
 
 _NAME = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s'"{]+"""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_NAME})\s+(\S.*)", re.IGNORECASE)
 _NUMBER = re.compile(r"(numeric|real|integer)\s*(\[.*\])?", re.IGNORECASE)
-"""A number, with its range where that is told."""
+"""Type of a numeric attribute, with its optional range."""
 _INSIDE, _OUTSIDE = re.compile(r"""[\\'"]"""), re.compile(r"""[,'"]""")
 _ESCAPES = {"n": "\n", "r": "\n", "t": "\t"}
 
 
 def read_arff(path: Path, name: str, labelled: bool = True) -> DataSet:
-    """The bags of a relational file; where bags need not be labelled, a class may be "?"."""
+    """Read the bags of a relational ARFF file. If `labelled` is False, a class may be "?"."""
     text = TextFile(path, comment="%")
     lines = iter(text)
     features, classes = _header(lines, text)
-    gathering, values = Gathering(text.error, labelled=labelled), bytearray()
+    gathering, values = RowGrouping(text.error, labelled=labelled), bytearray()
     for start, fields in _rows(lines, text):
         if len(fields) != 3:
             count = f"{len(fields)} fields" if len(fields) < 4 else "more than three fields"
             raise text.error(f"the row has {count} where three are declared: name, bag, class", start)
-        bag, content, label = (one.strip() for one in fields)
+        bag, content, label = (field.strip() for field in fields)
         if bag in gathering:
-            raise text.error(f"bag {shown(bag)} has a row above already; a bag has one row", start)
+            raise text.error(f"bag {quote(bag)} already has a row above; a bag has one row", start)
         if classes and label not in classes and (labelled or label not in ("", "?")):
-            raise text.error(f"the class of bag {shown(bag)} is {shown(label)}, which is not declared", start)
+            raise text.error(f"the class of bag {quote(bag)} is {quote(label)}, which is not declared", start)
         rows = [row for row in content.split("\n") if row and not row.isspace()]
         if not rows:
-            raise text.error(f"bag {shown(bag)} is empty; leave it out, or give it at least one instance", start)
-        numbers = parsed(rows, len(features))
+            raise text.error(f"bag {quote(bag)} is empty; leave it out, or give it at least one instance", start)
+        numbers = parse_numbers(rows, len(features))
         if numbers is None:
             raise text.error(_problem(rows, features), start)
         values += numbers.data.cast("B")
         for _ in rows:
             gathering.add(bag, label, start)
     if not gathering:
-        raise text.error("there is no row after @data; give one a bag")
+        raise text.error("there is no row after @data; give one row per bag")
     instances = np.frombuffer(values, dtype=np.float64).reshape(len(gathering), len(features))
-    # Names that stand twice tell no feature from another.
+    # Duplicate names do not identify features.
     names = tuple(features) if len(set(features)) == len(features) else None
     return gathering.data_set(name, str(path), instances, names)
 
 
 def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[str]]:
-    """The features of an instance, and the classes (none where they are not listed)."""
+    """Parse the header up to @data; return the feature names, and the declared classes (empty if not listed)."""
     features: list[str] = []
     outer: list[str] = []
     inside = None
@@ -83,19 +84,19 @@ def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[
             continue
         match = _ATTRIBUTE.fullmatch(word)
         if match is None:
-            raise text.error(f"{shown(word)} stands before @data; write @attribute NAME TYPE")
+            raise text.error(f"{quote(word)} is not valid before @data; write @attribute NAME TYPE")
         name, kind = match[1].strip("'\""), match[2]
         if inside is not None:
             if _NUMBER.fullmatch(kind) is None:
-                raise text.error(f"attribute {shown(name)} is {shown(kind)}; only numeric features are taken")
+                raise text.error(f"attribute {quote(name)} is {quote(kind)}; only numeric features are supported")
             features.append(name)
         else:
             outer.append(kind)
             inside = name if kind.casefold() == "relational" else None
-        if len(features) + len(outer) > COLUMNS:
-            raise text.error(f"there are more than {COLUMNS} attributes; this is no table of bags")
+        if len(features) + len(outer) > MAX_COLUMNS:
+            raise text.error(f"there are more than {MAX_COLUMNS} attributes; this is not a table of bags")
     else:
-        raise text.error("there is no line @data; this is no .arff file, or it was cut off")
+        raise text.error("there is no line @data; this is not an .arff file, or it is truncated")
     if [kind.casefold() == "relational" for kind in outer] != [False, True, False]:
         order = "the bag's name, one relational attribute, and the class"
         raise text.error(f"the attributes are not those of bags; declare {order}, in this order")
@@ -103,17 +104,20 @@ def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[
         raise text.error("the relational attribute declares no feature; give it at least one numeric attribute")
     listed = outer[2].strip()
     classes = listed[1:-1].split(",") if listed.startswith("{") and listed.endswith("}") else []
-    return features, frozenset(one.strip().strip("'\"") for one in classes)
+    return features, frozenset(label.strip().strip("'\"") for label in classes)
 
 
 def _rows(lines: Iterator[str], text: TextFile) -> Iterator[tuple[int, list[str]]]:
-    """The line on which a row starts, and its fields without quotes; a quoted field may go over several lines."""
+    """Yield the first line number of each row, and its fields without quotes.
+
+    A quoted field may span several lines.
+    """
     for first in lines:
         if first.lstrip().startswith("%"):
             continue
         start, size = text.line, 0
         if first.lstrip().startswith("{"):
-            raise text.error("the row is written sparsely, in braces; only full rows are taken")
+            raise text.error("the row is sparse (in braces); only dense rows are supported")
         fields: list[str] = []
         pieces: list[str] = []
         line, quote = first, ""
@@ -122,23 +126,27 @@ def _rows(lines: Iterator[str], text: TextFile) -> Iterator[tuple[int, list[str]
             if following is None:
                 raise text.error(f"the quote {quote} that the row opens is never closed", start)
             size += len(following)
-            if size > LINE_BYTES:
-                raise text.error(f"the row is longer than {LINE_BYTES >> 20} MB; this is no data file", start)
+            if size > MAX_LINE_BYTES:
+                raise text.error(f"the row is longer than {MAX_LINE_BYTES >> 20} MB; this is not a data file", start)
             pieces.append("\n")
             line = following
         yield start, [*fields, "".join(pieces)]
 
 
 def _scan(line: str, quote: str, fields: list[str], pieces: list[str]) -> str:
-    """Take one line apart; give back the quote that is still open at its end, or nothing."""
+    """Parse one line of a row, and return the quote that is open at its end, or "" if none is.
+
+    `quote` is the quote that is open at its start, or "". Completed fields are appended to `fields`; `pieces` are the
+    parts of the current field. Parsing stops after four fields, which are too many.
+    """
     at = 0
     while at < len(line) and len(fields) <= 3:
-        found = (_INSIDE if quote else _OUTSIDE).search(line, at)
-        if found is None:
+        match = (_INSIDE if quote else _OUTSIDE).search(line, at)
+        if match is None:
             pieces.append(line[at:])
             break
-        pieces.append(line[at : found.start()])
-        at, mark = found.end(), found[0]
+        pieces.append(line[at : match.start()])
+        at, mark = match.end(), match[0]
         if mark == "\\":
             following = line[at : at + 1]
             pieces.append(_ESCAPES.get(following, following))
@@ -156,11 +164,11 @@ def _scan(line: str, quote: str, fields: list[str], pieces: list[str]) -> str:
 
 
 def _problem(rows: list[str], features: list[str]) -> str:
-    """What is wrong with the first instance that cannot be read."""
+    """Return a description of the first error in the `rows` (the instances of a bag as text)."""
     for i, row in enumerate(rows):
         if row.count(",") + 1 != len(features):
             return f"instance {i} has {row.count(',') + 1} values where {len(features)} attributes are declared"
         for feature, value in zip(features, row.split(","), strict=True):
-            if problem := fault(value):
-                return f"{shown(feature)} of instance {i} {problem}; every value must be a finite number"
-    return "the row holds something that is no number"
+            if problem := describe_number_error(value):
+                return f"{quote(feature)} of instance {i} {problem}; every value must be a finite number"
+    return "the row contains a value that is not a number"

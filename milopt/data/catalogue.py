@@ -1,4 +1,4 @@
-"""The data sets that are known by name: those that ship, then those in the folder that a person points at."""
+"""Catalogue of data sets by name: the embedded ones, then the files of a directory."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from milopt.data.csv_file import names_bags, read_csv
+from milopt.data.csv_file import has_bag_columns, read_csv
 from milopt.data.embedded import CONTENT, FOLDER
-from milopt.data.formats import READERS, SERIES, ending
-from milopt.data.messages import spelled_path
+from milopt.data.formats import READERS, SERIES, format_ending
+from milopt.data.messages import format_path
 from milopt.errors import DataError
 
 _TRAIN, _TEST = "_train", "_test"
@@ -17,65 +17,95 @@ _TRAIN, _TEST = "_train", "_test"
 
 @dataclass(frozen=True)
 class KnownSet:
-    """A data set that `load_data` finds by its name."""
+    """Data set that `load_data` finds by name.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    paths : tuple of Path
+        The file, or, for series with an official split, the training file and the test file.
+    source : str
+        "embedded", or the directory, for display.
+    content : str
+        Description of the content, if it is known without reading the file.
+    """
 
     name: str
     paths: tuple[Path, ...]
-    """The file; for series with an official split, the training file and the test file."""
     source: str
-    """ "embedded", or the folder: for people."""
     content: str = ""
-    """What is in it, where that is known without reading it."""
 
 
-def known(data_dir: str | os.PathLike[str] | None = None) -> tuple[KnownSet, ...]:
-    """The sets that ship, then those in `data_dir`, or else in the folder that MILOPT_DATA names.
+def known_data_sets(data_dir: str | os.PathLike[str] | None = None) -> tuple[KnownSet, ...]:
+    """List the data sets that can be loaded by name.
 
-    Tables that have nothing to do with bags, which lie in many a folder, are left out.
+    CSV files without a `bag` and a `label` column are omitted.
+
+    Parameters
+    ----------
+    data_dir : str, path-like or None, default=None
+        Directory with further data sets. None uses the environment variable MILOPT_DATA.
+
+    Returns
+    -------
+    tuple of KnownSet
+        The embedded data sets, then those of the directory.
+
+    Examples
+    --------
+    >>> from milopt.data import known_data_sets
+    >>> [entry.name for entry in known_data_sets()][:2]
+    ['musk1', 'musk2']
     """
     shipped = embedded_sets()
-    names = {one.name.casefold() for one in shipped}
-    others = [one for one in folder_sets(data_dir) if one.name.casefold() not in names]
-    return (*shipped, *(one for one in others if _may_hold_bags(one.paths[0])))
+    names = {entry.name.casefold() for entry in shipped}
+    others = [entry for entry in folder_sets(data_dir) if entry.name.casefold() not in names]
+    return (*shipped, *(entry for entry in others if _may_contain_bags(entry.paths[0])))
 
 
-def _may_hold_bags(path: Path) -> bool:
-    return READERS.get(ending(path.name) or "") is not read_csv or names_bags(path)
+def _may_contain_bags(path: Path) -> bool:
+    """Return False if the file is a CSV table without the columns `bag` and `label`, otherwise True."""
+    return READERS.get(format_ending(path.name) or "") is not read_csv or has_bag_columns(path)
 
 
 def embedded_sets() -> tuple[KnownSet, ...]:
-    """The sets that ship."""
-    found = {one.name: one.paths for one in _in_folder(FOLDER)}
-    return tuple(KnownSet(name, found.get(name, ()), "embedded", content) for name, content in CONTENT.items())
+    """Return the embedded data sets; `paths` is empty if the files are missing from the installation."""
+    paths = {entry.name: entry.paths for entry in _in_folder(FOLDER)}
+    return tuple(KnownSet(name, paths.get(name, ()), "embedded", content) for name, content in CONTENT.items())
 
 
 def folder_sets(data_dir: str | os.PathLike[str] | None = None) -> list[KnownSet]:
-    """All files in `data_dir`, or else in the folder that MILOPT_DATA names, whose names tell a format."""
+    """Return the data sets in `data_dir` (or in $MILOPT_DATA): files whose names end like a supported format."""
     return _in_folder(_folder(data_dir))
 
 
 def _folder(data_dir: str | os.PathLike[str] | None) -> Path | None:
-    given, teller = (data_dir, "data_dir") if data_dir is not None else (os.environ.get("MILOPT_DATA"), "MILOPT_DATA")
+    """Return `data_dir` or $MILOPT_DATA as a path, or None if neither is set; raise an error if it is no directory."""
+    given, origin = (data_dir, "data_dir") if data_dir is not None else (os.environ.get("MILOPT_DATA"), "MILOPT_DATA")
     if not given:
         return None
     folder = Path(given)
     if not os.path.isdir(folder):
-        raise DataError(f"{spelled_path(folder)}: {teller} must name a folder that holds data files, and this is none.")
+        raise DataError(f"{format_path(folder)}: {origin} must be a directory with data files.")
     return folder
 
 
 def _in_folder(folder: Path | None) -> list[KnownSet]:
-    """The sets of a folder, in the order of their names; the folders in it are not entered."""
+    """Return the data sets of a directory (without subdirectories), sorted by name; none if `folder` is None.
+
+    Of several files with the same name, the one with the first format of `READERS` and `SERIES` is used.
+    """
     if folder is None:
         return []
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
-        raise DataError(f"{spelled_path(folder)}: the folder cannot be listed ({error.strerror}).") from None
+        raise DataError(f"{format_path(folder)}: the directory cannot be listed ({error.strerror}).") from None
     order = (*READERS, *SERIES)
-    found: dict[str, tuple[int, KnownSet]] = {}
+    best: dict[str, tuple[int, KnownSet]] = {}
     for name in names:
-        end = ending(name)
+        end = format_ending(name)
         if end is None:
             continue
         stem = name[: -len(end)]
@@ -83,25 +113,25 @@ def _in_folder(folder: Path | None) -> list[KnownSet]:
         if end in SERIES:
             if stem.casefold().endswith(_TEST):
                 continue
-            if test := partner(folder / name):
+            if test := find_test_file(folder / name):
                 stem, paths = stem[: -len(_TRAIN)], (folder / name, test)
         rank = order.index(end)
-        if stem and (stem not in found or rank < found[stem][0]):
-            found[stem] = (rank, KnownSet(stem, paths, str(folder)))
-    return sorted((one for _, one in found.values()), key=lambda one: (one.name.casefold(), one.name))
+        if stem and (stem not in best or rank < best[stem][0]):
+            best[stem] = (rank, KnownSet(stem, paths, str(folder)))
+    return sorted((entry for _, entry in best.values()), key=lambda entry: (entry.name.casefold(), entry.name))
 
 
-def partner(path: Path) -> Path | None:
-    """NAME_TEST.ts beside NAME_TRAIN.ts, if it is there."""
-    end = ending(path.name)
+def find_test_file(path: Path) -> Path | None:
+    """Return the file NAME_TEST.ts next to NAME_TRAIN.ts, or None if it does not exist or `path` is not such a file."""
+    end = format_ending(path.name)
     if end is None or end not in SERIES:
         return None
-    stem, kept = path.name[: -len(end)], path.name[-len(end) :]
+    stem, suffix = path.name[: -len(end)], path.name[-len(end) :]
     if not stem.casefold().endswith(_TRAIN):
         return None
     mark = stem[-len(_TRAIN) :]
     for other in ("_TEST", "_test", "_Test") if mark != "_train" else ("_test", "_TEST", "_Test"):
-        for tail in dict.fromkeys((kept, *SERIES)):
+        for tail in dict.fromkeys((suffix, *SERIES)):
             candidate = path.with_name(stem[: -len(_TRAIN)] + other + tail)
             if candidate.is_file():
                 return candidate

@@ -1,7 +1,7 @@
-"""Comma-separated tables, plain or gzip: a header `bag,label,f0,f1,...`, then one instance a line.
+"""Reader of comma-separated tables, plain or gzip: a header `bag,label,f0,f1,...`, then one instance per line.
 
-The columns `bag` and `label` may stand anywhere; every other column is a feature, and has a name of its own. Rows of
-one bag need not be adjacent. Where bags need not be labelled, the column `label` may be missing, or empty in places.
+The columns `bag` and `label` may be anywhere. Every other column is a feature with a unique name. Rows of one bag need
+not be adjacent. If `labelled` is False, the column `label` may be missing or have empty entries.
 """
 
 from __future__ import annotations
@@ -14,55 +14,57 @@ from pathlib import Path
 import numpy as np
 
 from milopt.data.data_set import DataSet
-from milopt.data.gathering import Gathering
-from milopt.data.limits import COLUMNS
-from milopt.data.messages import shown
-from milopt.data.numbers import fault, parsed
+from milopt.data.limits import MAX_COLUMNS
+from milopt.data.messages import quote
+from milopt.data.numbers import describe_number_error, parse_numbers
+from milopt.data.row_grouping import RowGrouping
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
 
 _BLOCK = 1 << 20
-"""Characters that are parsed at once."""
+"""Number of characters that are parsed at once."""
 
 
 def read_csv(path: Path, name: str, labelled: bool = True) -> DataSet:
-    """The bags of a table."""
+    """Read the bags of a CSV table."""
     return _Table(path, labelled).read(name)
 
 
-def names_bags(path: Path) -> bool:
-    """Whether the header of a table names bags and labels; a file that cannot be read may be one that should."""
+def has_bag_columns(path: Path) -> bool:
+    """Return True if the header of a CSV file has the columns `bag` and `label`, or if the file cannot be read."""
     try:
         header = next(iter(TextFile(path)), "")
-        columns = next(_reader(header[:COLUMNS]), [])
+        columns = next(_reader(header[:MAX_COLUMNS]), [])
     except (DataError, csv.Error):
         return True
     return {"bag", "label"} <= {column.strip().casefold() for column in columns}
 
 
 def _reader(line: str) -> Iterator[list[str]]:
+    """Return a CSV reader of one line."""
     return csv.reader([line], strict=True, skipinitialspace=True)
 
 
 class _Table:
-    """One reading of one table."""
+    """State of reading one CSV table."""
 
     def __init__(self, path: Path, labelled: bool) -> None:
         self.text = TextFile(path)
         self.labelled = labelled
-        self.rows = Gathering(self.text.error, labelled=labelled)
-        # Grows in place: the numbers are never in memory twice.
+        self.rows = RowGrouping(self.text.error, labelled=labelled)
+        # This buffer grows in place, so that the numbers are never in memory twice.
         self.values = bytearray()
         self.block: list[tuple[int, str]] = []
         self.width = 0
         self.features: tuple[str, ...] = ()
 
     def read(self, name: str) -> DataSet:
+        """Read the whole table."""
         lines = iter(self.text)
         header = next(lines, None)
         if header is None:
             raise self.text.error(
-                "the file is empty; it needs a header such as bag,label,f0,f1 and one instance a line"
+                "the file is empty; it needs a header such as bag,label,f0,f1 and one instance per line"
             )
         bag, label = self._header(header)
         first_two = (bag, label) == (0, 1)
@@ -83,14 +85,14 @@ class _Table:
                 pending = 0
         self._flush()
         if not self.rows:
-            raise self.text.error("there is a header and nothing below it; give one instance a line")
+            raise self.text.error("there is a header and nothing below it; give one instance per line")
         instances = np.frombuffer(self.values, dtype=np.float64).reshape(len(self.rows), len(self.features))
         return self.rows.data_set(name, str(self.text.path), instances, self.features)
 
     def _header(self, line: str) -> tuple[int, int | None]:
-        """Where the columns `bag` and `label` stand."""
-        if line.count(",") >= COLUMNS:
-            raise self.text.error(f"the header has more than {COLUMNS} columns; this is no table of bags")
+        """Parse the header, and return the positions of the columns `bag` and `label` (None if there is no label)."""
+        if line.count(",") >= MAX_COLUMNS:
+            raise self.text.error(f"the header has more than {MAX_COLUMNS} columns; this is not a table of bags")
         names = [column.strip() for column in self._split(line)]
         self.width = len(names)
         folded = [column.casefold() for column in names]
@@ -105,49 +107,51 @@ class _Table:
         if not self.features:
             raise self.text.error("the header names no feature; it must be like bag,label,f0,f1")
         if "" in names:
-            # What pandas writes as the name of its index.
+            # pandas writes an empty name for its index.
             number = names.index("") + 1
             raise self.text.error(f"column {number} has no name; write with index=False, or name it")
         if len(set(self.features)) < len(self.features):
             twice = next(name for name, count in Counter(self.features).items() if count > 1)
-            raise self.text.error(f"two columns are called {shown(twice)}; every feature needs a name of its own")
+            raise self.text.error(f"two columns are called {quote(twice)}; every feature needs a unique name")
         return bag, label
 
     def _split(self, line: str) -> list[str]:
+        """Split a line at its commas, with support for quotes."""
         try:
             return next(_reader(line))
         except csv.Error as error:
             raise self.text.error(f"the quotes of the line do not match ({error})") from None
 
     def _fields(self, line: str) -> list[str]:
-        """The fields of a line that has quotes, or the wrong number of them."""
-        if line.count(",") <= COLUMNS:
+        """Return the fields of a line with quotes, or raise an error if their number is not that of the header."""
+        if line.count(",") <= MAX_COLUMNS:
             fields = self._split(line)
             if len(fields) == self.width:
                 return fields
             count = str(len(fields))
         else:
-            count = f"more than {COLUMNS}"
+            count = f"more than {MAX_COLUMNS}"
         raise self.text.error(f"the line has {count} fields where the header has {self.width}")
 
     def _features_of(self, fields: list[str], bag: int, label: int | None) -> str:
+        """Return the feature values of a line, separated by commas; `bag`, `label`: positions of the other columns."""
         chosen = [field for i, field in enumerate(fields) if i not in (bag, label)]
-        # A comma inside a quoted feature would move the columns.
+        # A comma inside a quoted value would shift the columns.
         for i, field in enumerate(chosen):
             if "," in field:
-                raise self.text.error(f"{self.features[i]} is {shown(field)}, which is no number")
+                raise self.text.error(f"{self.features[i]} is {quote(field)}, which is not a number")
         return ",".join(chosen)
 
     def _flush(self) -> None:
-        """Parse the pending lines; where that fails, find the first bad value."""
+        """Parse the pending lines, or raise an error for the first invalid value."""
         if not self.block:
             return
-        values = parsed([rest for _, rest in self.block], len(self.features))
+        values = parse_numbers([rest for _, rest in self.block], len(self.features))
         if values is None:
             for line, rest in self.block:
                 for feature, text in zip(self.features, rest.split(","), strict=True):
-                    if problem := fault(text):
-                        raise self.text.error(f"{shown(feature)} {problem}; every value must be a finite number", line)
-            raise self.text.error("the line holds something that is no number", self.block[0][0])
+                    if problem := describe_number_error(text):
+                        raise self.text.error(f"{quote(feature)} {problem}; every value must be a finite number", line)
+            raise self.text.error("the line contains a value that is not a number", self.block[0][0])
         self.values += values.data.cast("B")
         self.block.clear()

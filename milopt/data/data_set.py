@@ -1,4 +1,4 @@
-"""A data set: bags, a label a bag, and the official test part where there is one."""
+"""Data set: bags with one label per bag, and the official test part if there is one."""
 
 from __future__ import annotations
 
@@ -13,72 +13,115 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Points
-from milopt.data.messages import shown
-from milopt.declaration.arrays import csr, read_only
+from milopt.data.messages import quote
+from milopt.declaration.array_conversion import as_canonical_csr, make_read_only
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Bags B_1, ..., B_m with labels y_1, ..., y_m and names; `test` is the official test part, or None."""
+    """Bags with labels and names, and the official test part if there is one.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    bags : Bags
+        Bags B_1, ..., B_m.
+    labels : ndarray of shape (n_bags,)
+        One label per bag, as in the file: integers if all labels are whole numbers, otherwise strings. A missing label
+        is "". Booleans if `from_frame` was given a `positive` label.
+    ids : tuple of str
+        Names of the bags.
+    test : DataSet or None
+        Official test part.
+    source : str
+        The file, or "embedded", for display.
+    features : tuple of str or None
+        Names of the features, if the source has names.
+    """
 
     name: str
     bags: Bags
     labels: npt.NDArray[Any]
-    """One a bag, as in the file: integers where all are whole numbers, strings otherwise; "" where one is missing.
-
-    Booleans if `from_frame` was told which label is positive.
-    """
     ids: tuple[str, ...]
-    """The names of the bags."""
     test: DataSet | None = None
     source: str = ""
-    """The file, or "embedded": for people."""
     features: tuple[str, ...] | None = None
-    """The names of the features, where the source has some."""
 
-    def arranged(self, names: Sequence[str] | None) -> DataSet:
-        """The same with the features of these names, in their order, so that a model meets those it was fitted on.
+    def select_features(self, names: Sequence[str] | None) -> DataSet:
+        """Return the data set with the named features only, in this order, as a fitted model needs them.
 
-        Where either side has no names, or only numbers its features (f0, f1, ...) and the other does not, places count.
+        The features stay unchanged if the data set or `names` has no names, or if they have no name in common and one
+        of them has only the default names f0, f1, ...
+
+        Parameters
+        ----------
+        names : sequence of str or None
+            Names of the features that the model was fitted on.
+
+        Returns
+        -------
+        DataSet
+            Data set with the columns of `names`.
+
+        Raises
+        ------
+        DataError
+            If a feature is missing, or if there is a feature that is not in `names`.
         """
         wanted, own = tuple(names or ()), self.features or ()
         if not wanted or not own or wanted == own:
             return self
-        if not set(wanted) & set(own) and (_numbered(wanted) or _numbered(own)):
+        if not set(wanted) & set(own) and (_have_default_names(wanted) or _have_default_names(own)):
             return self
         if missing := [name for name in wanted if name not in own]:
             raise DataError(
-                f"{self.name} has no feature {shown(missing[0])}, which the model was fitted on; it has {_listed(own)}."
+                f"{self.name} has no feature {quote(missing[0])}, which the model needs; it has {_list_names(own)}."
             )
         if new := [name for name in own if name not in wanted]:
             raise DataError(
-                f"{self.name} has a feature {shown(new[0])}, which the model was not fitted on; leave it out."
+                f"{self.name} has a feature {quote(new[0])}, which the model was not fitted on; leave it out."
             )
         place = {name: j for j, name in enumerate(own)}
         columns = [place[name] for name in wanted]
         return self._with_instances(lambda rows: rows[:, columns], wanted)
 
-    def padded(self, dimension: int) -> DataSet:
-        """The same with features that are 0 up to this many: a sparse file tells no feature beyond its last one."""
+    def pad_features(self, dimension: int) -> DataSet:
+        """Return the data set with zero features appended up to `dimension` features, as sparse rows without names.
+
+        A sparse file does not state how many features follow its last nonzero one.
+
+        Parameters
+        ----------
+        dimension : int
+            Number of features that the model was fitted on.
+
+        Returns
+        -------
+        DataSet
+            Data set with at least `dimension` features; the data set itself if it has that many already.
+        """
         if self.bags.dimension >= dimension:
             return self
 
         def wider(rows: Points) -> Points:
-            held = csr(rows)
-            return sp.csr_array((held.data, held.indices, held.indptr), shape=(held.shape[0], dimension))
+            """Return the rows as a sparse matrix with `dimension` columns."""
+            sparse = as_canonical_csr(rows)
+            return sp.csr_array((sparse.data, sparse.indices, sparse.indptr), shape=(sparse.shape[0], dimension))
 
         return self._with_instances(wider, None)
 
     def _with_instances(self, change: Callable[[Points], Points], features: tuple[str, ...] | None) -> DataSet:
+        """Return the data set with `change` applied to all instances (also of the test part), and new feature names."""
         bags = Bags(change(self.bags.instances), self.bags.offsets, name=self.name)
         test = None if self.test is None else self.test._with_instances(change, features)
         return replace(self, bags=bags, features=features, test=test)
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of instances, offsets and labels, and of the test part; the same on every machine."""
+        """SHA-256 of instances, offsets, labels and the test part, identical on every machine."""
         content = hashlib.sha256(self.bags.digest().encode())
         content.update(self.labels.dtype.kind.encode())
         for label in self.labels.tolist():
@@ -93,27 +136,29 @@ class DataSet:
         return f"DataSet({self.name!r}, {self.bags!r}{test})"
 
 
-def _numbered(names: Sequence[str]) -> bool:
+def _have_default_names(names: Sequence[str]) -> bool:
+    """Return True if the names are f0, f1, ... in this order."""
     return all(name == f"f{j}" for j, name in enumerate(names))
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(shown(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+def _list_names(names: Sequence[str]) -> str:
+    """Return the first eight names in quotes, for a message."""
+    return ", ".join(quote(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
 
 
-def whole(label: str) -> int | None:
-    """The whole number that a label is, however it is written ("1", "+1", "1.0"), or None."""
+def as_integer_label(label: str) -> int | None:
+    """Return the integer that a label represents ("1", "+1", "1.0"), or None if it is not an integer below 2^53."""
     try:
         value = float(label)
     except ValueError:
         return None
-    # From 2^53 on two labels could be read as the same number.
+    # Beyond 2^53, two different labels could be parsed as the same number.
     return int(value) if value.is_integer() and abs(value) < 2**53 and "_" not in label else None
 
 
 def as_label_array(labels: Sequence[str]) -> npt.NDArray[Any]:
-    """Integers where all labels are whole numbers, strings otherwise."""
-    numbers = {label: whole(label) for label in set(labels)}
+    """Return labels as an array of integers if all are whole numbers, otherwise as strings."""
+    numbers = {label: as_integer_label(label) for label in set(labels)}
     if None in numbers.values():
-        return read_only(np.array(labels, dtype=np.str_))
-    return read_only(np.array([numbers[label] for label in labels], dtype=np.int64))
+        return make_read_only(np.array(labels, dtype=np.str_))
+    return make_read_only(np.array([numbers[label] for label in labels], dtype=np.int64))

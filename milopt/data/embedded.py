@@ -1,4 +1,4 @@
-"""The data sets that ship inside the package, with their checksums; `embedded/PROVENANCE.txt` has their licences."""
+"""Embedded data sets and their checksums; `embedded/PROVENANCE.txt` has their licences."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ CONTENT = {
     "GunPoint": "50 training and 150 test series of length 150",
     "ItalyPowerDemand": "67 training and 1029 test series of length 24",
 }
-"""The sets that ship, and what is in them."""
+"""Names and descriptions of the embedded data sets."""
 
 
-def verified(path: Path) -> Path:
-    """The path of a file that ships, if its SHA-256 is the one written down."""
+def check_embedded_file(path: Path) -> Path:
+    """Return the path of an embedded file if its SHA-256 is correct, otherwise raise an error."""
     try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise file_error(path, f"the file that ships with milopt cannot be read ({error.strerror})") from None
-    if found != _checksums().get(path.name):
-        raise file_error(path, "the file is not the one that ships with milopt; install milopt again")
+        raise file_error(path, f"the embedded file cannot be read ({error.strerror})") from None
+    if digest != _checksums().get(path.name):
+        raise file_error(path, "the embedded file was changed; reinstall milopt")
     return path
 
 
 @cache
 def _checksums() -> dict[str, str]:
-    """File name to SHA-256, from the table beside the files."""
+    """Return the SHA-256 of each embedded file by file name."""
     lines = (FOLDER / "SHA256SUMS").read_text(encoding="ascii").splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}

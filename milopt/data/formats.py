@@ -1,4 +1,4 @@
-"""The file formats, by the end of the file's name, and the reader of each."""
+"""Supported file formats by the ending of the file name, with their readers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ READERS: dict[str, Callable[[Path, str, bool], DataSet]] = {
     ".mat": read_mat,
     ".npz": read_npz,
 }
-"""Readers of bags, by path, name, and whether all must have labels; of a name with several files, the first counts."""
+"""Readers of bags, called with path, name, and whether all bags must have labels.
+
+If a name has several files, the first format in this order is used.
+"""
 
 OPEN_ENDED = (".svm.gz", ".svm")
-"""Files that tell no feature beyond the last one that is not 0 somewhere."""
+"""Formats that do not state how many features follow the last nonzero one."""
 
 SERIES = (".ts.gz", ".ts")
-"""Files of series, which are cut into windows."""
+"""Formats of time series, which are cut into windows."""
 
 
-def ending(name: str) -> str | None:
-    """The ending of a file's name that tells its format, or None."""
+def format_ending(name: str) -> str | None:
+    """Return the ending of a file name that determines its format, or None if the format is not supported."""
     folded = name.casefold()
     return next((end for end in (*READERS, *SERIES) if folded.endswith(end)), None)

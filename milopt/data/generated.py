@@ -1,14 +1,16 @@
-"""Bags drawn for generalised multiple-instance concepts: a label that depends on several places at once.
+"""Generators of bags for generalised multiple-instance concepts, whose labels depend on several places at once.
 
-A site is a box of half-width `radius` about a point of [0, 1]^D; a bag hits it with an instance inside.
+A site is a box of half-width `radius` around a point of [0, 1]^D. A bag hits a site if one of its instances lies
+inside.
 
-    multi_site_binding  positive: a bag that hits at least `needed` of the sites; how many a bag of either class hits is
-                        drawn evenly between the bounds `hits`, by default `needed` and `needed - 1`: near misses
-    conjunctive         positive: a bag that hits every attracting site and no repelling one; negative bags either miss
-                        one attracting site or hit a repelling one, half of them each
+    multi_site_binding  positive: bags that hit at least `needed` of the sites. How many sites a bag hits is drawn
+                        uniformly from hits[0]..needed - 1 for negative and from needed..hits[1] for positive bags; by
+                        default `needed - 1` and `needed` sites, so that negative bags are near misses
+    conjunctive         positive: bags that hit every attracting site and no repelling one. Half of the negative bags
+                        miss one attracting site, the other half hit a repelling site
 
-Every single site is hit by many negative bags, so that no single place tells the classes apart. All other instances are
-drawn evenly, outside of all sites.
+Every single site is hit by many negative bags, so that no single place separates the classes. All other instances are
+drawn uniformly outside of all sites.
 """
 
 from __future__ import annotations
@@ -19,15 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats
-from milopt.declaration.arrays import read_only
+from milopt.declaration.array_conversion import make_read_only
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.checks import whole
+from milopt.declaration.checks import check_integer
 from milopt.errors import ParameterError
 
 Labels = npt.NDArray[np.int64]
 
 MOST_DRAWS = 10_000
-"""Tries at sites that do not overlap, and at the instances of a bag outside of them."""
+"""Maximum number of attempts to draw sites that do not overlap, and (about) to draw instances outside of them."""
 
 
 def multi_site_binding(
@@ -41,12 +43,42 @@ def multi_site_binding(
     concept: int = 0,
     hits: tuple[int, int] | None = None,
 ) -> tuple[Bags, Labels]:
-    """(bags, labels 1 and 0, one after the other); `concept` draws the sites, `seed` the bags."""
+    """Generate bags that are positive if they hit at least `needed` sites.
+
+    Parameters
+    ----------
+    bags : int, default=200
+        Number of bags. Negative and positive bags alternate.
+    dimension : int, default=5
+        Number of features.
+    sites : int, default=5
+        Number of sites.
+    needed : int, default=4
+        Minimum number of sites that a positive bag hits.
+    size : int, default=8
+        Number of instances per bag.
+    radius : float, default=0.1
+        Half-width of a site, below 0.5.
+    seed : int, default=0
+        Seed of the bags.
+    concept : int, default=0
+        Seed of the sites.
+    hits : tuple of two int or None, default=None
+        Smallest number of sites that a negative bag hits, and largest number that a positive bag hits. None means
+        (needed - 1, needed).
+
+    Returns
+    -------
+    bags : Bags
+        Generated bags.
+    labels : ndarray of shape (n_bags,)
+        Labels 0 and 1.
+    """
     numbers = {"bags": bags, "dimension": dimension, "sites": sites, "needed": needed, "size": size}
     _check(numbers, {"seed": seed, "concept": concept})
     if not needed <= sites or needed > size:
         raise ParameterError(f"needed must be at most sites ({sites}) and size ({size}), not {needed}.")
-    fewest, most = _bounds(hits) if hits is not None else (needed - 1, needed)
+    fewest, most = _check_hits(hits) if hits is not None else (needed - 1, needed)
     if not 0 <= fewest < needed <= most <= min(sites, size):
         raise ParameterError(
             f"hits must reach from below needed ({needed}) to at least that, and to at most sites ({sites}) and size "
@@ -59,7 +91,7 @@ def multi_site_binding(
     for label in labels:
         count = int(rng.integers(*bounds[label], endpoint=True))
         drawn.append(_bag(centres, rng.choice(sites, count, replace=False), size, radius, rng))
-    return _together(drawn, labels)
+    return _join_bags(drawn, labels)
 
 
 def conjunctive(
@@ -72,7 +104,32 @@ def conjunctive(
     seed: int = 0,
     concept: int = 0,
 ) -> tuple[Bags, Labels]:
-    """(bags, labels 1 and 0, one after the other); `concept` draws the sites, `seed` the bags."""
+    """Generate bags that are positive if they hit all attracting sites and no repelling site.
+
+    Parameters
+    ----------
+    bags : int, default=200
+        Number of bags. Negative and positive bags alternate.
+    dimension : int, default=2
+        Number of features.
+    attracting, repelling : int, default=2 and 1
+        Numbers of attracting and repelling sites.
+    size : int, default=6
+        Number of instances per bag.
+    radius : float, default=0.1
+        Half-width of a site, below 0.5.
+    seed : int, default=0
+        Seed of the bags.
+    concept : int, default=0
+        Seed of the sites.
+
+    Returns
+    -------
+    bags : Bags
+        Generated bags.
+    labels : ndarray of shape (n_bags,)
+        Labels 0 and 1.
+    """
     numbers = {"bags": bags, "dimension": dimension, "attracting": attracting, "repelling": repelling, "size": size}
     _check(numbers, {"seed": seed, "concept": concept})
     if attracting + 1 > size:
@@ -88,56 +145,60 @@ def conjunctive(
         elif not label:
             hit.append(attracting + int(rng.integers(repelling)))
         drawn.append(_bag(centres, np.array(hit, dtype=np.intp), size, radius, rng))
-    return _together(drawn, labels)
+    return _join_bags(drawn, labels)
 
 
 def _check(numbers: Mapping[str, int], seeds: Mapping[str, int]) -> None:
+    """Raise an error if the numbers are not positive integers, or the seeds not nonnegative integers."""
     for name, number in numbers.items():
-        whole(name, number, 1)
+        check_integer(name, number, 1)
     for name, number in seeds.items():
-        whole(name, number, 0)
+        check_integer(name, number, 0)
 
 
 def _check_radius(radius: object) -> None:
+    """Raise an error if the radius does not lie strictly between 0 and 0.5."""
     if not isinstance(radius, (int, float, np.floating)) or not 0 < radius < 0.5:
-        raise ParameterError(f"radius must be above 0 and below 0.5, where a site fills everything, not {radius!r}.")
+        raise ParameterError(f"radius must be above 0 and below 0.5 (0.5 fills the cube), not {radius!r}.")
 
 
-def _bounds(hits: object) -> tuple[int, int]:
+def _check_hits(hits: object) -> tuple[int, int]:
+    """Return `hits`, or raise an error if it is not a pair of nonnegative integers."""
     if not isinstance(hits, (tuple, list)) or len(hits) != 2:
-        raise ParameterError(f"hits must be two whole numbers, the fewest and the most, not {hits!r}.")
-    return whole("hits[0]", hits[0], 0), whole("hits[1]", hits[1], 0)
+        raise ParameterError(f"hits must be two whole numbers, the minimum and the maximum, not {hits!r}.")
+    return check_integer("hits[0]", hits[0], 0), check_integer("hits[1]", hits[1], 0)
 
 
 def _centres(count: int, dimension: int, radius: float, concept: int) -> Floats:
-    """Sites that do not overlap."""
+    """Draw the centres of `count` sites that do not overlap; `concept` is the seed."""
     _check_radius(radius)
     rng = np.random.default_rng(concept)
     centres: list[Floats] = []
     for _ in range(MOST_DRAWS):
-        one = rng.uniform(radius, 1 - radius, dimension)
-        if all(np.abs(one - other).max() > 2 * radius for other in centres):
-            centres.append(one)
+        centre = rng.uniform(radius, 1 - radius, dimension)
+        if all(np.abs(centre - other).max() > 2 * radius for other in centres):
+            centres.append(centre)
         if len(centres) == count:
             return np.array(centres)
     raise ParameterError(f"{count} sites of radius {radius} do not fit into {dimension} dimensions: make them smaller.")
 
 
 def _bag(centres: Floats, hit: npt.NDArray[np.intp], size: int, radius: float, rng: np.random.Generator) -> Floats:
-    """Instances in the sites that are hit, and others outside of all."""
+    """Draw a bag of `size` instances: one in each site whose index is in `hit`, the others outside of all sites."""
     dimension = centres.shape[1]
     inside = centres[hit] + rng.uniform(-radius, radius, (len(hit), dimension))
     others: list[Floats] = []
     for _ in range(MOST_DRAWS + 10 * size):
         if len(others) == size - len(hit):
             return rng.permutation(np.vstack([inside, *others]))
-        one = rng.uniform(0.0, 1.0, (dimension,))
-        if (np.abs(one - centres).max(axis=1) > radius).all():
-            others.append(one)
+        point = rng.uniform(0.0, 1.0, (dimension,))
+        if (np.abs(point - centres).max(axis=1) > radius).all():
+            others.append(point)
     many = f"{len(centres)} sites of radius {radius}"
-    raise ParameterError(f"{many} leave next to no room between them: make them smaller.")
+    raise ParameterError(f"{many} leave hardly any room between them: make them smaller.")
 
 
-def _together(drawn: list[Floats], labels: Labels) -> tuple[Bags, Labels]:
+def _join_bags(drawn: list[Floats], labels: Labels) -> tuple[Bags, Labels]:
+    """Return the bags as one `Bags` object, with their labels."""
     offsets = np.cumsum([0, *(len(bag) for bag in drawn)])
-    return Bags(read_only(np.vstack(drawn)), offsets), labels
+    return Bags(make_read_only(np.vstack(drawn)), offsets), labels

@@ -1,34 +1,34 @@
-"""How much of a file is read at most: what keeps a hostile or broken file from taking the memory or the day.
+"""Limits on the size of data files, against hostile or broken files.
 
-A plain file is as large as the person made it, and is read to its end. What is packed can be a thousand times larger
-than it looks: beyond these bounds it is given up, and the message says to unpack it.
+Plain files are read to their end, whatever their size. A compressed file can be a thousand times larger than it looks:
+beyond these limits it is rejected, with a message that says to decompress it.
 """
 
 from __future__ import annotations
 
-UNPACKED_BYTES, UNPACKED_RATIO = 8 << 20, 10
-"""A gzip file may unpack to so many bytes of text and, beyond that, to so many times its own size."""
+MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 8 << 20, 10
+"""A gzip file may decompress to MAX_UNPACKED_BYTES bytes plus MAX_UNPACKED_RATIO times its own size."""
 
-UNPACKED_VALUES = 32 << 20
-"""Numbers that a packed array (.npz, .mat) may unpack to."""
+MAX_UNPACKED_VALUES = 32 << 20
+"""Maximum number of values that a compressed array (.npz, .mat) may decompress to."""
 
-LINE_BYTES = 16 << 20
-"""Bytes of one line, and of one row that goes over several lines."""
+MAX_LINE_BYTES = 16 << 20
+"""Maximum number of bytes of a line, and of a row that spans several lines."""
 
-EMPTY_LINES = 1 << 18
-"""Lines with nothing in them."""
+MAX_EMPTY_LINES = 1 << 18
+"""Maximum number of empty lines in a file."""
 
-HEADER_LINES = 1 << 16
-"""Lines before the data of a `.ts` file."""
+MAX_HEADER_LINES = 1 << 16
+"""Maximum number of lines before the data of a `.ts` file."""
 
-COLUMNS = 1 << 20
-"""Columns of a table, written out one by one."""
+MAX_COLUMNS = 1 << 20
+"""Maximum number of columns of a table."""
 
-SPARSE_FEATURES = 1 << 24
-"""The largest feature index of a sparse row."""
+MAX_SPARSE_FEATURES = 1 << 24
+"""Maximum feature index of a sparse row."""
 
-NAMES = 1 << 21
-"""Names of bags and labels in an array file, which are looked at one by one."""
+MAX_NAMES = 1 << 21
+"""Maximum number of bag names or labels in an array file."""
 
-NAME_LENGTH = 200
-"""Characters of a bag's name or of a label."""
+MAX_NAME_LENGTH = 200
+"""Maximum number of characters of a bag name or of a label."""

@@ -1,4 +1,4 @@
-"""A data set by its name or its file."""
+"""Loading of data sets by name or from a file."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from milopt.data.catalogue import KnownSet, embedded_sets, folder_sets, known, partner
+from milopt.data.catalogue import KnownSet, embedded_sets, find_test_file, folder_sets, known_data_sets
 from milopt.data.data_set import DataSet, as_label_array
-from milopt.data.embedded import verified
-from milopt.data.formats import READERS, SERIES, ending
-from milopt.data.messages import file_error, printable, spelled_path
+from milopt.data.embedded import check_embedded_file
+from milopt.data.formats import READERS, SERIES, format_ending
+from milopt.data.messages import escape_unprintable, file_error, format_path
 from milopt.data.series import windows
-from milopt.data.text_file import regular
+from milopt.data.text_file import check_regular_file
 from milopt.data.ts_file import LabelledSeries, read_ts
-from milopt.declaration.bags.sliding import window_length
+from milopt.declaration.bags.sliding_windows import window_length
 from milopt.errors import DataError
-from milopt.names import unknown
+from milopt.name_suggestions import unknown_name_error
 
 
 def load_data(
@@ -28,74 +28,114 @@ def load_data(
     data_dir: str | os.PathLike[str] | None = None,
     labelled: bool = True,
 ) -> DataSet:
-    """The data set of this name (in any case of letters), or in this file.
+    """Load a data set by name or from a file.
 
-    Names are those of `milopt.data.known`: the sets that ship, then the files in `data_dir`, or else in the folder that
-    MILOPT_DATA names. Series (`.ts`) become bags of windows: `window` is in samples, or a fraction of the shortest
-    training series, or None for the samples themselves, in order; `stride` and `znormalise` are those of
-    `from_series`. What is no series has no windows.
-    `labelled=False` also takes bags without a label, as they are to be predicted: their label is "".
+    Parameters
+    ----------
+    source : str or path-like
+        Name of a data set (case-insensitive), or path of a file in one of the supported formats. Names are looked up
+        among the embedded data sets first, then in `data_dir` (see `milopt.data.known_data_sets`).
+    window : float, int or None, default=0.2
+        Window length for time series (`.ts` files): a number of samples, or a fraction of the shortest training series.
+        None makes every sample an instance. Ignored for other formats.
+    stride : int, default=1
+        Number of samples between the starts of consecutive windows.
+    znormalise : bool, default=False
+        Whether to standardise each window to mean 0 and standard deviation 1.
+    data_dir : str, path-like or None, default=None
+        Directory with further data sets. None uses the environment variable MILOPT_DATA.
+    labelled : bool, default=True
+        If False, bags without a label are accepted and get the label "".
+
+    Returns
+    -------
+    DataSet
+        With `bags`, `labels`, `ids` and, if the data set has an official test part, `test`.
+
+    Raises
+    ------
+    DataError
+        If the name is unknown or the file cannot be read. The message names the file and, if known, the line.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> data = milopt.load_data("musk1")
+    >>> data
+    DataSet('musk1', Bags(92 bags, 476 instances, 166 features))
+    >>> data.labels[:3]
+    array([1, 1, 1])
     """
     given = os.fspath(source)
     if not isinstance(given, str):
-        raise DataError(f"A data set is given by its name or path as text, not as {type(given).__name__}.")
+        raise DataError(f"source must be the name or path of a data set as a string, not {type(given).__name__}.")
     path = Path(given)
-    if ending(path.name) or path.name != given:
+    if format_ending(path.name) or path.name != given:
         return _from_file(path, (window, stride, znormalise), labelled)
-    chosen = _named(given, data_dir)
+    chosen = _find_by_name(given, data_dir)
     if not chosen.paths:
-        raise DataError(f"The data set {chosen.name} is not there, though it ships with milopt; install milopt again.")
+        raise DataError(f"The data set {chosen.name} is missing from the installation; reinstall milopt.")
     if chosen.source == "embedded":
-        for one in chosen.paths:
-            verified(one)
+        for path in chosen.paths:
+            check_embedded_file(path)
     data = _from_file(chosen.paths[0], (window, stride, znormalise), labelled)
     test = None if data.test is None else replace(data.test, name=f"{chosen.name} (test)")
     shipped = "embedded" if chosen.source == "embedded" else data.source
     return replace(data, name=chosen.name, test=test and replace(test, source=shipped or test.source), source=shipped)
 
 
-def _named(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
-    """The known set of this name; exactly so called before called so in another case."""
+def _find_by_name(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
+    """Return the data set of this name, embedded ones first; an exact match precedes one in upper or lower case."""
     folded = name.casefold()
-    # The sets that ship are found whatever MILOPT_DATA names.
+    # Embedded sets must be found even if MILOPT_DATA is invalid.
     for candidates in (embedded_sets, lambda: folder_sets(data_dir)):
-        alike = [one for one in candidates() if one.name.casefold() == folded]
+        alike = [entry for entry in candidates() if entry.name.casefold() == folded]
         if alike:
-            return next((one for one in alike if one.name == name), alike[0])
-    raise unknown("data set", printable(name[:100]), [one.name for one in known(data_dir)])
+            return next((entry for entry in alike if entry.name == name), alike[0])
+    raise unknown_name_error(
+        "data set", escape_unprintable(name[:100]), [entry.name for entry in known_data_sets(data_dir)]
+    )
 
 
 def _from_file(path: Path, cut: tuple[float | None, int, bool], labelled: bool) -> DataSet:
-    regular(path)
+    """Read a data file, or raise an error if it is not a regular file or does not fit into memory.
+
+    `cut` is (window, stride, znormalise) of `load_data`.
+    """
+    check_regular_file(path)
     try:
         return _read(path, cut, labelled)
     except MemoryError:
-        raise file_error(path, "the data need more memory than there is; give a smaller file") from None
+        raise file_error(path, "the data do not fit into memory; give a smaller file") from None
 
 
 def _read(path: Path, cut: tuple[float | None, int, bool], labelled: bool) -> DataSet:
-    end = ending(path.name)
+    """Read a data file in the format of its name; `cut`: (window, stride, znormalise) for time series."""
+    end = format_ending(path.name)
     if end is None:
         known_endings = ", ".join((*READERS, *SERIES))
-        raise file_error(path, f"the name does not tell the format; it must end in one of {known_endings}")
+        raise file_error(path, f"the format is unknown; the name must end in one of {known_endings}")
     name = path.name[: -len(end)]
     if end not in SERIES:
         return READERS[end](path, name, labelled)
     window, stride, znormalise = cut
     training = read_ts(path, labelled)
-    # The test part is cut as the training part is, or windows could not be compared.
-    length = None if window is None else window_length(window, min(one.size for one in training.series))
-    data = _windowed(training, name, length, stride, znormalise)
-    other = partner(path)
+    # The test part has windows of the same length, so that windows can be compared.
+    length = None if window is None else window_length(window, min(series.size for series in training.series))
+    data = _cut_windows(training, name, length, stride, znormalise)
+    other = find_test_file(path)
     if other is None:
         return data
-    return replace(data, test=_windowed(read_ts(other, labelled), f"{name} (test)", length, stride, znormalise))
+    return replace(data, test=_cut_windows(read_ts(other, labelled), f"{name} (test)", length, stride, znormalise))
 
 
-def _windowed(given: LabelledSeries, name: str, length: int | None, stride: int, znormalise: bool) -> DataSet:
-    def called(i: int) -> str:
-        return f"the series in {spelled_path(given.path)}, line {given.lines[i]}"
+def _cut_windows(given: LabelledSeries, name: str, length: int | None, stride: int, znormalise: bool) -> DataSet:
+    """Return the data set of the windows of labelled series; if `length` is None, every sample is an instance."""
 
-    bags = windows(given.series, length, stride, znormalise, called)
+    def series_name(i: int) -> str:
+        """Return the name of series i for messages."""
+        return f"the series in {format_path(given.path)}, line {given.lines[i]}"
+
+    bags = windows(given.series, length, stride, znormalise, series_name)
     ids = tuple(str(i) for i in range(len(bags)))
     return DataSet(name, bags, as_label_array(given.labels), ids, source=str(given.path))

@@ -1,7 +1,7 @@
-"""MATLAB's binary files of level 5 (`-v6`, `-v7`): numbers, sparse matrices, text, cells and structs.
+"""Parser of MATLAB's binary files of level 5 (`-v6`, `-v7`): numbers, sparse matrices, text, cells and structs.
 
-A reader of its own, because every count in the file must be held against the bytes that are there before anything is
-made for it, and because objects are only ever read as the plain fields they consist of.
+milopt has its own parser so that every size in the file is checked against the available bytes before memory is
+allocated, and so that objects are only read as the plain fields they consist of.
 """
 
 from __future__ import annotations
@@ -17,56 +17,62 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.data.limits import COLUMNS, UNPACKED_VALUES
+from milopt.data.limits import MAX_COLUMNS, MAX_UNPACKED_VALUES
 
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+"""NumPy type codes by the numbers of the numeric element types of the format."""
 _ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+"""Text encodings by the numbers of the element types of the format."""
 _MATRIX, _PACKED = 14, 15
 _CELL, _STRUCT, _OBJECT, _CHAR, _SPARSE, _LAST_NUMBER = 1, 2, 3, 4, 5, 15
 _COMPLEX = 0x800
 _DEPTH = 8
-"""Cells within cells within ...: more than any data set has."""
+"""Maximum nesting depth of cells and structs."""
 
 
 class BrokenFileError(Exception):
-    """The bytes are not what the format asks for; the text says in which way."""
+    """Error for bytes that do not follow the format; the message describes the problem."""
 
 
 @dataclass(frozen=True)
-class Cell:
-    """An array of values of any kind, in column order."""
+class CellArray:
+    """Cell array: values of any kind, in column-major order."""
 
     shape: tuple[int, ...]
     items: list[Value] = field(repr=False)
 
 
-Value: TypeAlias = npt.NDArray[Any] | sp.csc_array | Cell | list[str] | dict[str, Any]
+Value: TypeAlias = npt.NDArray[Any] | sp.csc_array | CellArray | list[str] | dict[str, Any]
 """Numbers, a sparse matrix, cells, rows of text, or the fields of a 1 x 1 struct."""
 
 
-def variables(content: bytes) -> dict[str, Value]:
-    """The variables of a file by name."""
+def read_variables(content: bytes) -> dict[str, Value]:
+    """Return the variables in the bytes of a MATLAB file by name, without functions and opaque objects."""
     if len(content) < 128 or content[126:128] not in (b"IM", b"MI"):
-        raise BrokenFileError("this is no MATLAB file of level 5; save it with -v7")
+        raise BrokenFileError("this is not a MATLAB file of level 5; save it with -v7")
     order = "<" if content[126:128] == b"IM" else ">"
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     unpacked = 0
-    # Views, so that a variable lies in memory once however deep it is nested.
+    # Use views, so that a nested variable is in memory only once.
     for kind, body in _Elements(memoryview(content)[128:], order, padded=False):
         if kind == _PACKED:
-            inner = _unpacked(body, 8 * UNPACKED_VALUES - unpacked)
+            inner = _decompress(body, 8 * MAX_UNPACKED_VALUES - unpacked)
             unpacked += len(inner)
             kind, body = next(iter(_Elements(memoryview(inner), order)), (0, body))
         if kind == _MATRIX:
             name, value = _matrix(body, order, 0)
             if value is not None:
-                found[name] = value
-    return found
+                values[name] = value
+    return values
 
 
 @dataclass
 class _Elements:
-    """The elements of a stretch of bytes, each a type and a body."""
+    """Elements of a range of bytes; each element has a type (a number of the format) and a body of bytes.
+
+    `order` is the byte order ("<" or ">"), `at` the position of the next element, and `padded` states whether
+    compressed elements are padded to 8 bytes like all others.
+    """
 
     content: memoryview
     order: str
@@ -78,8 +84,9 @@ class _Elements:
             yield self.take()
 
     def take(self) -> tuple[int, memoryview]:
+        """Return the type and the body of the next element, and advance to the element after it."""
         if self.at + 8 > len(self.content):
-            raise BrokenFileError("an element is cut off")
+            raise BrokenFileError("an element is truncated")
         kind, size = struct.unpack_from(self.order + "II", self.content, self.at)
         if kind >> 16:
             kind, size, start, step = kind & 0xFFFF, kind >> 16, self.at + 4, 8
@@ -87,33 +94,34 @@ class _Elements:
                 raise BrokenFileError("a small element has more than 4 bytes")
         else:
             start, step = self.at + 8, 8 + size
-            # Packed elements, which stand at the top, are followed by the next without a gap.
+            # Compressed elements (top level only) are followed by the next element without padding.
             step += -size % 8 if self.padded or kind != _PACKED else 0
         if start + size > len(self.content):
-            raise BrokenFileError("an element says to be larger than the file is")
+            raise BrokenFileError("the stated size of an element exceeds the file")
         self.at += step
         return kind, self.content[start : start + size]
 
 
-def _unpacked(body: memoryview, room: int) -> bytes:
+def _decompress(body: memoryview, room: int) -> bytes:
+    """Return the decompressed bytes of a variable, or raise an error if there are more than `room` bytes."""
     worker = zlib.decompressobj()
     try:
         content = worker.decompress(body, max(room, 1))
     except zlib.error as error:
-        raise BrokenFileError(f"a packed variable cannot be unpacked: {error}") from None
+        raise BrokenFileError(f"a compressed variable cannot be decompressed: {error}") from None
     if worker.unconsumed_tail:
-        raise BrokenFileError("the variables unpack to too many values; save them with -v6")
+        raise BrokenFileError("the variables decompress to too many values; save them with -v6")
     if not worker.eof:
-        raise BrokenFileError("a packed variable is cut off")
+        raise BrokenFileError("a compressed variable is truncated")
     return content
 
 
 def _matrix(body: memoryview, order: str, depth: int) -> tuple[str, Value | None]:
-    """The name and value of a variable or a part of one; None for what is no data (functions, opaque objects)."""
+    """Return the name and value of an array; the value is None if it is not data (functions, opaque objects)."""
     if not body:
         return "", np.empty((0, 0))
     if depth > _DEPTH:
-        raise BrokenFileError(f"cells lie within cells more than {_DEPTH} deep")
+        raise BrokenFileError(f"cells are nested more than {_DEPTH} deep")
     parts = _Elements(body, order)
     flags = _integers(parts, "u4")
     if flags.size != 2:
@@ -126,33 +134,35 @@ def _matrix(body: memoryview, order: str, depth: int) -> tuple[str, Value | None
         raise BrokenFileError("a variable has no dimensions")
     name = bytes(parts.take()[1]).decode("latin-1")
     if kind == _CELL:
-        return name, Cell(shape, [_child(parts, order, depth) for _ in range(_room(shape, parts))])
+        return name, CellArray(shape, [_child(parts, order, depth) for _ in range(_cell_count(shape, parts))])
     if kind == _CHAR:
         return name, _rows_of_text(parts, shape)
     if kind in (_STRUCT, _OBJECT):
         return name, _fields(parts, order, shape, depth, kind == _OBJECT)
     if int(flags[0]) & _COMPLEX:
-        raise BrokenFileError(f"the variable {name!r} is complex; only real numbers are taken")
+        raise BrokenFileError(f"the variable {name!r} is complex; only real numbers are supported")
     return name, _sparse(parts, shape) if kind == _SPARSE else _full(parts, shape)
 
 
-def _room(shape: tuple[int, ...], parts: _Elements) -> int:
-    """The number of parts of a cell array or struct array, if each can have its 8 bytes at least."""
+def _cell_count(shape: tuple[int, ...], parts: _Elements) -> int:
+    """Return the number of cells of an array, or raise an error if the file has less than 8 bytes for each of them."""
     count = prod(shape)
-    if count > min((len(parts.content) - parts.at) // 8, COLUMNS):
-        raise BrokenFileError(f"an array of {count} cells is larger than the file is, or than {COLUMNS}")
+    if count > min((len(parts.content) - parts.at) // 8, MAX_COLUMNS):
+        raise BrokenFileError(f"an array of {count} cells exceeds the file, or {MAX_COLUMNS}")
     return count
 
 
 def _child(parts: _Elements, order: str, depth: int) -> Value:
+    """Return the next value of a cell array or struct."""
     kind, body = parts.take()
     value = _matrix(body, order, depth + 1)[1] if kind == _MATRIX else None
     if value is None:
-        raise BrokenFileError("a cell holds what is no array")
+        raise BrokenFileError("a cell contains a value that is not an array")
     return value
 
 
 def _fields(parts: _Elements, order: str, shape: tuple[int, ...], depth: int, is_object: bool) -> Value:
+    """Return the fields of a 1 x 1 struct or object by name; raise an error for an array of structs."""
     if is_object:
         parts.take()
     width = _integers(parts, "i4")
@@ -162,35 +172,39 @@ def _fields(parts: _Elements, order: str, shape: tuple[int, ...], depth: int, is
     step = int(width[0])
     names = [text[i : i + step].split(b"\0")[0].decode("latin-1") for i in range(0, len(text), step)]
     if prod(shape) != 1:
-        raise BrokenFileError("an array of structs is no data set; save cells")
+        raise BrokenFileError("an array of structs is not supported; save cells")
     return {name: _child(parts, order, depth) for name in names}
 
 
 def _integers(parts: _Elements, dtype: str) -> npt.NDArray[Any]:
+    """Return the next element as an array of 4-byte integers of this dtype ("i4" or "u4")."""
     _, body = parts.take()
     if len(body) % 4:
-        raise BrokenFileError("a count is cut off")
+        raise BrokenFileError("an array of integers is truncated")
     return np.frombuffer(body, parts.order + dtype)
 
 
 def _numbers(parts: _Elements) -> npt.NDArray[Any]:
+    """Return the next element as a 1-D array of numbers of the type that the element states."""
     kind, body = parts.take()
     if kind not in _TYPES:
         raise BrokenFileError(f"numbers of an unknown type ({kind})")
     dtype = np.dtype(parts.order + _TYPES[kind])
-    if len(body) % dtype.itemsize or len(body) // dtype.itemsize > UNPACKED_VALUES:
-        raise BrokenFileError("an array is cut off, or has too many values")
+    if len(body) % dtype.itemsize or len(body) // dtype.itemsize > MAX_UNPACKED_VALUES:
+        raise BrokenFileError("an array is truncated, or has too many values")
     return np.frombuffer(body, dtype)
 
 
 def _full(parts: _Elements, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return the next element as a full array of this shape."""
     values = _numbers(parts)
     if values.size != prod(shape):
-        raise BrokenFileError(f"an array has {values.size} values where its dimensions say {prod(shape)}")
+        raise BrokenFileError(f"an array has {values.size} values, but its dimensions require {prod(shape)}")
     return values.reshape(shape, order="F")
 
 
 def _sparse(parts: _Elements, shape: tuple[int, ...]) -> sp.csc_array:
+    """Return the next elements (row indices, column starts, values) as a sparse matrix of this shape."""
     rows, bounds, values = _integers(parts, "i4"), _integers(parts, "i4"), _numbers(parts)
     count = int(bounds[-1]) if bounds.size == shape[1] + 1 else -1
     ordered = count >= 0 and bounds[0] == 0 and bool((np.diff(bounds) >= 0).all())
@@ -202,6 +216,7 @@ def _sparse(parts: _Elements, shape: tuple[int, ...]) -> sp.csc_array:
 
 
 def _rows_of_text(parts: _Elements, shape: tuple[int, ...]) -> list[str]:
+    """Return the rows of a character array of this shape as strings, without blanks at their ends."""
     if not prod(shape):
         return []
     kind, body = parts.take()
@@ -212,6 +227,6 @@ def _rows_of_text(parts: _Elements, shape: tuple[int, ...]) -> list[str]:
     except (UnicodeDecodeError, LookupError):
         raise BrokenFileError("text is not in its encoding") from None
     if len(text) != prod(shape):
-        raise BrokenFileError("text is longer or shorter than its dimensions say")
-    # Column order: row i is every shape[0]-th letter from the i-th.
-    return [text[i :: shape[0]].rstrip() for i in range(min(shape[0], COLUMNS))]
+        raise BrokenFileError("the length of a text does not match its dimensions")
+    # Text is in column-major order: row i is every shape[0]-th letter, starting with letter i.
+    return [text[i :: shape[0]].rstrip() for i in range(min(shape[0], MAX_COLUMNS))]

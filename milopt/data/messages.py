@@ -1,4 +1,4 @@
-"""How a message about a file names the file, the line, and what was found there: always on one line."""
+"""Formatting of file names, lines and values in error messages, always on one line."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from pathlib import Path
 from milopt.errors import DataError
 
 _SHOWN = 60
+"""Maximum number of characters of a quoted text in a message."""
 
 
-def shown(text: object) -> str:
-    """Text from a file in double quotes: what cannot be printed is escaped, what is long is cut."""
+def quote(text: object) -> str:
+    """Return a text in double quotes for a message, with unprintable characters escaped and long text truncated."""
     whole = str(text)
-    return f'"{printable(whole)}"' if len(whole) <= _SHOWN else f'"{printable(whole[:_SHOWN])}..."'
+    return f'"{escape_unprintable(whole)}"' if len(whole) <= _SHOWN else f'"{escape_unprintable(whole[:_SHOWN])}..."'
 
 
-def printable(text: str) -> str:
-    """The text with what cannot be printed escaped, so that it stays on its line."""
+def escape_unprintable(text: str) -> str:
+    """Return the text with unprintable characters escaped, so that it stays on one line."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
-def spelled_path(path: Path | str) -> str:
-    """A path as a message gives it: on one line, and no longer than a few lines of a screen."""
-    body = printable(str(path))
+def format_path(path: Path | str) -> str:
+    """Return a path for a message: on one line, and truncated in the middle if it is long."""
+    body = escape_unprintable(str(path))
     return body if len(body) <= 300 else f"{body[:100]}...{body[-100:]}"
 
 
 def file_error(path: Path, problem: str, line: int | None = None) -> DataError:
-    """`FILE, line N: problem.`"""
-    where = spelled_path(path) if line is None else f"{spelled_path(path)}, line {line}"
+    """Return (do not raise) a `DataError` with the message "FILE, line N: problem.", or "FILE: problem."."""
+    where = format_path(path) if line is None else f"{format_path(path)}, line {line}"
     return DataError(f"{where}: {problem}.")

@@ -1,4 +1,4 @@
-"""Numbers written in a line of text: strict, finite, and fast when nothing is wrong."""
+"""Strict parsing of finite numbers in text."""
 
 from __future__ import annotations
 
@@ -8,33 +8,36 @@ from math import isfinite, isnan
 import numpy as np
 
 from milopt.arrays import Floats
-from milopt.data.messages import shown
+from milopt.data.messages import quote
 
 
-def parsed(lines: Sequence[str], columns: int) -> Floats | None:
-    """The n x D numbers of n lines with commas between, or None if anything in them is not a finite number."""
-    # The parser skips lines with nothing in them, which the shape shows, and warns where there is nothing else.
+def parse_numbers(lines: Sequence[str], columns: int) -> Floats | None:
+    """Parse lines of comma-separated numbers to an array of shape (len(lines), columns).
+
+    Returns None if a value is not a finite number, or if a line does not have `columns` values.
+    """
+    # The parser skips empty lines, which changes the shape, and warns if all lines are empty.
     if not lines[0].strip():
         return None
     try:
-        # The parser of numpy takes decimal numbers only: no underscores, no hexadecimals, nothing empty.
+        # numpy only accepts decimal numbers: no underscores, no hexadecimals, no empty fields.
         values = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
     except ValueError:
         return None
     return values if values.shape == (len(lines), columns) and np.isfinite(values).all() else None
 
 
-def fault(text: str) -> str | None:
-    """What is wrong with one number, or None: "is empty", "is NaN", ..."""
+def describe_number_error(text: str) -> str | None:
+    """Return what is wrong with the text of a number ("is missing", "is NaN", ...), or None if it is valid."""
     text = text.strip()
     if not text or text == "?":
         return "is missing"
     try:
         value = float(text)
     except ValueError:
-        return f"is {shown(text)}, which is no number"
+        return f"is {quote(text)}, which is not a number"
     if isnan(value):
         return "is NaN"
     if not isfinite(value):
-        return f"is {shown(text)}, which is not finite"
-    return None if text.isascii() and "_" not in text else f"is {shown(text)}, which is no number"
+        return f"is {quote(text)}, which is not finite"
+    return None if text.isascii() and "_" not in text else f"is {quote(text)}, which is not a number"

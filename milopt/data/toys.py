@@ -1,9 +1,9 @@
-"""Two toy sets in the plane: bags of a few instances from two Gaussian clusters, drawn with a seed.
+"""Two synthetic data sets in the plane: bags of a few instances from two Gaussian clusters.
 
-`clusters`: the cluster is the class, and each bag lies in one. `spanning`: every class spans both clusters, a little
-more of one than of the other, and within each of them the instances of the two classes lie apart across: who looks at
-clusters alone learns little. How much is not told in print; it is set such that the two clusters alone tell two bags in
-three, and all of the plane 99 in 100.
+`clusters`: each class is one cluster, and each bag lies in one cluster. `spanning`: every class spans both clusters,
+with slightly more instances in one of them, and within each cluster the classes are shifted in the orthogonal
+direction. A method that only looks at the clusters learns little. No publication states the parameters; they are chosen
+such that the clusters alone classify two of three bags correctly, and the optimal rule 99 of 100.
 """
 
 from __future__ import annotations
@@ -13,32 +13,64 @@ import numpy as np
 from milopt.arrays import Index
 from milopt.data.data_set import DataSet
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.checks import non_negative, one_of, whole
+from milopt.declaration.checks import check_choice, check_integer, check_non_negative
 from milopt.errors import ParameterError
 
-APART = 4.0
-"""Half the distance of the clusters, whose deviation is 1."""
-ACROSS = 1.05
-"""Half the distance of the classes within a cluster: a bag of five is on the right side in 99 of 100 cases."""
+CLUSTER_HALF_DISTANCE = 4.0
+"""Half the distance between the clusters, which have standard deviation 1."""
+CLASS_HALF_DISTANCE = 1.05
+"""Half the distance between the classes within a cluster: a bag of five is on the correct side in 99 % of cases."""
 
-SHARE = 0.587
-"""Of the instances of a spanning class in a cluster of its own: most of five are there in 66 of 100 bags."""
+OWN_CLUSTER_FRACTION = 0.587
+"""Fraction of the instances of a spanning class in its own cluster. The majority of five is there in 66 % of bags."""
 
 
 def toy_bags(
-    kind: str, bags: int = 100, size: int = 5, seed: int = 0, across: float = ACROSS, share: float = SHARE
+    kind: str,
+    bags: int = 100,
+    size: int = 5,
+    seed: int = 0,
+    across: float = CLASS_HALF_DISTANCE,
+    share: float = OWN_CLUSTER_FRACTION,
 ) -> DataSet:
-    """So many bags of so many instances, half of them of class 1; `across` and `share` set spanning classes apart."""
-    one_of("kind", kind, ("clusters", "spanning"))
-    whole("bags", bags, 2)
-    whole("size", size, 1)
-    non_negative("across", across)
-    if not 0 <= non_negative("share", share) <= 1:
+    """Generate one of the two synthetic data sets.
+
+    Parameters
+    ----------
+    kind : {"clusters", "spanning"}
+        Which data set.
+    bags : int, default=100
+        Number of bags. Classes -1 and 1 alternate.
+    size : int, default=5
+        Number of instances per bag.
+    seed : int, default=0
+        Random seed.
+    across : float, default=1.05
+        Half the distance between the classes within a cluster (`spanning` only).
+    share : float, default=0.587
+        Fraction of the instances of a class in its own cluster (`spanning` only).
+
+    Returns
+    -------
+    DataSet
+        Bags with labels -1 and 1.
+
+    Examples
+    --------
+    >>> from milopt.data import toy_bags
+    >>> toy_bags("clusters", bags=4)
+    DataSet('toy, clusters', Bags(4 bags, 20 instances, 2 features))
+    """
+    check_choice("kind", kind, ("clusters", "spanning"))
+    check_integer("bags", bags, 2)
+    check_integer("size", size, 1)
+    check_non_negative("across", across)
+    if not 0 <= check_non_negative("share", share) <= 1:
         raise ParameterError(f"share must lie between 0 and 1, not {share!r}.")
-    rng = np.random.default_rng(whole("seed", seed, 0))
+    rng = np.random.default_rng(check_integer("seed", seed, 0))
     labels = np.where(np.arange(bags) % 2 == 0, -1, 1)
     points = rng.standard_normal((bags * size, 2))
-    points += toy_clusters(kind, labels, size, share, rng)[:, None] * np.array([APART, 0.0])
+    points += toy_clusters(kind, labels, size, share, rng)[:, None] * np.array([CLUSTER_HALF_DISTANCE, 0.0])
     if kind == "spanning":
         points += np.repeat(labels, size)[:, None] * np.array([0.0, across])
     ids = tuple(f"toy{i}" for i in range(bags))
@@ -46,6 +78,9 @@ def toy_bags(
 
 
 def toy_clusters(kind: str, labels: Index, size: int, share: float, rng: np.random.Generator) -> Index:
-    """The cluster of each instance, -1 or 1."""
+    """Return the cluster (-1 or 1) of each instance: that of its label, with probability 1 - share the other one.
+
+    In the data set `clusters`, it is always that of the label.
+    """
     own = np.repeat(labels, size)
     return own if kind == "clusters" else np.where(rng.random(own.size) < share, own, -own)

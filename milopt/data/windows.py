@@ -1,6 +1,7 @@
-"""Bags whose instances are the windows of series, kept as the series until one contiguous array is truly needed.
+"""Bags of windows of time series, stored as series until one contiguous array is needed.
 
-B_tau = {(tau[j], ..., tau[j + ell - 1]) : j = 0, stride, 2 stride, ... <= L - ell}: ell times smaller as a series.
+B_tau = {(tau[j], ..., tau[j + ell - 1]) : j = 0, stride, 2 stride, ... <= L - ell} is the bag of a series tau of L
+samples, with windows of ell samples. With stride 1, the series need about ell times less memory than the windows.
 """
 
 from __future__ import annotations
@@ -12,17 +13,26 @@ from functools import cached_property
 import numpy as np
 
 from milopt.arrays import Floats, Index, Points
-from milopt.declaration.arrays import frozen, read_only
+from milopt.declaration.array_conversion import as_read_only_rows, make_read_only
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import BagsError
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How windows are cut from series; windows that are cut otherwise are other instances."""
+    """Settings with which windows were cut from series. Windows of different settings are not comparable.
+
+    Attributes
+    ----------
+    length : int
+        Window length ell in samples. 1 means that the series are not cut.
+    stride : int
+        Number of samples between the starts of consecutive windows.
+    znormalise : bool
+        Whether each window has mean 0 and standard deviation 1.
+    """
 
     length: int
-    """ell, in samples."""
     stride: int
     znormalise: bool
 
@@ -34,16 +44,20 @@ class Cut:
 
 
 class Windows(Bags):
-    """Bags of windows of `length` samples, one every `stride`; the windows of one bag are a view of its series."""
+    """Bags of windows of `length` samples, one every `stride` samples; windows of a bag are views of its series.
+
+    Windows that are z-normalised, or are needed in one array for several bags, are copies.
+    """
 
     def __init__(self, series: tuple[Floats, ...], length: int, stride: int, znormalise: bool) -> None:
-        self._series = tuple(frozen(one) for one in series)
+        self._series = tuple(as_read_only_rows(values) for values in series)
         self._length, self._stride, self._znormalise = length, stride, znormalise
-        counts = [(one.size - length) // stride + 1 for one in series]
-        self._offsets = read_only(np.concatenate([[0], np.cumsum(counts, dtype=np.intp)]))
+        counts = [(values.size - length) // stride + 1 for values in series]
+        self._offsets = make_read_only(np.concatenate([[0], np.cumsum(counts, dtype=np.intp)]))
 
     @cached_property
     def _instances(self) -> Points:
+        """All windows in one array."""
         shape = (int(self._offsets[-1]), self._length)
         try:
             instances = np.empty(shape)
@@ -51,40 +65,41 @@ class Windows(Bags):
                 instances[self._offsets[i] : self._offsets[i + 1]] = self._windows(i)
         except MemoryError:
             size = f"{shape[0]} windows of {shape[1]} samples take {8e-9 * shape[0] * shape[1]:.1f} GB"
-            raise BagsError(f"{size}, more than there is: choose shorter windows or a larger stride.") from None
-        return read_only(instances)
+            raise BagsError(f"{size}, which is not available: choose shorter windows or a larger stride.") from None
+        return make_read_only(instances)
 
     @property
     def cut(self) -> Cut:
-        """How the windows were cut."""
+        """Settings with which the windows were cut."""
         return Cut(self._length, self._stride, self._znormalise)
 
     @property
     def series(self) -> tuple[Floats, ...]:
-        """What the windows were cut from, one a bag."""
+        """Series that the windows were cut from, one per bag."""
         return self._series
 
     @property
     def dimension(self) -> int:
-        """ell, the number of samples of a window."""
+        """Number of samples per window, ell."""
         return self._length
 
     def _windows(self, i: int) -> Floats:
+        """Return the windows of series i, one row per window, z-normalised if this was chosen."""
         windows = np.lib.stride_tricks.sliding_window_view(self._series[i], self._length)[:: self._stride]
-        return znormalised(windows) if self._znormalise else windows
+        return znormalise_windows(windows) if self._znormalise else windows
 
-    def _between(self, low: int, high: int) -> Points:
-        # Once all windows lie in one array, a part of that array is the cheaper view.
+    def _instances_between(self, low: int, high: int) -> Points:
+        # If all windows are in one array already, a slice of this array is cheaper.
         if high - low > 1 or "_instances" in self.__dict__:
-            return super()._between(low, high)
-        return read_only(self._windows(low))
+            return super()._instances_between(low, high)
+        return make_read_only(self._windows(low))
 
-    def _span(self, low: int, high: int) -> Bags:
+    def _bag_range(self, low: int, high: int) -> Bags:
         return Windows(self._series[low:high], self._length, self._stride, self._znormalise)
 
-    def _gather(self, chosen: Index) -> Bags:
+    def _select(self, chosen: Index) -> Bags:
         if chosen.size == 0:
-            return super()._gather(chosen)
+            return super()._select(chosen)
         series = tuple(self._series[i] for i in chosen)
         return Windows(series, self._length, self._stride, self._znormalise)
 
@@ -97,11 +112,11 @@ class Windows(Bags):
         return f"Bags({len(self)} series, {self._offsets[-1]} windows of {self._length} samples)"
 
 
-def znormalised(windows: Floats) -> Floats:
-    """Each window less its mean, divided by its standard deviation; a window that is constant becomes 0."""
+def znormalise_windows(windows: Floats) -> Floats:
+    """Return each window minus its mean, divided by its standard deviation; constant windows become 0."""
     centred: Floats = windows - windows.mean(axis=1, keepdims=True)
     spread = centred.std(axis=1, keepdims=True)
-    # What is left of a constant by rounding is not a shape.
+    # The deviations of a constant window are rounding errors.
     constant = spread <= 1e-12 * np.abs(windows).max(axis=1, keepdims=True)
     normalised: Floats = np.where(constant, 0.0, centred / np.where(constant, 1.0, spread))
     return normalised

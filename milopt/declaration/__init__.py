@@ -1,1 +1,1 @@
-"""What a model author writes with: bags, kernels, variables, functions, atoms, programs."""
+"""Bags, kernels, variables, functions, atoms and programs: everything that is needed to declare a model."""

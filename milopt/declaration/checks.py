@@ -1,4 +1,4 @@
-"""Ranges of hyper-parameters: each check gives the value back, or says in one sentence what it should have been."""
+"""Checks of hyper-parameters: each function returns the value, or raises `ParameterError` with the admissible range."""
 
 from __future__ import annotations
 
@@ -13,77 +13,80 @@ from milopt.declaration.bags.labels import Signs
 from milopt.errors import ParameterError
 
 
-def positive(name: str, value: float) -> float:
-    """A finite number above 0."""
+def check_positive(name: str, value: float) -> float:
+    """Return a finite number greater than 0, or raise `ParameterError`."""
     if not _is_number(value) or not value > 0:
         raise ParameterError(f"{name} must be a positive number, not {value!r}.")
     return value
 
 
-def non_negative(name: str, value: float) -> float:
-    """A finite number of at least 0."""
+def check_non_negative(name: str, value: float) -> float:
+    """Return a finite number of at least 0, or raise `ParameterError`."""
     if not _is_number(value) or not value >= 0:
         raise ParameterError(f"{name} must be a number of at least 0, not {value!r}.")
     return value
 
 
-def fraction(name: str, value: float) -> float:
-    """A number strictly between 0 and 1."""
+def check_open_fraction(name: str, value: float) -> float:
+    """Return a number strictly between 0 and 1, or raise `ParameterError`."""
     if not _is_number(value) or not 0 < value < 1:
         raise ParameterError(f"{name} must lie strictly between 0 and 1, not {value!r}.")
     return value
 
 
-def share(name: str, value: float) -> float:
-    """A number above 0 and at most 1."""
+def check_fraction(name: str, value: float) -> float:
+    """Return a number greater than 0 and at most 1, or raise `ParameterError`."""
     if not _is_number(value) or not 0 < value <= 1:
-        raise ParameterError(f"{name} must lie above 0 and at most at 1, not {value!r}.")
+        raise ParameterError(f"{name} must be greater than 0 and at most 1, not {value!r}.")
     return value
 
 
-def truth(name: str, value: object) -> bool:
-    """True or False, not what Python takes for one of them: "no" would be true."""
+def check_bool(name: str, value: object) -> bool:
+    """Return True or False, or raise `ParameterError`; other values are not converted ("no" would be True)."""
     if not isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name} must be True or False, not {value!r}.")
     return bool(value)
 
 
-def below_one(name: str, value: float) -> float:
-    """A number of at least 0 and below 1."""
+def check_below_one(name: str, value: float) -> float:
+    """Return a number of at least 0 and less than 1, or raise `ParameterError`."""
     if not _is_number(value) or not 0 <= value < 1:
-        raise ParameterError(f"{name} must lie at 0 or above and below 1, not {value!r}.")
+        raise ParameterError(f"{name} must be at least 0 and less than 1, not {value!r}.")
     return value
 
 
-def by_class(
-    name: str, value: float | Sequence[float] | Floats, y: Signs, check: Callable[[str, float], float] = positive
+def expand_by_class(
+    name: str, value: float | Sequence[float] | Floats, y: Signs, check: Callable[[str, float], float] = check_positive
 ) -> Floats:
-    """One number a bag, from one for all, or from a pair for the negative and the positive class."""
+    """Return one number per bag, from one number for all bags or a pair (negative class, positive class) and labels y.
+
+    Each number is checked by `check`.
+    """
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (tuple, list)):
         return np.full(y.size, float(check(name, value)))  # type: ignore[arg-type]  # no sequence is a number
     if len(value) != 2:
-        raise ParameterError(f"{name} takes a number, or two for the negative and the positive class, not {value!r}.")
-    negative, positive_ = (float(check(f"{name}[{k}]", one)) for k, one in enumerate(value))
-    return np.where(y > 0, positive_, negative)
+        raise ParameterError(f"{name} must be a number, or a pair (negative class, positive class), not {value!r}.")
+    negative, positive = (float(check(f"{name}[{k}]", number)) for k, number in enumerate(value))
+    return np.where(y > 0, positive, negative)
 
 
 def differs_by_class(value: float | Sequence[float] | Floats) -> bool:
-    """Return whether a value for `by_class` is a pair of two different numbers."""
+    """Return True if a value for `expand_by_class` is a pair of two different numbers."""
     pair = value.tolist() if isinstance(value, np.ndarray) else value
     return isinstance(pair, (tuple, list)) and len(set(pair)) > 1
 
 
-def whole(name: str, value: int, least: int) -> int:
-    """A whole number that is no less than another."""
+def check_integer(name: str, value: int, least: int) -> int:
+    """Return an integer of at least `least`, or raise `ParameterError`."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
         raise ParameterError(f"{name} must be a whole number of at least {least}, not {value!r}.")
     return int(value)
 
 
-def one_of(name: str, value: str, choices: Sequence[str]) -> str:
-    """One of the choices."""
+def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
+    """Return a value that is one of the choices, or raise `ParameterError`."""
     if value not in choices:
         known = ", ".join(f'"{choice}"' for choice in choices)
         raise ParameterError(f"{name} must be one of {known}, not {value!r}.")
@@ -91,5 +94,6 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> str:
 
 
 def _is_number(value: object) -> bool:
-    # True and False are numbers to Python, and nobody means them as such.
+    """Return True if a value is a finite real number."""
+    # bool is a subclass of int, but True and False are not meant as numbers.
     return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)

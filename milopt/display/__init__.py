@@ -1,6 +1,7 @@
-"""Pictures of fits, in scikit-learn's way: `XDisplay.from_estimator(model, ...)` draws, `.plot(ax=...)` draws again.
+"""Plots of fitted models, like the displays of scikit-learn.
 
-matplotlib is imported when something is drawn, not before.
+`XDisplay.from_estimator(model, ...)` computes and draws; `display.plot(ax=...)` draws again. matplotlib is imported
+only when something is drawn.
 """
 
 from milopt.display.convergence import ConvergenceDisplay

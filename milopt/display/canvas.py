@@ -1,4 +1,4 @@
-"""What all pictures share: axes to draw on, colours that everybody can tell apart, and the caution under them."""
+"""Common parts of all plots: axes, colours for all kinds of colour vision, and notes below the axes."""
 
 from __future__ import annotations
 
@@ -17,63 +17,69 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 WARM, COOL = "#D55E00", "#0072B2"
-"""For what speaks for a label and against it: vermilion and blue are apart in every kind of colour vision."""
+"""Colours of positive and negative contributions: vermilion and blue are distinct in every kind of colour vision."""
 GREY = "0.55"
 SMALL = 7
-"""Points of the smallest text."""
+"""Font size of the smallest text, in points."""
 
 
 def axes_for(ax: Axes | None, width: float, height: float) -> Axes:
-    """The given Axes, or those of a new figure of pyplot's, which a notebook or `plt.show()` shows."""
+    """Return `ax`, or if it is None, the Axes of a new pyplot figure of this width and height in inches."""
     if ax is not None:
         return ax
     try:
         import matplotlib.pyplot as plt
     except ImportError as missing:
-        raise MiloptError("A picture needs matplotlib; run: pip install 'milopt[plot]'") from missing
-    made: Axes = plt.figure(figsize=(width, height), layout="constrained").add_subplot()
-    return made
+        raise MiloptError("Plots need matplotlib; run: pip install 'milopt[plot]'") from missing
+    new: Axes = plt.figure(figsize=(width, height), layout="constrained").add_subplot()
+    return new
 
 
-def diverging() -> Colormap:
-    """Cool for negative, warm for positive; nearly nothing is a light grey that still shows on white."""
+def diverging_colours() -> Colormap:
+    """Return a colour map from blue (negative) over light grey to vermilion (positive)."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("contribution", [COOL, "#7FB8DA", "#CFCFCF", "#EBA77A", WARM])
 
 
 def tidy(axes: Axes) -> None:
-    """No frame where it frames nothing."""
+    """Hide the top and the right border of the axes."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
-LANE = 0.055
-"""The height of a span's bar below a series, as a share of the series' range."""
+LANE_HEIGHT_FRACTION = 0.055
+"""Height of a lane (a bar with its space) below a series, as a fraction of the range of the drawn values."""
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """Room below a series for bars that have no values: each span in a lane of its own, so that none hides another."""
+    """Lanes for bars below a series: every bar has its own lane, so that bars do not overlap.
+
+    `low` and `high` are the range of the drawn values; the lanes are below `low`.
+    """
 
     axes: Axes
     low: float
     high: float
     last: int
-    """The series' last sample."""
+    """Index of the last sample of the series."""
 
     @classmethod
     def below(cls, axes: Axes, series: Floats, *over: Floats) -> Self:
-        """The room below a series on the axes, and below whatever is drawn over it."""
+        """Create lanes below a series, and below the other curves `over` in the same axes."""
         values = np.concatenate([series, *over])
         return cls(axes, float(np.nanmin(values)), float(np.nanmax(values)), series.size - 1)
 
     @property
     def height(self) -> float:
-        """Of a lane."""
-        return LANE * ((self.high - self.low) or 1.0)
+        """Height of a lane."""
+        return LANE_HEIGHT_FRACTION * ((self.high - self.low) or 1.0)
 
     def bar(self, k: int, start: int, last: int, colour: Any, text: str) -> list[Any]:
-        """A bar in lane k from sample to sample, with a text on the side that has more room."""
+        """Draw a bar in lane k from sample `start` to sample `last`, with a text on the side that has more space.
+
+        A text of one character is always on the right. Returns the drawn rectangles.
+        """
         at, lane = self.low - (k + 1.5) * self.height, self.height
         drawn = [*self.axes.barh(at, last - start, height=0.7 * lane, left=start, color=colour)]
         right = start + last <= self.last or len(text) == 1
@@ -83,21 +89,21 @@ class Lanes:
         return drawn
 
     def finish(self) -> None:
-        """No ticks beside the bars."""
+        """Remove the ticks of the vertical axis that are next to the bars."""
         lane = self.height
         ticks = [tick for tick in self.axes.get_yticks() if self.low - lane <= tick <= self.high + lane]
         self.axes.set_yticks(ticks)
 
 
-def signed(value: float) -> str:
-    """+ or −, as wide as one another."""
+def sign_text(value: float) -> str:
+    """Return "+" if the value is positive, otherwise "−" (a minus sign, as wide as the plus sign)."""
     return "+" if value > 0 else "−"
 
 
 def note(axes: Axes, text: str) -> Text:
-    """A small text below the axes and what is written there, as wide as the axes."""
+    """Write a small text below the axes, wrapped to their width."""
     return axes.annotate(
-        folded(axes, text),
+        wrap_text(axes, text),
         (0, 0),
         (0, -38),
         xycoords="axes fraction",
@@ -108,7 +114,7 @@ def note(axes: Axes, text: str) -> Text:
     )
 
 
-def folded(axes: Axes, text: str) -> str:
-    """The text in lines that fit below the axes."""
+def wrap_text(axes: Axes, text: str) -> str:
+    """Wrap a text to the width of the axes."""
     inches = axes.bbox.width / axes.figure.dpi
     return fill(text, max(30, int(72 * inches / (0.52 * SMALL))))

@@ -1,4 +1,4 @@
-"""How a fit came to its end: the value of every step, and what was proved about the optimum meanwhile."""
+"""Plot of the convergence of a fit: the objective after every step, and the proved bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from milopt.arrays import Floats
 from milopt.compilation.status import Termination
-from milopt.declaration.checks import one_of
+from milopt.declaration.checks import check_choice
 from milopt.display.canvas import COOL, WARM, axes_for, tidy
 from milopt.errors import MiloptError
 from milopt.outcome.result import Result
@@ -22,46 +22,86 @@ if TYPE_CHECKING:
     from milopt.estimator.classifier import BagClassifier
 
 _COLOURS = (COOL, WARM, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""One a program; for more they begin again."""
-NOTHING = 1e-14
-"""A gap this small is rounding, which a logarithm would blow up."""
+"""Colours of the programs, repeated if there are more programs."""
+ZERO_GAP = 1e-14
+"""Gaps up to this value are rounding errors and are not drawn on a logarithmic axis."""
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The steps of one program; NaN where a step has no such value."""
+    """Steps of one program. Values that a step does not have are NaN.
+
+    Attributes
+    ----------
+    name : str
+        Prefix of the labels in the legend.
+    generated : bool
+        Whether the program is solved by column generation, so that the objective of the master is a lower bound.
+    objective : ndarray of shape (n_steps,)
+        Objective after each step.
+    bound : ndarray of shape (n_steps,)
+        Proved bound on the optimum.
+    reached : ndarray of shape (n_steps,)
+        Best value that an oracle found before each step. It is a bound only if the oracle is exact.
+    changed : ndarray of shape (n_steps,)
+        Number of witnesses that each step changed.
+    ended : str
+        Termination of an alternating scheme, otherwise "".
+    result_step : int
+        Step whose point is the result of an alternating scheme: the best step, or the last one at a fixed point.
+    """
 
     name: str
-    """What tells it from the others."""
     generated: bool
-    """Whether the value is that of a master that only gains rows, and so a lower bound."""
     objective: Floats
     bound: Floats
     reached: Floats
-    """What an oracle found before each step; no bound, unless the oracle proves it."""
     changed: Floats
-    """How many witnesses each step changed."""
     ended: str = ""
-    """How an alternation ended."""
-    kept: int = -1
-    """The step whose point an alternation keeps: the best one, unless it came to a fixed point."""
+    result_step: int = -1
 
     @property
     def gap(self) -> Floats:
-        """How far the proved bound is from the value; where none is proved, how far the oracles' best is."""
+        """Distance of the objective to the proved bound, or, without a bound, to the best value of the oracles."""
         proved = np.abs(self.bound - self.objective)
         return np.where(np.isfinite(proved), proved, np.abs(self.reached - self.objective))
 
 
 @dataclass(eq=False)
 class ConvergenceDisplay:
-    """Values and bounds by step.
+    """Plot of objective values and bounds by step.
 
-    Of a semi-infinite program the master's value is a lower bound, which rises as rows join it. An upper bound is drawn
-    where every oracle proves one (`oracle="exact"`, or the one-hot class, which is searched). The best edge that was
-    found before a step proves nothing, but ends within the tolerance of the value. Of an alternation over witnesses the
-    title tells how it ended, a ring marks the step that is kept, and bars on an axis of their own how many witnesses
-    each step changed. For more than two classes every program has its curves.
+    For a semi-infinite program, the objective of the master is a lower bound, which increases as rows are added. An
+    upper bound is drawn if every oracle proves one (`oracle="exact"`, or the one-hot class, which is searched
+    completely). The best value that an oracle found before a step is not a bound, but at the end it agrees with the
+    objective up to the tolerance. For an alternating scheme over witnesses, the title states the termination, a ring
+    marks the step that is the result, and bars on a second axis show how many witnesses each step changed. With more
+    than two classes, every program has its own curves.
+
+    Parameters
+    ----------
+    curves : tuple of Curve
+        Steps of each program.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the plot.
+    figure_ : matplotlib Figure
+        Figure of these axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from milopt.data import toy_bags
+    >>> from milopt.display import ConvergenceDisplay
+    >>> from milopt.models import MISVM
+    >>> data = toy_bags("clusters", bags=20)
+    >>> model = MISVM(solver="clarabel", positive=1).fit(data.bags, data.labels)
+    >>> display = ConvergenceDisplay.from_estimator(model)
+    >>> display.ax_.get_xlabel()
+    'step'
     """
 
     curves: tuple[Curve, ...]
@@ -70,31 +110,74 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(cls, model: BagClassifier, *, scale: str = "linear", ax: Axes | None = None) -> Self:
-        """Draw the fit of a model."""
+        """Draw the convergence of a fitted model.
+
+        Parameters
+        ----------
+        model : BagClassifier
+            Fitted model whose scheme takes several steps.
+        scale : {"linear", "log"}, default="linear"
+            "linear" draws objectives and bounds, "log" the gap between them.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display that was drawn.
+        """
         results, classes = model.results_, model.classes_.tolist()
         names = [""] if len(results) == 1 else [f"class {label}: " for label in classes]
-        shown = cls(tuple(_curve(result, name) for result, name in zip(results, names, strict=True)))
-        return shown.plot(ax, scale=scale)
+        display = cls(tuple(_curve(result, name) for result, name in zip(results, names, strict=True)))
+        return display.plot(ax, scale=scale)
 
     @classmethod
     def from_result(cls, result: Result, *, scale: str = "linear", ax: Axes | None = None) -> Self:
-        """Draw a result that has a history."""
+        """Draw the convergence of a result.
+
+        Parameters
+        ----------
+        result : Result
+            Result of a scheme that takes several steps.
+        scale : {"linear", "log"}, default="linear"
+            "linear" draws objectives and bounds, "log" the gap between them.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display that was drawn.
+        """
         return cls((_curve(result, ""),)).plot(ax, scale=scale)
 
     def plot(self, ax: Axes | None = None, *, scale: str = "linear") -> Self:
-        """`linear`: values and bounds; `log`: the gap between them."""
-        one_of("scale", scale, ("linear", "log"))
+        """Draw into the given Axes, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+        scale : {"linear", "log"}, default="linear"
+            "linear" draws objectives and bounds, "log" the gap between them.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display itself, with `ax_` and `figure_` set.
+        """
+        check_choice("scale", scale, ("linear", "log"))
         axes = axes_for(ax, 6.4, 3.8)
         from matplotlib.ticker import MaxNLocator
 
         for k, curve in enumerate(self.curves):
             colour = _COLOURS[k % len(_COLOURS)]
             if scale == "log":
-                _gap(axes, curve, colour)
+                _draw_gap(axes, curve, colour)
             else:
-                _values(axes, curve, colour, _COLOURS[1] if len(self.curves) == 1 else colour)
+                _draw_values(axes, curve, colour, _COLOURS[1] if len(self.curves) == 1 else colour)
         if scale == "linear" and len(self.curves) == 1 and self.curves[0].ended:
-            _alternation(axes, self.curves[0])
+            _draw_alternation(axes, self.curves[0])
         if scale == "log":
             axes.set_yscale("log")
         axes.set_xlabel("step")
@@ -106,7 +189,8 @@ class ConvergenceDisplay:
         return self
 
 
-def _values(axes: Axes, curve: Curve, colour: str, other: str) -> None:
+def _draw_values(axes: Axes, curve: Curve, colour: str, other: str) -> None:
+    """Draw objectives in `colour`, and proved bounds in the colour `other`, of one program by step."""
     steps = np.arange(1, curve.objective.size + 1)
     mark = "o" if steps.size <= 40 else ""
     word = "master (lower bound)" if curve.generated else "objective"
@@ -120,45 +204,47 @@ def _values(axes: Axes, curve: Curve, colour: str, other: str) -> None:
         axes.plot(steps, curve.reached, color="0.6", linestyle=":", marker=mark, markersize=2, label=curve.name + word)
 
 
-def _alternation(axes: Axes, curve: Curve) -> None:
-    """The step that is kept, how the alternation ended, and how many witnesses each step changed."""
+def _draw_alternation(axes: Axes, curve: Curve) -> None:
+    """Mark the step that is the result, state the termination, and draw how many witnesses each step changed."""
     from matplotlib.ticker import MaxNLocator
 
-    steps, kept = np.arange(1, curve.objective.size + 1), curve.kept
-    place = ([kept + 1], [curve.objective[kept]])
-    axes.scatter(*place, s=60, facecolors="none", edgecolors=WARM, zorder=3, label=f"kept, step {kept + 1}")
+    steps, step = np.arange(1, curve.objective.size + 1), curve.result_step
+    place = ([step + 1], [curve.objective[step]])
+    axes.scatter(*place, s=60, facecolors="none", edgecolors=WARM, zorder=3, label=f"kept, step {step + 1}")
     ended = "fixed point" if curve.ended == "stationary" else curve.ended
     axes.set_title(f"{ended} after {steps.size} steps", fontsize=9)
-    beside = axes.twinx()
-    beside.bar(steps, curve.changed, color="0.88", width=0.6)
-    beside.set_ylabel("witnesses changed", color="0.45")
-    beside.yaxis.set_major_locator(MaxNLocator(integer=True))
-    beside.tick_params(axis="y", colors="0.45")
-    beside.spines[["top"]].set_visible(False)
-    # The curve belongs before the bars.
-    axes.set_zorder(beside.get_zorder() + 1)
+    second_axes = axes.twinx()
+    second_axes.bar(steps, curve.changed, color="0.88", width=0.6)
+    second_axes.set_ylabel("witnesses changed", color="0.45")
+    second_axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    second_axes.tick_params(axis="y", colors="0.45")
+    second_axes.spines[["top"]].set_visible(False)
+    # Draw the curve in front of the bars.
+    axes.set_zorder(second_axes.get_zorder() + 1)
     axes.patch.set_visible(False)
 
 
-def _gap(axes: Axes, curve: Curve, colour: str) -> None:
+def _draw_gap(axes: Axes, curve: Curve, colour: str) -> None:
+    """Draw the gap of one program by step, or without bounds the distance of the objective to its last value."""
     gap = curve.gap
     steps, word = np.arange(1, gap.size + 1), "bound − value" if np.isfinite(curve.bound[-1]) else "best edge − value"
     if not np.isfinite(gap).any():
-        # Nothing was proved of a descent: how far it still was from its own end.
+        # A descent without bounds: draw the distance to its last objective.
         gap, word = np.abs(curve.objective - curve.objective[-1])[:-1], "value − last value"
         steps = steps[:-1]
     axes.plot(
-        steps, np.where(gap > NOTHING, gap, np.nan), color=colour, marker="o", markersize=3, label=curve.name + word
+        steps, np.where(gap > ZERO_GAP, gap, np.nan), color=colour, marker="o", markersize=3, label=curve.name + word
     )
 
 
 def _curve(result: Result, name: str) -> Curve:
+    """Return the curve of a result; `name` is the prefix in the legend. Raise an error if there are no steps."""
     if not result.history:
-        why = result.message or "it was solved in one go"
+        why = result.message or "it was solved in one step"
         raise MiloptError(f"{result.program.name!r} has no steps to draw: {why.rstrip('.')}.")
     bound = _numbers([step.bound for step in result.history])
     if result.bound is not None:
-        # What was proved at the very end, when no row was missing any more.
+        # The bound that was proved at the end, with all rows present.
         bound[-1] = result.bound
     objective = _numbers([step.objective for step in result.history])
     alternates = result.scheme in ("ccp", "representatives")
@@ -178,6 +264,7 @@ def _curve(result: Result, name: str) -> Curve:
 
 
 def _numbers(values: Sequence[float | None]) -> Floats:
+    """Return numbers as an array, with NaN for None and infinite values."""
     numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     return numbers

@@ -1,4 +1,4 @@
-"""The critical-difference diagram: models by their mean rank, joined where the data do not tell them apart."""
+"""Critical-difference diagram: models by mean rank; a bar joins models that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -20,72 +20,138 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class CriticalDifferenceDisplay:
-    """Mean ranks on a line, the best on the left.
+    """Critical-difference diagram of mean ranks, the best model on the left.
 
-    A bar joins models that are not different at the ranking's level: every pair of them by Nemenyi's test, or, where
-    there is a control, each of them and the control by Bonferroni-Dunn's.
+    A bar joins models that do not differ significantly at the level of the ranking: every pair of them by the Nemenyi
+    test, or, if there is a control, each model and the control by the Bonferroni-Dunn test. Needs scikit-posthocs.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Ranks of models, from `milopt.rank`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the plot.
+    figure_ : matplotlib Figure
+        Figure of these axes.
+    drawn_ : dict
+        Drawn objects: markers, elbows, labels and crossbars.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import milopt
+    >>> from milopt.display import CriticalDifferenceDisplay
+    >>> accuracies = {"musk1": {"a": 0.9, "b": 0.8, "c": 0.7}, "musk2": {"a": 0.8, "b": 0.9, "c": 0.6}}
+    >>> reports = []
+    >>> for data, by_model in accuracies.items():
+    ...     table = [{"model": name, "accuracy": value, "auc": None} for name, value in by_model.items()]
+    ...     reports.append({"data": data, "digest": data, "protocol": "1x10", "seed": 0, "table": table})
+    >>> display = CriticalDifferenceDisplay.from_ranking(milopt.rank(reports))
+    >>> display.ax_.get_title()
+    'mean rank by accuracy, 2 data sets'
     """
 
     ranking: Ranking
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure = field(init=False, repr=False)
     drawn_: dict[str, list[Any]] = field(init=False, repr=False)
-    """What was drawn: markers, elbows, labels and crossbars."""
 
     @classmethod
     def from_ranking(cls, ranking: Ranking, *, ax: Axes | None = None) -> Self:
-        """Draw the ranks of `milopt.rank`."""
+        """Draw the diagram of a ranking.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            Ranks of models, from `milopt.rank`.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        CriticalDifferenceDisplay
+            The display that was drawn.
+        """
         return cls(ranking).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into the given Axes, or into a new figure."""
+        """Draw into the given Axes, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        CriticalDifferenceDisplay
+            The display itself, with `ax_` and `figure_` set.
+        """
         try:
             import pandas
             from scikit_posthocs import critical_difference_diagram
         except ImportError as missing:
-            raise MiloptError("This picture needs scikit-posthocs; run: pip install 'milopt[stats]'") from missing
+            raise MiloptError("This plot needs scikit-posthocs; run: pip install 'milopt[stats]'") from missing
         ranking, names = self.ranking, list(self.ranking.models)
-        # Labels stand on both sides of the line, and need room beside it.
+        # The labels are on both sides of the line and need space.
         longest = max(len(f"{name} (1.00)") for name in names)
         axes = axes_for(ax, max(7.2, 3.6 + 2 * 0.09 * longest), 0.9 + 0.28 * len(names))
-        chances = pandas.DataFrame(self.joined(), index=names, columns=names)
+        chances = pandas.DataFrame(self.bar_p_values(), index=names, columns=names)
         self.drawn_ = critical_difference_diagram(
             dict(zip(names, ranking.ranks.tolist(), strict=True)),
             chances,
             ax=axes,
             alpha=ranking.alpha,
-            # Beside models that all have one rank there is no line, unless the elbows make it.
-            text_h_margin=0.5 if self._tied else 0.01,
+            # If all models have the same rank, the line has no length, so the elbows must be wider.
+            text_h_margin=0.5 if self._are_all_tied else 0.01,
             label_fmt_left="{label} ({rank:.2f})",
             label_fmt_right="({rank:.2f}) {label}",
             crossbar_props={"color": WARM if ranking.control is not None else "0.2", "marker": None},
         )
         axes.set_title(f"mean rank by {ranking.measure.replace('_', ' ')}, {len(ranking.data)} data sets", fontsize=9)
         if ax is None:
-            # What is written below is as wide as the axes, which are so only once their labels have their room.
+            # The note is as wide as the axes, whose width is final only after a layout pass.
             cast("Figure", axes.figure).draw_without_rendering()
-        note(axes, self.said()).set_y(-8)
+        note(axes, self.caption()).set_y(-8)
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 
     @property
-    def _tied(self) -> bool:
+    def _are_all_tied(self) -> bool:
+        """Whether all models have the same mean rank."""
         return bool(np.ptp(self.ranking.ranks) < 1e-9)
 
-    def said(self) -> str:
-        """What the picture shows, for those who read it."""
+    def caption(self) -> str:
+        """Return the caption of the diagram.
+
+        Returns
+        -------
+        str
+            Meaning of the bars, critical difference, and p-value of the Friedman test.
+        """
         ranking = self.ranking
         difference = f"critical difference {ranking.critical_difference:.2f}"
-        if self._tied:
-            said = f"All models have the same mean rank, so that {ranking.test}'s test tells none apart"
+        if self._are_all_tied:
+            text = f"All models have the same mean rank, so no two of them differ by the test of {ranking.test}"
         elif ranking.control is None:
-            said = f"A bar joins models that {ranking.test}'s test does not tell apart"
+            text = f"A bar joins models that do not differ by the test of {ranking.test}"
         else:
-            said = f"The bar joins {ranking.control} and what {ranking.test}'s test does not tell from it"
-        return f"{said} at level {ranking.alpha:g}: {difference}. Friedman: p = {ranking.p_value:.2g}."
+            text = f"The bar joins {ranking.control} and models not different from it by the test of {ranking.test}"
+        return f"{text} at level {ranking.alpha:g}: {difference}. Friedman: p = {ranking.p_value:.2g}."
 
-    def joined(self) -> Floats:
-        """p-values by which bars are drawn; with a control, 1 for two models that are both like it, 0 for others."""
+    def bar_p_values(self) -> Floats:
+        """Return the p-values that determine the bars.
+
+        Returns
+        -------
+        ndarray of shape (n_models, n_models)
+            p-values of all pairs. If there is a control: 1 on the diagonal and for two models that both do not differ
+            from it, otherwise 0.
+        """
         ranking = self.ranking
         if ranking.control is None:
             return ranking.p_values

@@ -1,4 +1,4 @@
-"""What a model makes of single instances: in the plane of two features, and as bag scores along the latent axis."""
+"""Plots of instances in the plane of two features, and of bag scores."""
 
 from __future__ import annotations
 
@@ -20,24 +20,54 @@ if TYPE_CHECKING:
     from milopt.estimator.classifier import BagClassifier
 
 STEPS = 80
-"""Points along each side at which the boundary between instances is looked for."""
+"""Number of grid points per axis at which the decision boundary is evaluated."""
 
 
 @dataclass(eq=False)
 class InstanceClustersDisplay:
-    """Instances by two features, in the colour of their side: where the instance score is above 0, and where not.
+    """Scatter plot of instances by two features, coloured by the sign of the instance score.
 
-    In the plane the boundary between the sides is drawn too.
+    If the data have exactly two features, drawn in their order, the decision boundary is drawn as well.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_instances, 2)
+        Two features of each instance.
+    scores : ndarray of shape (n_instances,)
+        Instance scores.
+    names : tuple of two str
+        Names of the features, for the axes.
+    sides : tuple of two labels
+        Labels of negative and positive scores.
+    boundary : tuple of three ndarray or None, default=None
+        Grid of the plane (x, y) and the scores on it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the plot.
+    figure_ : matplotlib Figure
+        Figure of these axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from milopt.data import toy_bags
+    >>> from milopt.display import InstanceClustersDisplay
+    >>> from milopt.models import SetKernelSVM
+    >>> data = toy_bags("clusters", bags=20)
+    >>> model = SetKernelSVM().fit(data.bags, data.labels)
+    >>> display = InstanceClustersDisplay.from_estimator(model, data.bags)
+    >>> display.points.shape
+    (100, 2)
     """
 
     points: Floats
-    """N x 2."""
     scores: Floats
     names: tuple[str, str]
     sides: tuple[object, object]
-    """The labels of scores below and above 0."""
     boundary: tuple[Floats, Floats, Floats] | None = None
-    """A grid of the plane and the scores on it."""
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure = field(init=False, repr=False)
 
@@ -45,13 +75,31 @@ class InstanceClustersDisplay:
     def from_estimator(
         cls, model: BagClassifier, bags: object, *, features: tuple[int, int] = (0, 1), ax: Axes | None = None
     ) -> Self:
-        """Draw the instances of bags by a model of two classes."""
-        held = as_bags(bags)
-        rows = np.asarray(held.instances.toarray() if hasattr(held.instances, "toarray") else held.instances)
-        if len(features) != 2 or not all(0 <= one < rows.shape[1] for one in features):
-            raise BagsError(f"There are {rows.shape[1]} features, counted from 0, and features={features} are not two.")
-        scores = np.concatenate(model.instance_scores(held))
-        _two_classes(scores)
+        """Draw the instances of bags with the scores of a fitted model.
+
+        Parameters
+        ----------
+        model : BagClassifier
+            Fitted model of two classes with instance scores.
+        bags : bags
+            Bags in any form that `milopt.as_bags` accepts.
+        features : tuple of two int, default=(0, 1)
+            Features of the two axes, counted from 0.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        InstanceClustersDisplay
+            The display that was drawn.
+        """
+        converted = as_bags(bags)
+        instances = converted.instances
+        rows = np.asarray(instances.toarray() if hasattr(instances, "toarray") else instances)
+        if len(features) != 2 or not all(0 <= feature < rows.shape[1] for feature in features):
+            raise BagsError(f"features must be two of 0, ..., {rows.shape[1] - 1}, not {features}.")
+        scores = np.concatenate(model.instance_scores(converted))
+        _check_two_classes(scores)
         points = rows[:, list(features)]
         names = (f"feature {features[0]}", f"feature {features[1]}")
         flat = rows.shape[1] == 2 and features == (0, 1)
@@ -59,13 +107,24 @@ class InstanceClustersDisplay:
         return cls(points, scores, names, tuple(model.classes_.tolist()), boundary).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into the given Axes, or into a new figure."""
+        """Draw into the given Axes, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        InstanceClustersDisplay
+            The display itself, with `ax_` and `figure_` set.
+        """
         axes = axes_for(ax, 5.2, 4.4)
         for side, colour, marker in ((0, COOL, "o"), (1, WARM, "^")):
             mask = (self.scores > 0) == bool(side)
             style: dict[str, Any] = {"s": 12, "c": colour, "marker": marker, "linewidths": 0, "alpha": 0.75}
-            said = f"{int(mask.sum())} on the side of {self.sides[side]}"
-            axes.scatter(self.points[mask, 0], self.points[mask, 1], label=said, **style)
+            text = f"{int(mask.sum())} on the side of {self.sides[side]}"
+            axes.scatter(self.points[mask, 0], self.points[mask, 1], label=text, **style)
         if self.boundary is not None:
             axes.contour(*self.boundary, levels=[0.0], colors=GREY, linewidths=1.2)
         axes.set_xlabel(self.names[0])
@@ -78,7 +137,37 @@ class InstanceClustersDisplay:
 
 @dataclass(eq=False)
 class BagScoresDisplay:
-    """Bags along the latent axis: one point a bag at its score, a row a class, and the threshold."""
+    """Plot of bag scores: one point per bag, one row per class, and the threshold 0.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_bags,)
+        Decision function of the bags.
+    labels : ndarray of shape (n_bags,)
+        True labels.
+    classes : tuple of two labels
+        Labels of negative and positive scores.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the plot.
+    figure_ : matplotlib Figure
+        Figure of these axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from milopt.data import toy_bags
+    >>> from milopt.display import BagScoresDisplay
+    >>> from milopt.models import SetKernelSVM
+    >>> data = toy_bags("clusters", bags=20)
+    >>> model = SetKernelSVM().fit(data.bags, data.labels)
+    >>> display = BagScoresDisplay.from_estimator(model, data.bags, data.labels)
+    >>> display.ax_.get_title()
+    '20 of 20 bags on the side of their class'
+    """
 
     scores: Floats
     labels: npt.NDArray[Any]
@@ -88,18 +177,46 @@ class BagScoresDisplay:
 
     @classmethod
     def from_estimator(cls, model: BagClassifier, bags: object, y: npt.ArrayLike, *, ax: Axes | None = None) -> Self:
-        """Draw bags with their true labels."""
+        """Draw the scores of bags with their true labels.
+
+        Parameters
+        ----------
+        model : BagClassifier
+            Fitted model of two classes.
+        bags : bags
+            Bags in any form that `milopt.as_bags` accepts.
+        y : array-like of shape (n_bags,)
+            True labels.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        BagScoresDisplay
+            The display that was drawn.
+        """
         scores, labels = model.decision_function(bags), np.asarray(y)
-        _two_classes(scores)
+        _check_two_classes(scores)
         if labels.shape != scores.shape:
-            raise BagsError(f"There are {labels.size} labels for {scores.size} bags: give one a bag.")
+            raise BagsError(f"There are {labels.size} labels for {scores.size} bags: give one label per bag.")
         if unknown := sorted(set(labels.tolist()) - set(model.classes_.tolist()), key=str):
             known = " and ".join(map(str, model.classes_))
-            raise BagsError(f"The model tells {known} apart, and there are bags of class {unknown[0]}.")
+            raise BagsError(f"The model separates the classes {known}, and there are bags of class {unknown[0]}.")
         return cls(scores, labels, tuple(model.classes_.tolist())).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into the given Axes, or into a new figure."""
+        """Draw into the given Axes, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        BagScoresDisplay
+            The display itself, with `ax_` and `figure_` set.
+        """
         axes = axes_for(ax, 6.4, 2.9)
         rng = np.random.default_rng(0)
         wrong = 0
@@ -121,12 +238,14 @@ class BagScoresDisplay:
         return self
 
 
-def _two_classes(scores: Floats) -> None:
+def _check_two_classes(scores: Floats) -> None:
+    """Raise an error if the scores are a matrix, that is, if the model has more than two classes."""
     if scores.ndim > 1:
-        raise BagsError(f"The model tells {scores.shape[1]} classes apart: draw one that tells one from the rest.")
+        raise BagsError(f"The model has {scores.shape[1]} classes, and this plot is for two classes.")
 
 
 def _boundary(model: BagClassifier, points: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return a grid (x, y) over the range of the points, and the instance scores of the model on the grid."""
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.05 * (high - low)
     first, second = (np.linspace(low[k] - margin[k], high[k] + margin[k], STEPS) for k in (0, 1))

@@ -1,4 +1,4 @@
-"""How the margins of bags are distributed: their mean and spread, model beside model."""
+"""Plot of the distribution of bag margins, with mean and standard deviation, for several models."""
 
 from __future__ import annotations
 
@@ -22,37 +22,70 @@ if TYPE_CHECKING:
 
 _COLOURS = (WARM, COOL, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _STYLES = ("-", "--", ":")
-"""A colour a model; for more models the colours begin again, in another style."""
+"""Line styles. Each model has its own colour; with more models, the colours repeat in the next style."""
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """y F(B) of each bag, for one model."""
+    """Margins y F(B) of the bags B for one model, with labels y in {-1, 1} and scores F(B).
+
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    values : ndarray of shape (n_bags,)
+        Margins.
+    """
 
     name: str
     values: Floats
 
     @property
     def mean(self) -> float:
-        """Of the margins."""
+        """Mean of the margins."""
         return float(self.values.mean())
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the margins."""
+        """Standard deviation of the margins."""
         return float(self.values.std())
 
     def line(self) -> str:
-        """Mean, standard deviation, and the share of bags on the wrong side."""
+        """Return a line for the legend: mean, standard deviation, and the fraction of margins of at most 0."""
         return f"{self.name}: {self.mean:.2f} ± {self.deviation:.2f}, {(self.values <= 0).mean():.0%} below 0"
 
 
 @dataclass(eq=False)
 class MarginsDisplay:
-    """The share of bags with a margin of at most so much, a curve a model; a dot at each mean, a bar of one deviation.
+    """Cumulative distribution of bag margins, one curve per model, with mean and standard deviation.
 
-    A machine that maximises the smallest margin leaves the others as they fall; one that optimises their distribution
-    has a steep curve about its mean. The margin of a bag is its score, negated for a bag of the first class.
+    The margin of a bag is its score, negated for a bag of the first class. A method that maximises the smallest margin
+    does not control the other margins; a method that optimises their distribution has a steep curve around its mean.
+
+    Parameters
+    ----------
+    margins : tuple of Margins
+        Margins of each model.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the plot.
+    figure_ : matplotlib Figure
+        Figure of these axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from milopt.data import toy_bags
+    >>> from milopt.display import MarginsDisplay
+    >>> from milopt.models import SetKernelSVM
+    >>> data = toy_bags("clusters", bags=20)
+    >>> model = SetKernelSVM().fit(data.bags, data.labels)
+    >>> display = MarginsDisplay.from_estimators({"SVM": model}, data.bags, data.labels)
+    >>> bool(display.margins[0].mean > 0)
+    True
     """
 
     margins: tuple[Margins, ...]
@@ -63,30 +96,59 @@ class MarginsDisplay:
     def from_estimators(
         cls, models: Mapping[str, BagClassifier], bags: object, y: npt.ArrayLike, *, ax: Axes | None = None
     ) -> Self:
-        """Draw the margins of the same bags for fitted models by name, each of two classes."""
+        """Draw the margins of bags for several fitted models.
+
+        Parameters
+        ----------
+        models : mapping of str to BagClassifier
+            Fitted models of two classes by name.
+        bags : bags
+            Bags in any form that `milopt.as_bags` accepts.
+        y : array-like of shape (n_bags,)
+            True labels.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        MarginsDisplay
+            The display that was drawn.
+        """
         if models is not None and not isinstance(models, Mapping):
-            raise ParameterError(f'Models are drawn by their names: give {{"name": model}}, not {_kind(models)}.')
+            raise ParameterError(f'models must be a mapping such as {{"name": model}}, not {_kind(models)}.')
         if not models:
-            raise ParameterError("There is no model to draw: give at least one, by its name.")
+            raise ParameterError("models is empty: give at least one model by name.")
         labels = as_labels(y)
         return cls(tuple(_margins(name, model, bags, labels) for name, model in models.items())).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into the given Axes, or into a new figure."""
+        """Draw into the given Axes, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        MarginsDisplay
+            The display itself, with `ax_` and `figure_` set.
+        """
         axes = axes_for(ax, 6.4, 3.4 + 0.3 * len(self.margins))
-        for k, one in enumerate(self.margins):
+        for k, margins in enumerate(self.margins):
             colour, style = _COLOURS[k % len(_COLOURS)], _STYLES[k // len(_COLOURS) % len(_STYLES)]
-            ordered = np.sort(one.values)
+            ordered = np.sort(margins.values)
             share = np.arange(1, ordered.size + 1) / ordered.size
-            axes.step(ordered, share, where="post", color=colour, linestyle=style, label=one.line())
+            axes.step(ordered, share, where="post", color=colour, linestyle=style, label=margins.line())
             height = 1.06 + 0.07 * k
-            axes.errorbar(one.mean, height, xerr=one.deviation, color=colour, marker="o", markersize=4, capsize=3)
+            mean, deviation = margins.mean, margins.deviation
+            axes.errorbar(mean, height, xerr=deviation, color=colour, marker="o", markersize=4, capsize=3)
         axes.axvline(0.0, color=GREY, linewidth=1, linestyle=":")
         axes.set_ylim(0.0, 1.06 + 0.07 * len(self.margins))
         axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
         axes.set_xlabel("margin of a bag, y F(B)")
-        axes.set_ylabel("share of bags up to it")
-        # Curves may run anywhere: the legend stands above them.
+        axes.set_ylabel("fraction of bags")
+        # The curves can be anywhere, so the legend is above the axes.
         axes.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0))
         tidy(axes)
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
@@ -94,18 +156,22 @@ class MarginsDisplay:
 
 
 def _margins(name: str, model: BagClassifier, bags: object, labels: npt.NDArray[np.generic]) -> Margins:
+    """Return the margins of one model, or raise an error if model and labels do not have the same two classes."""
     if not callable(getattr(model, "decision_function", None)) or isinstance(model, type):
         raise ParameterError(f"{name} must be a fitted model, not {_kind(model)}.")
     scores = model.decision_function(bags)
     if model.classes_.size != 2:
         raise ParameterError(f"{name} separates {model.classes_.size} classes: margins are drawn for two.")
     if scores.size != labels.size:
-        raise BagsError(f"There are {labels.size} labels for {scores.size} bags: give one a bag.")
-    strange = labels[~np.isin(labels, model.classes_)]
-    if strange.size:
-        raise BagsError(f"{name} knows no class {strange[0]}: it separates {' and '.join(map(str, model.classes_))}.")
+        raise BagsError(f"There are {labels.size} labels for {scores.size} bags: give one label per bag.")
+    unknown = labels[~np.isin(labels, model.classes_)]
+    if unknown.size:
+        raise BagsError(
+            f"{name} does not have class {unknown[0]}: it separates {' and '.join(map(str, model.classes_))}."
+        )
     return Margins(name, np.where(labels == model.classes_[1], scores, -scores))
 
 
 def _kind(given: object) -> str:
+    """Return the name of the type of an object, or "the class X" if the object is a class X, for a message."""
     return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__

@@ -1,4 +1,4 @@
-"""Where a series is decided: its maximising windows, coloured by what each adds to the score."""
+"""Plot of the maximising windows of a series, coloured by their contributions to the score."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from milopt.arrays import Floats, Points
 from milopt.declaration.bags.bags import Bags
-from milopt.display.canvas import GREY, Lanes, axes_for, diverging, note, signed, tidy
+from milopt.display.canvas import GREY, Lanes, axes_for, diverging_colours, note, sign_text, tidy
 from milopt.errors import BagsError
 from milopt.estimator.maximisers import CAUTION, MaximiserTable
 
@@ -23,26 +23,61 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class MaximisersDisplay:
-    """A series in grey, its maximising windows in colour: warm where they speak for the label, cool where against.
+    """Plot of a series with its maximising windows, coloured by their contributions to the score.
 
-    The bars below are the same windows, the largest |c_t| on top, so that none hides another; beside each stands the
-    sign of its column. A negative contribution is to be read with care: maxima are not closed under negation, for
-    h_{-u}(B) = -min_x <u, Phi(x)> and not -h_u(B). Under u = -Phi(z) it says that even the window least like z is like
-    z, not that some window resembles z; only a column of sign - says that.
+    The score is a bias plus one contribution c_t per column (weak learner). A column is plus or minus
+    h_u(B) = max_{x in B} <u, Phi(x)>, and its maximising window x attains this maximum.
+
+    Windows with a positive contribution (for the label) are warm, those with a negative contribution are cool. The bars
+    below show the same windows without overlap, by decreasing contribution |c_t|, with the sign of their columns.
+    Negative contributions need care: maxima are not closed under negation, because h_{-u}(B) = -min_x <u, Phi(x)>,
+    which is not -h_u(B). With u = -Phi(z), a negative contribution means that even the window least similar to z is
+    similar to z, not that some window resembles z. Only a column of sign - means the latter.
+
+    Parameters
+    ----------
+    table : MaximiserTable
+        Contributions of the windows, from `model.maximisers(bag)`.
+    feature : int, default=0
+        Feature of the series to draw.
+    most : int, default=12
+        Maximum number of windows to draw, by decreasing contribution |c_t|.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the plot.
+    figure_ : matplotlib Figure
+        Figure of these axes.
+    colorbar_ : matplotlib Colorbar
+        Scale of the contributions.
+    windows_ : list of matplotlib Line2D
+        Windows drawn over the series, by decreasing contribution.
+    bars_ : list of matplotlib Rectangle
+        Bars below the series, in the same order.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import milopt
+    >>> from milopt.display import MaximisersDisplay
+    >>> from milopt.models import ShapeletBoost
+    >>> data = milopt.load_data("ItalyPowerDemand", window=6)
+    >>> model = ShapeletBoost(atoms=4, random_state=0).fit(data.bags[:20], data.labels[:20])
+    >>> display = MaximisersDisplay.from_estimator(model, data.bags[:1])
+    >>> display.ax_.get_xlabel()
+    'sample'
     """
 
     table: MaximiserTable
     feature: int = 0
-    """Which of the series' features is drawn."""
     most: int = 12
-    """How many windows, of the largest |c_t|, are drawn."""
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure = field(init=False, repr=False)
     colorbar_: Colorbar = field(init=False, repr=False)
     windows_: list[Any] = field(init=False, repr=False)
-    """The lines over the series, the largest |c_t| first."""
     bars_: list[Any] = field(init=False, repr=False)
-    """The bars below it, in the same order."""
 
     @classmethod
     def from_estimator(
@@ -55,11 +90,43 @@ class MaximisersDisplay:
         most: int = 12,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw one series, a 2-D array of samples or windows, or bags of which there is one."""
+        """Draw one series with the maximising windows of a fitted model.
+
+        Parameters
+        ----------
+        model : EnsembleClassifier
+            Fitted ensemble, such as `ShapeletBoost`.
+        bag : array of shape (n_samples, n_features), or Bags of length 1
+            The series, or its windows.
+        label : object, default=None
+            Class whose score is decomposed, for more than two classes. None selects the predicted class.
+        feature : int, default=0
+            Feature of the series to draw.
+        most : int, default=12
+            Maximum number of windows to draw.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        MaximisersDisplay
+            The display that was drawn.
+        """
         return cls(model.maximisers(bag, label), feature, most).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into the given Axes, or into a new figure."""
+        """Draw into the given Axes, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        MaximisersDisplay
+            The display itself, with `ax_` and `figure_` set.
+        """
         table = self.table
         series = series_of(table.series, self.feature)
         axes = axes_for(ax, 7.6, 4.2)
@@ -67,14 +134,14 @@ class MaximisersDisplay:
         from matplotlib.colors import Normalize
 
         largest = float(np.abs(table.contributions).max(initial=0.0)) or 1.0
-        scale = ScalarMappable(Normalize(-largest, largest), diverging())
+        scale = ScalarMappable(Normalize(-largest, largest), diverging_colours())
         axes.plot(series, color=GREY, linewidth=1)
         lanes = Lanes.below(axes, series)
         self.windows_, self.bars_ = [], []
         for k in range(min(len(table), self.most)):
             self._window(lanes, series, k, scale.to_rgba(table.contributions[k]))
-        said = f"contribution, for {table.positive_label}"
-        self.colorbar_ = axes.figure.colorbar(scale, ax=axes, label=said, pad=0.02)
+        text = f"contribution, for {table.positive_label}"
+        self.colorbar_ = axes.figure.colorbar(scale, ax=axes, label=text, pad=0.02)
         self.colorbar_.outline.set_visible(False)
         hidden = len(table) - len(self.bars_)
         more = f"; {hidden} smaller ones are not drawn" if hidden else ""
@@ -84,12 +151,12 @@ class MaximisersDisplay:
         axes.margins(x=0.01)
         lanes.finish()
         tidy(axes)
-        note(axes, f"{CAUTION} The sign of its column stands beside each bar.")
+        note(axes, f"{CAUTION} The sign next to each bar is that of its column.")
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 
     def _window(self, lanes: Lanes, series: Floats, k: int, colour: Any) -> None:
-        """The window of row k over the series, and its bar with the sign of its column."""
+        """Draw the window of row k of the table over the series, and its bar with the sign of its column."""
         table = self.table
         assert table.starts is not None
         assert table.lengths is not None
@@ -97,16 +164,16 @@ class MaximisersDisplay:
         over = np.arange(start, last + 1)
         line: dict[str, Any] = {"linewidth": 2.6, "solid_capstyle": "round", "zorder": 10 - k / 100}
         self.windows_ += lanes.axes.plot(over, series[over], color=colour, **line)
-        self.bars_ += lanes.bar(k, start, last, colour, signed(table.signs[k]))
+        self.bars_ += lanes.bar(k, start, last, colour, sign_text(table.signs[k]))
 
 
 def series_of(series: Floats | None, feature: int) -> Floats:
-    """One feature of a shown series, or why there is none."""
+    """Return one feature of a series, or raise an error if the series is None or does not have this feature."""
     if series is None:
         raise BagsError(
-            "This bag is no series that can be drawn: fit on windows (`from_series`) or with window=, and give windows "
-            "that were z-normalised as bags[i:i + 1], which know their series."
+            "This bag has no series to draw: fit the model on windows (`from_series`) or with window=, and give "
+            "z-normalised windows as bags[i:i + 1], which contain their series."
         )
     if not 0 <= feature < series.shape[1]:
-        raise BagsError(f"The series has {series.shape[1]} feature(s), counted from 0, and none is {feature}.")
+        raise BagsError(f"The series has {series.shape[1]} feature(s), counted from 0, and feature is {feature}.")
     return np.asarray(series[:, feature])

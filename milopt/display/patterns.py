@@ -1,4 +1,8 @@
-"""What a model looks for: the patterns of its final hypothesis, over a series or one by one."""
+"""Plot of the patterns of an ensemble, over a series or one by one.
+
+A pattern is a point z of the dictionary of a column (weak learner) of the ensemble: a window of a series or another
+instance, or a mean of them, with which the column compares the instances of a bag.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import numpy as np
 
 from milopt.arrays import Points
 from milopt.declaration.bags.bags import Bags
-from milopt.display.canvas import COOL, GREY, SMALL, WARM, Lanes, axes_for, folded, note, signed, tidy
+from milopt.display.canvas import COOL, GREY, SMALL, WARM, Lanes, axes_for, note, sign_text, tidy, wrap_text
 from milopt.display.maximisers import series_of
 from milopt.errors import MiloptError
 from milopt.estimator.maximisers import CAUTION
@@ -22,41 +26,78 @@ if TYPE_CHECKING:
 
     from milopt.estimator.ensemble_classifier import EnsembleClassifier
 
-ACROSS = 4
-"""Patterns side by side."""
-MANY = 60
-"""Of more numbers than these a pattern is drawn twice as wide, with a fine line."""
-PLACED = (
-    "Each pattern lies where the series is most like it; beside its bar stand its column, that column's sign, and the "
-    "root mean square of what the two differ by: a pattern that is far off is like nothing in this series."
+PATTERNS_PER_ROW = 4
+"""Maximum number of patterns side by side; half as many if a pattern is long (see `MAX_NARROW_SIZE`)."""
+MAX_NARROW_SIZE = 60
+"""Patterns with more values than this are drawn with a thin line, and in axes of twice the width."""
+SERIES_NOTE = (
+    "Each pattern is drawn where the series is most similar to it. The text next to its bar gives its column, the sign "
+    "of this column, and the root mean square difference between pattern and series: a large difference means that "
+    "the pattern does not occur in this series."
 )
-BESIDE = "Grey: the nearest training instance."
+"""Note below patterns that are drawn over a series."""
+NEIGHBOUR_NOTE = "Grey: the nearest training instance."
+"""Note below patterns that are drawn one by one."""
 
 
 @dataclass(eq=False)
 class PatternsDisplay:
-    """Patterns with their weights omega = sign w a in g: warm for omega > 0, cool for omega < 0.
+    """Plot of patterns with their weights omega = sign w a: warm for omega > 0, cool for omega < 0.
 
-    With a series each pattern lies where the series is most like it, and has a bar below with its column, the sign of
-    that, and how far off it is: the nearest window may still be far. Without one each has axes of its own, with its
-    nearest training instance in grey: a centroid is a mean, and that is one that has occurred. A negative omega is to
-    be read with care: in a column of sign + it is a negative coefficient, under which the column asks how like the
-    pattern the window least like it is; in a column of sign - likeness itself counts against.
+    Here sign and w are the sign and the weight of a column (weak learner) of the ensemble, and a is the coefficient of
+    the pattern in this column.
+
+    With a series, each pattern is drawn at the position where the series is most similar to it. A bar below shows its
+    column, the sign of the column, and the distance between pattern and series, because even the most similar window
+    may be far away. Without a series, each pattern has its own axes, with its nearest training instance in grey: a
+    pattern can be a mean that does not occur in the data. A negative omega needs care: in a column of sign + it is a
+    negative coefficient, and the column depends on the window least similar to the pattern; in a column of sign -,
+    similarity itself counts against the label.
+
+    Parameters
+    ----------
+    table : PatternTable
+        Patterns with weights, from `model.patterns(...)`.
+    feature : int, default=0
+        Feature of the samples to draw.
+    most : int, default=12
+        Maximum number of patterns to draw, by decreasing weight |omega|.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the plot.
+    figure_ : matplotlib Figure
+        Figure of these axes.
+    axes_ : list of matplotlib Axes
+        Axes with patterns: one with a series, otherwise one per pattern.
+    lines_ : list of matplotlib Line2D
+        One line per pattern, by decreasing |omega|.
+    bars_ : list of matplotlib Rectangle
+        Bars below the series in the same order; empty without a series.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import milopt
+    >>> from milopt.display import PatternsDisplay
+    >>> from milopt.models import ShapeletBoost
+    >>> data = milopt.load_data("ItalyPowerDemand", window=6)
+    >>> model = ShapeletBoost(atoms=4, random_state=0).fit(data.bags[:20], data.labels[:20])
+    >>> display = PatternsDisplay.from_estimator(model, most=2)
+    >>> len(display.axes_) == len(display.lines_)
+    True
     """
 
     table: PatternTable
     feature: int = 0
-    """Which feature of a sample is drawn."""
     most: int = 12
-    """How many patterns, of the largest |omega|, are drawn."""
     ax_: Axes = field(init=False, repr=False)
     axes_: list[Axes] = field(init=False, repr=False)
-    """Those that patterns are drawn on: one with a series, otherwise one a pattern."""
     figure_: Figure = field(init=False, repr=False)
     lines_: list[Any] = field(init=False, repr=False)
-    """One a pattern, the largest |omega| first."""
     bars_: list[Any] = field(init=False, repr=False)
-    """Over a series, the bars below it in the same order; otherwise none."""
 
     @classmethod
     def from_estimator(
@@ -69,23 +110,56 @@ class PatternsDisplay:
         most: int = 12,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw the patterns of a model, over the series of one bag where one is given."""
+        """Draw the patterns of a fitted model, over a series if one is given.
+
+        Parameters
+        ----------
+        model : EnsembleClassifier
+            Fitted ensemble, such as `ShapeletBoost`.
+        bag : array of shape (n_samples, n_features), Bags of length 1, or None, default=None
+            The series, or its windows. None draws each pattern in its own axes.
+        label : object, default=None
+            Class whose patterns are drawn, for more than two classes. None selects the predicted class of the bag.
+        feature : int, default=0
+            Feature of the samples to draw.
+        most : int, default=12
+            Maximum number of patterns to draw.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        PatternsDisplay
+            The display that was drawn.
+        """
         return cls(model.patterns(bag, label), feature, most).plot(ax)
 
     @property
     def drawn(self) -> int:
-        """How many patterns are drawn."""
+        """Number of patterns that are drawn."""
         return min(len(self.table), self.most)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into the given Axes, or into a new figure; small multiples share the place of the Axes."""
+        """Draw into the given Axes, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into; without a series, they are divided into one Axes per pattern. None creates a new figure.
+
+        Returns
+        -------
+        PatternsDisplay
+            The display itself, with `ax_`, `axes_` and `figure_` set.
+        """
         if not self.drawn:
-            raise MiloptError("The model has no patterns to draw: no column has a weight.")
+            raise MiloptError("The model has no patterns to draw: all columns have weight 0.")
         if self.table.series is None:
-            return self._each(ax)
+            return self._one_by_one(ax)
         return self._over_series(ax)
 
     def _over_series(self, ax: Axes | None) -> Self:
+        """Draw the patterns over the series."""
         table = self.table
         series = series_of(table.series, self.feature)
         assert table.starts is not None
@@ -98,76 +172,83 @@ class PatternsDisplay:
             where = int(table.starts[k]) + np.arange(self._values(k).size)
             style = self._style(k)
             self.lines_ += axes.plot(where, self._values(k), **style, zorder=10 - k / 100)
-            said = f"column {table.columns[k]} ({signed(table.signs[k])}), off by {table.distances[k]:.2g}"
-            self.bars_ += lanes.bar(k, int(where[0]), int(where[-1]), style["color"], said)
+            text = f"column {table.columns[k]} ({sign_text(table.signs[k])}), off by {table.distances[k]:.2g}"
+            self.bars_ += lanes.bar(k, int(where[0]), int(where[-1]), style["color"], text)
         axes.set_xlabel("sample")
         axes.set_ylabel("value")
         axes.set_title(self._title(), fontsize=9)
         axes.margins(x=0.01)
         lanes.finish()
-        note(axes, f"{PLACED} {CAUTION}")
+        note(axes, f"{SERIES_NOTE} {CAUTION}")
         self._finish(axes, [axes])
         return self
 
-    def _each(self, ax: Axes | None) -> Self:
+    def _one_by_one(self, ax: Axes | None) -> Self:
+        """Draw each pattern in its own axes."""
         longest = max(self._values(k).size for k in range(self.drawn))
-        most = ACROSS // 2 if longest > MANY else ACROSS
+        most = PATTERNS_PER_ROW // 2 if longest > MAX_NARROW_SIZE else PATTERNS_PER_ROW
         across = min(most, self.drawn)
         down = -(-self.drawn // across)
-        whole = axes_for(ax, max(2.1 * ACROSS * across / most, 6.0), 1.5 * down + 0.9)
+        whole = axes_for(ax, max(2.1 * PATTERNS_PER_ROW * across / most, 6.0), 1.5 * down + 0.9)
         whole.set_axis_off()
         place = whole.get_subplotspec()
         if place is None:
-            raise MiloptError("Small multiples share the place of Axes in a grid, such as those of plt.subplots().")
-        # The title and the caution have rows of their own, so that they stay within the place of the Axes.
+            raise MiloptError(
+                "ax must be in a grid, such as that of plt.subplots(), since it is divided into one Axes per pattern."
+            )
+        # The title and the note have their own rows, so that they stay within the space of the Axes.
         grid = place.subgridspec(down + 2, across, height_ratios=[0.12, *[1.0] * down, 0.25])
-        _written(whole, grid[0, :], self._title(), fontsize=9, x=0.5, ha="center")
-        below = folded(whole, f"{BESIDE} {CAUTION}")
-        _written(whole, grid[-1, :], below, fontsize=SMALL, color="0.35", x=0.0, ha="left")
-        made: list[Axes] = []
+        _write_text(whole, grid[0, :], self._title(), fontsize=9, x=0.5, ha="center")
+        below = wrap_text(whole, f"{NEIGHBOUR_NOTE} {CAUTION}")
+        _write_text(whole, grid[-1, :], below, fontsize=SMALL, color="0.35", x=0.0, ha="left")
+        subplots: list[Axes] = []
         self.lines_, self.bars_ = [], []
         for k in range(self.drawn):
-            axes = whole.figure.add_subplot(grid[1 + k // across, k % across], sharey=made[0] if made else None)
+            axes = whole.figure.add_subplot(grid[1 + k // across, k % across], sharey=subplots[0] if subplots else None)
             style = self._style(k)
-            # Wider than the pattern, so that it shows on both sides where they are alike.
-            axes.plot(self._taken(self.table.neighbours[k]), color="0.8", linewidth=style["linewidth"] + 2.5)
+            # Wider than the pattern, so that it is visible on both sides even if both coincide.
+            axes.plot(self._drawn_part(self.table.neighbours[k]), color="0.8", linewidth=style["linewidth"] + 2.5)
             self.lines_ += axes.plot(self._values(k), **style)
-            sign = signed(self.table.signs[k])
+            sign = sign_text(self.table.signs[k])
             weight = f"{self.table.weights[k]:+.2g}".replace("-", "−")
             axes.set_title(f"ω {weight}, column {self.table.columns[k]} ({sign})", fontsize=8)
             axes.tick_params(labelsize=SMALL, labelleft=k % across == 0)
             if k + across >= self.drawn:
                 axes.set_xlabel("feature" if self.table.lengths is None else "sample", fontsize=8)
-            made.append(axes)
-        self._finish(whole, made)
+            subplots.append(axes)
+        self._finish(whole, subplots)
         return self
 
     def _values(self, k: int) -> Any:
-        return self._taken(self.table.patterns[k])
+        """Return the values of pattern k that are drawn."""
+        return self._drawn_part(self.table.patterns[k])
 
-    def _taken(self, pattern: Any) -> Any:
-        """The drawn feature of a window; of any other instance, all features."""
+    def _drawn_part(self, pattern: Any) -> Any:
+        """Return the values to draw: one feature of each sample of a window, all values if it is not a window."""
         return pattern if self.table.lengths is None else pattern.reshape(-1, self.table.features)[:, self.feature]
 
     def _style(self, k: int) -> dict[str, Any]:
+        """Return the colour (by the sign of the weight) and the line width (by its absolute value) of pattern k."""
         weights = np.abs(self.table.weights)
         part = float(weights[k] / weights[0])
-        width = 0.5 + 0.7 * part if self._values(k).size > MANY else 1 + 2 * part
+        width = 0.5 + 0.7 * part if self._values(k).size > MAX_NARROW_SIZE else 1 + 2 * part
         return {"color": WARM if self.table.weights[k] > 0 else COOL, "linewidth": width}
 
     def _title(self) -> str:
+        """Return the title: how many patterns are drawn, and the meaning of widths and colours."""
         count = len(self.table)
         some = f"The {self.drawn} heaviest of {count} patterns" if self.drawn < count else f"All {count} patterns"
         return f"{some} (wide: large |ω|): orange ω > 0 for {self.table.positive_label}, blue ω < 0 against"
 
     def _finish(self, axes: Axes, drawn: list[Axes]) -> None:
-        for one in drawn:
-            tidy(one)
+        """Hide borders of the `drawn` axes, and set the attributes `ax_`, `axes_` and `figure_`."""
+        for subplot in drawn:
+            tidy(subplot)
         self.ax_, self.axes_, self.figure_ = axes, drawn, cast("Figure", axes.figure)
 
 
-def _written(whole: Axes, place: SubplotSpec, text: str, *, x: float, **style: Any) -> None:
-    """Text in a cell of the grid."""
+def _write_text(whole: Axes, place: SubplotSpec, text: str, *, x: float, **style: Any) -> None:
+    """Write a text into the cell `place` of the subplot grid, at the horizontal position x (from 0 to 1)."""
     axes = whole.figure.add_subplot(place)
     axes.set_axis_off()
     axes.text(x, 0.5, text, va="center", transform=axes.transAxes, **style)

@@ -1,4 +1,4 @@
-"""How much two hyper-parameters matter: cross-validated accuracy over a grid of them, and a limit drawn across."""
+"""Plot of cross-validated accuracy over a grid of two hyper-parameters, with an optional limit curve."""
 
 from __future__ import annotations
 
@@ -21,20 +21,54 @@ if TYPE_CHECKING:
     from milopt.estimator.classifier import BagClassifier
 
 Limit = Callable[[Any], float]
-"""The largest value of the second parameter that still has a property, of a model with the first one set."""
+"""Function of a model with the first parameter set that returns the limit of the second parameter."""
 
 
 @dataclass(eq=False)
 class SensitivityDisplay:
-    """Accuracy by two parameters, both on logarithmic axes, and the curve below which a property holds."""
+    """Heat map of cross-validated accuracy over two hyper-parameters on logarithmic axes.
+
+    A curve can mark the limit below which a property holds, such as convexity of the program.
+
+    Parameters
+    ----------
+    fields : tuple of two str
+        Names of the hyper-parameters.
+    first, second : ndarray
+        Values of the hyper-parameters.
+    accuracy : ndarray of shape (len(second), len(first))
+        Cross-validated accuracy.
+    limits : ndarray of shape (len(first),) or None, default=None
+        Limit of the second parameter for each value of the first.
+    meaning : str, default="convex below"
+        Meaning of the limit curve, for the note below the plot.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the plot.
+    figure_ : matplotlib Figure
+        Figure of these axes.
+    colorbar_ : matplotlib Colorbar
+        Scale of the accuracy.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from milopt.display import SensitivityDisplay
+    >>> accuracy = np.array([[0.8, 0.9], [0.7, 0.85]])
+    >>> display = SensitivityDisplay(("C", "s"), np.array([1.0, 10.0]), np.array([0.5, 1.0]), accuracy).plot()
+    >>> display.ax_.get_title()
+    'best 0.900 at C=10, s=0.5'
+    """
 
     fields: tuple[str, str]
     first: Floats
     second: Floats
     accuracy: Floats
-    """A row for each value of the second parameter, a column for each of the first."""
     limits: Floats | None = None
-    """For each value of the first parameter, the largest of the second that has the property."""
     meaning: str = "convex below"
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure = field(init=False, repr=False)
@@ -54,30 +88,55 @@ class SensitivityDisplay:
         folds: int = 5,
         ax: Axes | None = None,
     ) -> Self:
-        """Cross-validate the model at every pair of values, and draw."""
+        """Cross-validate a model at every pair of values, and draw the accuracies.
+
+        Parameters
+        ----------
+        model : BagClassifier
+            Model to clone and fit.
+        bags : bags
+            Bags in any form that `milopt.as_bags` accepts.
+        y : array-like of shape (n_bags,)
+            Labels.
+        first, second : tuple of (str, sequence of float)
+            Names and values of the two hyper-parameters. The values must be positive.
+        limit : callable or None, default=None
+            Function that returns, for a model with the first parameter set, the limit of the second parameter.
+        meaning : str, default="convex below"
+            Meaning of the limit curve, for the note below the plot.
+        folds : int, default=5
+            Number of cross-validation folds.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        SensitivityDisplay
+            The display that was drawn.
+        """
         from sklearn.base import clone
         from sklearn.model_selection import StratifiedKFold, cross_val_score
 
         from milopt.declaration.bags.bags import as_bags
-        from milopt.declaration.checks import whole
+        from milopt.declaration.checks import check_integer
 
-        held = as_bags(bags)
-        lists, labels = np.empty(len(held), dtype=object), np.asarray(y)
-        lists[:] = list(held)
+        converted = as_bags(bags)
+        lists, labels = np.empty(len(converted), dtype=object), np.asarray(y)
+        lists[:] = list(converted)
         for name, values in (first, second):
             if len(values) < 2 or min(values) <= 0:
                 raise ParameterError(
                     f"{name} needs at least two values, all above 0, to be drawn on a logarithmic axis."
                 )
-        splits = StratifiedKFold(whole("folds", folds, 2), shuffle=True, random_state=0)
+        splits = StratifiedKFold(check_integer("folds", folds, 2), shuffle=True, random_state=0)
         accuracy, limits = np.empty((len(second[1]), len(first[1]))), np.empty(len(first[1]))
-        for j, one in enumerate(first[1]):
-            for i, other in enumerate(second[1]):
-                there = clone(model).set_params(**{first[0]: one, second[0]: other})
-                accuracy[i, j] = float(np.mean(cross_val_score(there, lists, labels, cv=splits)))
+        for j, a in enumerate(first[1]):
+            for i, b in enumerate(second[1]):
+                candidate = clone(model).set_params(**{first[0]: a, second[0]: b})
+                accuracy[i, j] = float(np.mean(cross_val_score(candidate, lists, labels, cv=splits)))
             if limit is not None:
-                limits[j] = limit(clone(model).set_params(**{first[0]: one}))
-        shown = cls(
+                limits[j] = limit(clone(model).set_params(**{first[0]: a}))
+        display = cls(
             (first[0], second[0]),
             np.asarray(first[1], dtype=np.float64),
             np.asarray(second[1], dtype=np.float64),
@@ -85,10 +144,21 @@ class SensitivityDisplay:
             None if limit is None else limits,
             meaning,
         )
-        return shown.plot(ax)
+        return display.plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into the given Axes, or into a new figure."""
+        """Draw into the given Axes, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw into. None creates a new figure.
+
+        Returns
+        -------
+        SensitivityDisplay
+            The display itself, with `ax_` and `figure_` set.
+        """
         axes = axes_for(ax, 5.6, 4.2)
         mesh = axes.pcolormesh(_edges(self.first), _edges(self.second), self.accuracy, cmap="viridis")
         axes.set_xscale("log")
@@ -102,7 +172,7 @@ class SensitivityDisplay:
             across = np.clip(self.limits, low, high)
             for colour, width in (("black", 3.2), ("white", 1.6)):
                 axes.plot(self.first, across, color=colour, linewidth=width)
-            note(axes, f"The line: {self.meaning} it; at the frame, beyond what is drawn.")
+            note(axes, f"Line: {self.meaning} it. At the border, the limit lies outside of the plot.")
         axes.set_ylim(*_edges(self.second)[[0, -1]])
         i, j = np.unravel_index(int(self.accuracy.argmax()), self.accuracy.shape)
         axes.plot(self.first[j], self.second[i], marker="*", color="white", markeredgecolor="black", markersize=12)
@@ -116,7 +186,7 @@ class SensitivityDisplay:
 
 
 def _edges(values: Floats) -> Floats:
-    """The borders of cells about values on a logarithmic axis."""
+    """Return the borders of the cells around increasing values on a logarithmic axis, one more than values."""
     logs = np.log(values)
     middles = (logs[1:] + logs[:-1]) / 2
     return np.asarray(np.exp(np.concatenate([[2 * logs[0] - middles[0]], middles, [2 * logs[-1] - middles[-1]]])))

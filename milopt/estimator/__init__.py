@@ -1,4 +1,7 @@
-"""The estimators: every model is a scikit-learn classifier over bags. Importing this imports scikit-learn's base."""
+"""Estimators: models as scikit-learn classifiers of bags, and transformers of bags.
+
+Importing this package imports the base classes of scikit-learn.
+"""
 
 from milopt.estimator.bag_features import BagFeatures
 from milopt.estimator.classifier import BagClassifier

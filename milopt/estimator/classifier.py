@@ -1,7 +1,8 @@
-"""The base of every model: hyper-parameters as annotated fields, `declare` as the method, a classifier over bags.
+"""Base class of all models: annotated hyper-parameters, a `declare` method, and the scikit-learn interface.
 
-A model is a scikit-learn classifier: `clone`, `GridSearchCV`, `Pipeline`, calibration and the rest take it as it is,
-with bags in any form that `as_bags` knows; a 2-D array means bags of one instance each, with a warning.
+A model is a scikit-learn classifier. Models work with `clone`, `GridSearchCV`, `Pipeline`, calibration and the other
+tools of scikit-learn. Bags may be given in every form that `as_bags` accepts. A 2-D array means bags of one instance
+each, with a warning.
 """
 
 from __future__ import annotations
@@ -23,70 +24,128 @@ from milopt.data.windows import Windows
 from milopt.deadline import deadline
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights, as_labels, as_weights
-from milopt.declaration.checks import one_of, truth
+from milopt.declaration.checks import check_bool, check_choice
+from milopt.declaration.kernels.gram_cache import result_cache
 from milopt.declaration.kernels.kernel import Kernel, as_kernel
-from milopt.declaration.kernels.recollection import recollection
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import BagsError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.estimator.class_weights import ClassWeight
-from milopt.estimator.constant_scores import with_constant_scores_told
-from milopt.estimator.explanation import Explanation, explained
+from milopt.estimator.constant_scores import warn_if_scores_are_constant
+from milopt.estimator.explanation import Explanation, explain_bag
 from milopt.estimator.fields import Fields, annotation_of
-from milopt.estimator.fitted import Fitted, FittedAttributes
-from milopt.estimator.inputs import new_bags, training_bags, training_labels
-from milopt.estimator.positive_label import is_chosen_by_order, warn_of_order
-from milopt.estimator.report import Report, reported, versions
+from milopt.estimator.fitted import FittedAttributes, FittedState
+from milopt.estimator.inputs import check_new_bags, check_training_bags, check_training_labels
+from milopt.estimator.positive_label import is_chosen_by_order, warn_about_label_order
+from milopt.estimator.report import Report, build_report, package_versions
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
-from milopt.estimator.shown_bag import ShownBag, single
-from milopt.estimator.training_set import TrainingSet, training_set
+from milopt.estimator.shown_bag import ShownBag, as_single_bag
+from milopt.estimator.training_set import TrainingSet, build_training_set
 from milopt.jit_time import jit_seconds, working_seconds
 from milopt.outcome.result import Result
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve_each
 from milopt.solving.options import Options
 
-LEAST_SECONDS = 1e-3
-"""For the solver, if the declaration took all of the time limit."""
+MIN_SOLVER_SECONDS = 1e-3
+"""Smallest time limit of the solver in seconds, used if declaring the programs took the whole time of the fit."""
 
 
 class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, ABC):
-    """A classifier of bags. A subclass annotates its hyper-parameters with defaults and declares its program.
+    """Base class of bag classifiers that are declared as optimisation programs.
 
-    The annotated fields become a keyword-only `__init__`; the fields below come with every model. Labels may be of any
-    one type; more than two classes are separated each from the rest.
+    A subclass annotates its hyper-parameters with default values and implements `declare`, which returns the
+    optimisation program for the training bags. The constructor is generated from the annotations: all parameters are
+    keyword-only, and the parameters below are added to those of the subclass. For two classes, one program is solved.
+    For more than two classes, one program per class separates that class from the others.
+
+    Parameters
+    ----------
+    solver : str or tuple of str, default="auto"
+        Name of a solver (see `milopt.available_solvers`), or several names to try in order. "auto" tries the installed
+        solvers that support the program. Models solved by column generation also accept "master=NAME,oracle=NAME".
+    scheme : str, Scheme or None, default=None
+        Algorithm that reduces the program to convex ones, for example "ccp" or `ConvexConcave(max_steps=10)`. None
+        selects the scheme that fits the program.
+    form : {"primal", "dual"} or None, default=None
+        Form in which functions of a kernel space are passed to the solver. None selects the form that the solver
+        prefers.
+    options : Options or None, default=None
+        Options of the solver, such as the time limit and the tolerance. None uses the default options.
+    scale : {"minmax01", "zscore", "none"}, default="minmax01"
+        Scaling of the features, fitted to the training instances: to [0, 1] (sparse instances are divided by the
+        largest magnitude of each feature), to mean 0 and standard deviation 1, or none.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class by label, 1 for labels that are left out. "balanced" weights the classes inversely to their
+        frequencies. None means 1 for all.
+    positive : label or None, default=None
+        Label of the positive class, which has y = +1 in the program; only for two classes. None selects the larger
+        number or True; for other labels, it selects the last one in alphabetical order, with a warning if the choice
+        matters.
+    random_state : int, RandomState or None, default=0
+        Seed of the random choices of the model, such as landmarks. None uses a new seed for every fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+    positive_label_ : label or None
+        Label of the positive class. None for more than two classes.
+    result_ : Result
+        Result of the optimisation, for two classes.
+    results_ : tuple of Result
+        Result of each program: one for two classes, otherwise one per class.
+    n_features_in_ : int
+        Number of features of an instance.
+    windows_in_ : Cut or None
+        Length and stride of the windows, if the training bags are windows of time series.
+
+    Examples
+    --------
+    A linear classifier of bag means, fitted by linear programming:
+
+    >>> import numpy as np
+    >>> import milopt
+    >>> class MeanClassifier(milopt.BagClassifier):
+    ...     C: float = 1.0
+    ...     def declare(self, bags, y, weight):
+    ...         program = milopt.Program("means")
+    ...         w = program.variable("w", bags.dimension)
+    ...         slack = program.variable("slack", len(bags), lower=0)
+    ...         program.minimize(milopt.norm1(w) + self.C * (weight @ slack))
+    ...         program.subject_to(y * (bags.mean(bags.instances) @ w) >= 1 - slack)
+    ...         program.score(lambda new: new.mean(new.instances) @ w)
+    ...         return program
+    >>> bags = [[[1.0, 0.2], [0.8, 0.1]], [[0.9, 0.3]], [[-1.0, 0.1]], [[-0.7, 0.3], [-0.9, 0.2]]]
+    >>> model = MeanClassifier(C=10.0, scale="none").fit(bags, [1, 1, 0, 0])
+    >>> model.predict(bags)
+    array([1, 1, 0, 0])
     """
 
     solver: str | tuple[str, ...] = "auto"
     scheme: str | Scheme | None = None
     form: str | None = None
-    """`dual` or `primal`: how a function of a kernel's space reaches the solver; None as the solver prefers."""
     options: Options | None = None
     scale: str = "minmax01"
-    """`minmax01`, `zscore` or `none`, fitted on the training instances (see `estimator.scaling`)."""
     class_weight: ClassWeight = None
-    """None, `balanced`, or a weight a label."""
     positive: object = None
-    """The label of the positive class: the one of two classes that has y = +1, and whose witnesses are looked for.
-
-    None takes the larger number, True, or with a warning the alphabetically last label.
-    """
     random_state: int | np.random.RandomState | None = 0
-    """The seed of random choices, such as landmarks; `declare` finds it here as an integer.
-
-    The default is 0, in Python as on the command line, so that two fits to the same bags are equal. None draws a new
-    seed for every fit.
-    """
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {}
-    """The candidates by field among which an honest evaluation chooses where nobody says otherwise."""
+    """Candidate values by hyper-parameter, from which `milopt.evaluate` selects by default."""
     in_selection: ClassVar[Mapping[str, object]] = {}
-    """What candidates are fitted with while one of them is chosen, where nobody says otherwise."""
+    """Hyper-parameters that `milopt.evaluate` sets while it compares candidates, but not in the last fit.
 
-    is_exemplary: ClassVar[bool] = False
-    """Stands in a comparison for which nobody named models; that must not take a newcomer's minute."""
+    Values that the user fixes, or that are in the grid, take precedence.
+    """
 
-    # To scikit-learn every argument but X and y is metadata, unless it is told otherwise.
+    _program_data: ClassVar[tuple[str, ...]] = ()
+    """Private attributes that `declare` reads besides the hyper-parameters. They are saved with the fitted model."""
+
+    in_default_comparison: ClassVar[bool] = False
+    """Whether `milopt compare` includes this model when no models are given. Only fast models should set it."""
+
+    # scikit-learn treats every argument except X and y as metadata, unless it is declared otherwise.
     __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__predict: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__decision_function: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
@@ -94,42 +153,109 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
 
     @property
     def fits_kernels(self) -> bool:
-        """Whether `declare` gets kernels fitted to the instances; a model that makes other points fits them itself."""
+        """True if `declare` receives kernels that are already fitted to the training instances.
+
+        A model whose kernels compare other points overrides this property and fits its kernels in `declare`.
+        """
         return True
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """Whether exchanging the two classes changes nothing but the sign of the scores, with these hyper-parameters.
+        """True if exchanging the two classes only changes the sign of the scores, with these hyper-parameters.
 
-        A model that looks for witnesses of one class returns False, and `fit` warns if the user has not said which
-        class is positive. False is the default; a model whose classes are symmetric overrides this property.
+        For a model that returns False, the default, `fit` warns if the positive class was chosen by alphabetical order.
+        Models with symmetric classes override this property.
         """
         return False
 
     @abstractmethod
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program | SemiInfinite:
-        """The model's program over training bags; y is -1/+1, a bag of weight 2 counts as two."""
+        """Build the optimisation program for the training bags.
 
-    def review(self, result: Result) -> None:  # most models have nothing to say
-        """Look at an answer before it is kept: warn, or raise a MiloptError to refuse it."""
+        Parameters
+        ----------
+        bags : Bags
+            Training bags, already scaled.
+        y : ndarray of shape (n_bags,)
+            Labels, -1 or +1.
+        weight : ndarray of shape (n_bags,)
+            Weight of each bag. A bag of weight 2 counts as two bags.
+
+        Returns
+        -------
+        Program or SemiInfinite
+            Program with an objective, constraints and a score for new bags.
+        """
+
+    def review(self, result: Result) -> None:
+        """Check a result before the fit accepts it.
+
+        The default accepts every result. A model may override this method to warn, or to raise a `MiloptError`.
+
+        Parameters
+        ----------
+        result : Result
+            Result of one program.
+        """
 
     def program(
         self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
     ) -> Program | SemiInfinite:
-        """The program that `fit` would solve, over the bags scaled alike."""
-        probe, training = self._training(bags, y, sample_weight)
+        """Return the program that `fit` would solve, without solving it.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Training bags, each of shape (n_instances, n_features).
+        y : array-like of shape (n_bags,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n_bags,) or None, default=None
+            Weight of each bag. None means 1 for all.
+
+        Returns
+        -------
+        Program or SemiInfinite
+            Program over the scaled bags.
+
+        Raises
+        ------
+        BagsError
+            If there are more than two classes, since `fit` then solves several programs.
+        """
+        probe, training = self._prepare_training(bags, y, sample_weight)
         if training.classes.size > 2:
             raise BagsError(
-                f"There are {training.classes.size} different labels, and fit solves one program for each: "
-                "give y == label for the one of that label."
+                f"There are {training.classes.size} different labels, and fit solves one program per label: "
+                "give y == label for the program of one label."
             )
         return probe.declare(training.bags, training.signs()[0], training.weight)
 
     def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Declare the program over these bags and solve it; for more than two classes one program a class."""
-        options = _in_form(self.form, self.options)
-        with recollection():
-            probe, training = self._training(bags, y, sample_weight)
+        """Fit the model: build the program for the training bags and solve it.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Training bags, each of shape (n_instances, n_features).
+        y : array-like of shape (n_bags,)
+            Label of each bag.
+        sample_weight : array-like of shape (n_bags,) or None, default=None
+            Weight of each bag. A bag of weight 2 counts as two bags; bags of weight 0 are ignored. None means 1 for
+            all.
+
+        Returns
+        -------
+        Self
+            The fitted model.
+
+        Raises
+        ------
+        UncertifiedError
+            If a solver returned no point at all. A point without a certificate only gives a warning.
+        """
+        options = _with_form(self.form, self.options)
+        with result_cache():
+            probe, training = self._prepare_training(bags, y, sample_weight)
             began, compiled = working_seconds(), jit_seconds()
             limit = options.time_limit if isinstance(options, Options) else None
             with deadline(limit):
@@ -137,157 +263,275 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
             declaring, compiling = working_seconds() - began, jit_seconds() - compiled
             if limit is not None:
                 assert options is not None
-                options = replace(options, time_limit=max(limit - declaring - compiling, LEAST_SECONDS))
+                options = replace(options, time_limit=max(limit - declaring - compiling, MIN_SOLVER_SECONDS))
             results: list[Result] = []
             for result in solve_each(programs, self.solver, self.scheme, options):
-                _look(result)
+                _check_result(result)
                 probe.review(result)
-                results.append(with_constant_scores_told(result, training.bags, training.place))
-        # Only now: a fit that fails leaves the last one as it was.
+                results.append(warn_if_scores_are_constant(result, training.bags, training.class_indices))
+        # Attributes are set only now, so that a failed fit leaves the previous one unchanged.
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})
         self.classes_ = training.classes
-        given = self._bare()
+        given = self._unfitted_copy()
         if isinstance(given.random_state, np.random.RandomState):
-            given.random_state = probe.random_state  # what was drawn from it, for it has moved on
-        self._fitted = Fitted(given, probe._bare(), training, declaring, versions(results), tuple(results), compiling)
+            given.random_state = probe.random_state  # the drawn seed: the generator has advanced
+        self._fitted = FittedState(
+            given, probe._unfitted_copy(), training, declaring, package_versions(results), tuple(results), compiling
+        )
         return self
 
     @property
     def results_(self) -> tuple[Result, ...]:
-        """One result a program: one for two classes, otherwise one a class."""
-        return self._known().results
+        """Results of the programs: one for two classes, otherwise one per class."""
+        return self._fitted_state().results
 
     @property
     def result_(self) -> Result:
-        """The result, where there are two classes."""
-        if len(self._known().solved) > 1:
-            raise AttributeError(f"There are {len(self.results_)} classes, and so as many results: take results_.")
+        """Result of the optimisation, for two classes."""
+        if len(self._fitted_state().stored_results) > 1:
+            raise AttributeError(f"The model has {len(self.results_)} classes and one result per class: use results_.")
         return self.results_[0]
 
     @property
     def positive_label_(self) -> object:
-        """The label of the positive class: y is +1 on its bags; None for more than two classes."""
-        return self._known().training.positive_label
+        """Label of the positive class, whose bags have y = +1; None for more than two classes."""
+        return self._fitted_state().training.positive_label
 
     def decision_function(self, bags: object) -> Floats:
-        """Score each bag: (n,) for two classes; (n, k) for k classes, of which the largest wins.
+        """Compute the scores of bags.
 
-        For two classes, a positive score means the second class, `classes_[1]`, as scikit-learn expects it. This holds
-        whichever class is `positive_label_`; `explain` gives the score that speaks for `positive_label_`.
+        For two classes, a positive score means `classes_[1]`, as in scikit-learn, also if `positive_label_` is
+        `classes_[0]`. The score for which positive values mean `positive_label_` is the one in `explain`.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Bags with the features of the training bags.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,) or (n_bags, n_classes)
+            One score per bag for two classes, otherwise one column per class.
         """
-        return self._known().scores(self._scaled(bags))
+        return self._fitted_state().scores(self._scale_new_bags(bags))
 
     def predict(self, bags: object) -> npt.NDArray[Any]:
-        """Predict the label of each bag, one of `classes_`; for two classes, a score of exactly 0 is the first.
+        """Predict the label of each bag.
 
-        `positive_label_` is the class whose witnesses the model looks for.
+        For two classes, a score of exactly 0 gives `classes_[0]`. For more, the class with the largest score is
+        predicted.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Bags with the features of the training bags.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,)
+            Labels from `classes_`.
         """
         return self.labels(self.decision_function(bags))
 
     def labels(self, scores: Floats) -> npt.NDArray[Any]:
-        """The labels that `decision_function`'s scores stand for; of two classes, a score of exactly 0 is the first."""
+        """Convert scores of `decision_function` into labels.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,) or (n, n_classes)
+            Scores of bags or instances.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels from `classes_`. For two classes, a score of exactly 0 gives `classes_[0]`.
+        """
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return cast("npt.NDArray[Any]", self.classes_[chosen])
 
     def instance_scores(self, bags: object) -> list[Floats]:
-        """Return one array of instance scores per bag: (n_i,) for two classes, (n_i, k) for k classes.
+        """Compute the scores of the instances in each bag.
 
-        For two classes, a positive score means `classes_[1]`, as in `decision_function`.
+        For two classes, a positive score means `classes_[1]`, as in `decision_function`. If the program only scores
+        bags, each instance is scored as a bag of one.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Bags with the features of the training bags.
+
+        Returns
+        -------
+        list of ndarray
+            One array per bag, of shape (n_instances,) for two classes, otherwise (n_instances, n_classes).
         """
-        scaled = self._scaled(bags)
-        return np.split(self._known().instance_scores(scaled.instances), scaled.offsets[1:-1])
+        scaled = self._scale_new_bags(bags)
+        return np.split(self._fitted_state().instance_scores(scaled.instances), scaled.offsets[1:-1])
 
     def predict_instances(self, bags: object) -> list[npt.NDArray[Any]]:
-        """One array of labels a bag, one label an instance."""
+        """Predict the label of every instance in each bag.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Bags with the features of the training bags.
+
+        Returns
+        -------
+        list of ndarray
+            One array of labels per bag, of shape (n_instances,).
+        """
         return [self.labels(scores) for scores in self.instance_scores(bags)]
 
     def score(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
-        """The share of bags labelled right, each counted by its weight."""
+        """Compute the accuracy on bags with known labels.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Bags with the features of the training bags.
+        y : array-like of shape (n_bags,)
+            True labels.
+        sample_weight : array-like of shape (n_bags,) or None, default=None
+            Weight of each bag. None means 1 for all.
+
+        Returns
+        -------
+        float
+            Weighted fraction of the bags whose label is predicted correctly.
+        """
         predicted, labels = self.predict(bags), as_labels(y)
         if labels.size != predicted.size:
-            raise BagsError(f"There are {labels.size} labels for {predicted.size} bags: give one a bag.")
+            raise BagsError(f"There are {labels.size} labels for {predicted.size} bags: give one label per bag.")
         return float(np.average(predicted == labels, weights=as_weights(sample_weight, labels.size)))
 
     def explain(self, bag: Points | Bags) -> Explanation:
-        """Which instances of one bag, a 2-D array or bags of which there is one, carry its score."""
-        return explained(self._known(), *self._shown(bag))
+        """Explain the score of one bag by its instances.
+
+        Parameters
+        ----------
+        bag : array of shape (n_instances, n_features), or Bags of length 1
+            The bag to explain.
+
+        Returns
+        -------
+        Explanation
+            Score and contribution of each instance; `print` shows it as a table.
+        """
+        return explain_bag(self._fitted_state(), *self._show_bag(bag))
 
     def report(self) -> Report:
-        """The fit in short: data, program, solver, status, certificate, seconds; `as_dict()` for machines."""
-        return reported(type(self), self._known())
+        """Summarise the fit: data, program, solver, status, certificate and seconds.
+
+        Returns
+        -------
+        Report
+            `str(report)` is a text for users, `report.as_dict()` is JSON data.
+        """
+        return build_report(type(self), self._fitted_state())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file, without pickle; `milopt.load_model` reads it."""
+        """Save the fitted model to a file, without pickle; `milopt.load_model` loads it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write. An existing file is replaced.
+
+        Raises
+        ------
+        ModelFileError
+            If a hyper-parameter cannot be stored, for example a kernel of another package.
+        """
         from milopt.estimator.saving import save_model
 
-        save_model(self, self._known(), path)
+        save_model(self, self._fitted_state(), path)
 
     def set_params(self, **values: object) -> Self:
-        """Set hyper-parameters by name, as scikit-learn does; all of them or, where one is unknown, none."""
+        """Set hyper-parameters by name, as in scikit-learn.
+
+        Parameters
+        ----------
+        **values : object
+            New values by hyper-parameter. If one name is unknown, no value is changed.
+
+        Returns
+        -------
+        Self
+            The model itself.
+        """
         for name in values:
             if name not in self._fields:
-                known = ", ".join(self._fields)
-                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {known}.")
+                names = ", ".join(self._fields)
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {names}.")
         for name, value in values.items():
             setattr(self, name, value)
         return self
 
     def __sklearn_tags__(self) -> Any:
+        """Return the scikit-learn tags; sparse and three-dimensional input is supported."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.three_d_array = True
         return tags
 
-    def _training(
+    def _prepare_training(
         self, given: object, y: object, sample_weight: npt.ArrayLike | None
     ) -> tuple[BagClassifier, TrainingSet]:
-        """A copy of the model that may declare, with numbers for what depends on the data, and what it declares over.
+        """Check the training data; return the training set and a copy of the model that can declare programs.
 
-        The model itself is not touched.
+        In the copy, kernels that depend on the data are fitted, and the random state is an integer. The model itself is
+        not changed.
         """
         probe = copy.copy(self)
-        bags = training_bags(probe, given)
+        bags = check_training_bags(probe, given)
         kernels = {
             name: as_kernel(value)
             for name in self._fields
             if isinstance(value := getattr(self, name), Kernel) or isinstance(getattr(type(self), name), Kernel)
         }
-        scale = "none" if any(kernel.takes_points_as_they_are for kernel in kernels.values()) else self.scale
-        labels = training_labels(self, y)
-        training = training_set(bags, labels, sample_weight, self.class_weight, scale, self.positive)
+        scale = "none" if any(kernel.requires_unscaled_input for kernel in kernels.values()) else self.scale
+        labels = check_training_labels(self, y)
+        training = build_training_set(bags, labels, sample_weight, self.class_weight, scale, self.positive)
         for name in self._fields:
             if annotation_of(type(self), name) in (bool, "bool"):
-                setattr(probe, name, truth(name, getattr(self, name)))
+                setattr(probe, name, check_bool(name, getattr(self, name)))
         for name, kernel in kernels.items():
             setattr(probe, name, kernel.fitted_to(training.bags) if self.fits_kernels else kernel)
         probe.random_state = _seed(self.random_state)
         if is_chosen_by_order(self.positive, training.classes) and not self.has_symmetric_classes:
-            warn_of_order(type(self).__name__, training.classes, stacklevel=3)
+            warn_about_label_order(type(self).__name__, training.classes, stacklevel=3)
         return probe, training
 
-    def _bare(self) -> BagClassifier:
-        """A model with the same hyper-parameters, fitted on nothing."""
-        return type(self)(**self.get_params(deep=False))
+    def _unfitted_copy(self) -> BagClassifier:
+        """Return an unfitted model with the same hyper-parameters and the same attributes that `declare` reads."""
+        model = type(self)(**self.get_params(deep=False))
+        for name in self._program_data:
+            setattr(model, name, getattr(self, name))
+        return model
 
-    def _known(self) -> Fitted:
+    def _fitted_state(self) -> FittedState:
+        """Return the state of the fit, or raise `UnfittedError`."""
         if "_fitted" not in vars(self):
             raise UnfittedError(f"This {type(self).__name__} is not fitted yet; call fit first.")
         return self._fitted
 
-    def _scaled(self, given: object) -> Bags:
-        return self._known().training.scaling(new_bags(self, given))
+    def _scale_new_bags(self, given: object) -> Bags:
+        """Check new bags, and scale them like the training bags."""
+        return self._fitted_state().training.scaling(check_new_bags(self, given))
 
-    def _shown(self, bag: Points | Bags) -> tuple[ShownBag, object]:
-        """One bag to be looked at, and its predicted label."""
-        training = self._known().training
-        given = new_bags(self, single(bag))
+    def _show_bag(self, bag: Points | Bags) -> tuple[ShownBag, object]:
+        """Return one bag prepared for an explanation, and its predicted label."""
+        training = self._fitted_state().training
+        given = check_new_bags(self, as_single_bag(bag))
         scaled = training.scaling(given)
         cut = given.cut if isinstance(given, Windows) else self.windows_in_
-        return ShownBag(given, scaled, cut), self.labels(self._known().scores(scaled))[0]
+        return ShownBag(given, scaled, cut), self.labels(self._fitted_state().scores(scaled))[0]
 
 
-def _look(result: Result) -> None:
+def _check_result(result: Result) -> None:
+    """Raise `UncertifiedError` if a result has no point, and warn if its point is not certified."""
     program = result.program
     if not result.values and not result.functions and result.ensemble is None:
         raise UncertifiedError(f"{program.name} ended without a point: {result.termination}. {result.message}".strip())
@@ -297,16 +541,16 @@ def _look(result: Result) -> None:
         warnings.warn(f"{message} {result.message}".strip(), MiloptWarning, stacklevel=3)
 
 
-def _in_form(form: str | None, options: Options | None) -> Options | None:
-    """The options with the form that a model asks for; `coordinates` is what they call the primal."""
+def _with_form(form: str | None, options: Options | None) -> Options | None:
+    """Return the options with the given form; if `form` is None, return the options unchanged."""
     if form is None:
         return options
-    one_of("form", form, ("dual", "primal"))
-    return replace(options or Options(), form="dual" if form == "dual" else "coordinates")
+    check_choice("form", form, ("dual", "primal"))
+    return replace(options or Options(), form=form)
 
 
 def _seed(random_state: object) -> int:
-    """The seed as numpy takes it, for whatever a model draws with it."""
+    """Convert a random state into an integer seed; a seed drawn from a RandomState advances it."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**32:
             raise ParameterError(f"random_state must lie between 0 and 2**32 - 1, not at {random_state}.")

@@ -1,4 +1,4 @@
-"""Warn about a trivial solution: all training bags have the same score, so that the model tells no bag from another."""
+"""Detection of a trivial solution: all training bags have the same score, so the model does not distinguish bags."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from milopt.errors import MiloptWarning
 from milopt.outcome.result import Result
 
 SCORE_TOLERANCE = 1e-6
-"""Scores that differ by no more than this, beside 1 + their size, are equal: certificates prove values no better."""
+"""Scores are equal if they differ by at most this tolerance times 1 + the largest absolute score."""
 
 
-def with_constant_scores_told(result: Result, bags: Bags, place: Index) -> Result:
-    """Warn if all training scores are equal, and add the sentence to the message, which reports show.
+def warn_if_scores_are_constant(result: Result, bags: Bags, class_indices: Index) -> Result:
+    """Return the result; if all training scores are equal, warn and append this fact to its message.
 
-    One bag of each class is scored first; all bags are scored only if those scores are equal. `place` is the class of
-    each bag, as an index.
+    One bag of each class is scored first; all bags are scored only if those scores are equal. `class_indices` has the
+    index of the class of each bag.
     """
-    few = np.unique(place, return_index=True)[1]
-    if not result.program.scores_bags or not _are_equal(result.score(bags[few])):
+    one_per_class = np.unique(class_indices, return_index=True)[1]
+    if not result.program.scores_bags or not _are_equal(result.score(bags[one_per_class])):
         return result
     scores = result.score(bags)
     if not _are_equal(scores):
         return result
-    told = f"All {len(bags)} training scores are equal ({scores[0]:.4g}): this solution tells no bag from another."
+    fact = f"All {len(bags)} training scores are equal ({scores[0]:.4g}): this solution does not distinguish bags."
     remedy = "Try other hyper-parameters (less regularisation, another kernel), or another start."
-    warnings.warn(f"{result.program.name} by {result.solver}: {told} {remedy}", MiloptWarning, stacklevel=3)
-    return replace(result, message=f"{result.message} {told}".strip())
+    warnings.warn(f"{result.program.name} by {result.solver}: {fact} {remedy}", MiloptWarning, stacklevel=3)
+    return replace(result, message=f"{result.message} {fact}".strip())
 
 
 def _are_equal(scores: Floats) -> bool:
+    """Return True if all scores are equal within SCORE_TOLERANCE."""
     return bool(np.ptp(scores) <= SCORE_TOLERANCE * (1.0 + np.abs(scores).max()))

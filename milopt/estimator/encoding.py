@@ -1,8 +1,8 @@
-"""Values as JSON and arrays, and back: only what is on the list below, so that a file can make nothing else.
+"""Conversion of values to JSON and arrays, and back; only the types below are supported, so files cannot contain code.
 
 None, booleans, numbers, strings     themselves (numbers that JSON lacks: {"number": "nan"})
 tuples, mappings                     {"tuple": [...]}, {"mapping": [[key, value], ...]}
-arrays, sparse rows, bags            {"array": name}, {"sparse": [...]}, {"bags": [...]}
+arrays, sparse rows, bags            {"array": name}, {"sparse": [...]}, {"bags": [...]}; arrays are stored separately
 milopt's own kernels, options, ...   {"a": "RBF", "s": 0.5}
 registered schemes, by their names   {"scheme": "ccp", "max_steps": 9}
 """
@@ -13,20 +13,21 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.archive import check_text
+from milopt.archive import check_unicode
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.bag_kernels.set_kernels import Minimax, SetKernel
 from milopt.compilation.inertia import Inertia
 from milopt.compilation.status import PointStatus, Termination
-from milopt.data.limits import SPARSE_FEATURES
+from milopt.data.limits import MAX_SPARSE_FEATURES
 from milopt.data.windows import Cut
 from milopt.declaration.bags.bag_rows import BagRows
 from milopt.declaration.bags.bags import Bags
@@ -36,22 +37,40 @@ from milopt.errors import ModelFileError
 from milopt.estimator.field_types import check_fields
 from milopt.estimator.scaling import Scaling
 from milopt.outcome.certificate import Certificate
-from milopt.outcome.ensemble import Ensemble, Members
+from milopt.outcome.ensemble import Ensemble, OracleMembers
 from milopt.outcome.result import Attempt, Seconds, Size, Step
 from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.schemes.scheme import Scheme
 from milopt.solving.options import Options
 
-_OUTCOMES = (Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, Members, Inertia, Size)
-"""Records that milopt makes itself; those that a person makes check their own fields."""
+_OUTCOMES = (Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, OracleMembers, Inertia, Size)
+"""Records created by milopt, whose fields are checked after reading. Other records check their fields themselves."""
 _RECORDS: Mapping[str, type] = {
-    known.__name__: known
-    for known in (
-        *(RBF, Linear, Polynomial, Precomputed, DTW, GlobalAlignment, Options),
-        *(BoxCounting, RandomBoxes, Grid, SetKernel, Minimax),
-        *_OUTCOMES,
-    )
+    "RBF": RBF,
+    "Linear": Linear,
+    "Polynomial": Polynomial,
+    "Precomputed": Precomputed,
+    "DTW": DTW,
+    "GlobalAlignment": GlobalAlignment,
+    "Options": Options,
+    "BoxCounting": BoxCounting,
+    "RandomBoxes": RandomBoxes,
+    "Grid": Grid,
+    "SetKernel": SetKernel,
+    "Minimax": Minimax,
+    "Certificate": Certificate,
+    "Step": Step,
+    "Attempt": Attempt,
+    "Seconds": Seconds,
+    "Scaling": Scaling,
+    "Cut": Cut,
+    "Ensemble": Ensemble,
+    "Members": OracleMembers,
+    "Inertia": Inertia,
+    "Size": Size,
 }
+"""Classes that a file may contain, by their names in files. The names stay when a class is renamed."""
+_RECORD_NAMES: Mapping[type, str] = {cls: name for name, cls in _RECORDS.items()}
 _SCHEMES = {
     "Direct": "direct",
     "ConvexConcave": "ccp",
@@ -59,18 +78,25 @@ _SCHEMES = {
     "Exact": "exact",
     "ColumnGeneration": "column-generation",
 }
-"""The names of the schemes that older files call by their classes."""
+"""Registered names of the schemes that older files name by their classes."""
+_RENAMED_FIELDS = {"normalize": "normalise"}
+"""Current names of fields, by their names in older files."""
+_RENAMED_FORMS = {"coordinates": "primal"}
+"""Current values of `Options.form`, by their values in older files."""
 _ENUMS: Mapping[str, type[Enum]] = {"Termination": Termination, "PointStatus": PointStatus}
 
 
 class Encoder:
-    """Collects the arrays that it meets."""
+    """Converter of values to JSON that stores arrays separately, by name, in `arrays`."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, npt.NDArray[Any]] = {}
 
-    def encoded(self, value: Any, what: str) -> Any:
-        """The JSON of a value; `what` is how a message calls it."""
+    def encode(self, value: Any, what: str) -> Any:
+        """Return the JSON data of a value; `what` names the value in error messages.
+
+        Raise `ModelFileError` if the type of the value is not supported.
+        """
         if isinstance(value, np.generic):
             value = value.item()
         name = type(value).__name__
@@ -81,92 +107,111 @@ class Encoder:
         if isinstance(value, float):
             return value if math.isfinite(value) else {"number": repr(value)}
         if isinstance(value, (tuple, list)):
-            parts = [self.encoded(part, what) for part in value]
+            parts = [self.encode(part, what) for part in value]
             return parts if isinstance(value, list) else {"tuple": parts}
         if isinstance(value, Mapping):
-            pairs = [[self.encoded(key, what), self.encoded(held, f"{what}[{key!r}]")] for key, held in value.items()]
+            pairs = [[self.encode(key, what), self.encode(entry, f"{what}[{key!r}]")] for key, entry in value.items()]
             return {"mapping": pairs}
         if isinstance(value, np.ndarray):
-            return self._array(value, what)
+            return self._store_array(value, what)
         if isinstance(value, sp.csr_array):
             return {
-                "sparse": [self._array(a, what) for a in (value.data, value.indices, value.indptr)],
+                "sparse": [self._store_array(a, what) for a in (value.data, value.indices, value.indptr)],
                 "of": value.shape,
             }
         if isinstance(value, Bags):
-            return {"bags": [self.encoded(value.instances, what), self._array(value.offsets, what)]}
+            return {"bags": [self.encode(value.instances, what), self._store_array(value.offsets, what)]}
         if isinstance(value, BagRows):
-            return {"bag rows": self.encoded(value.bags, what) if value.shape[0] else None, "of": value.shape[1]}
-        if _RECORDS.get(name) is type(value):
-            names = [field.name for field in fields(_RECORDS[name])]
-            return {"a": name} | {key: self.encoded(getattr(value, key), f"{what}.{key}") for key in names}
+            return {"bag rows": self.encode(value.bags, what) if value.shape[0] else None, "of": value.shape[1]}
+        if type(value) in _RECORD_NAMES:
+            names = [field.name for field in fields(value)]
+            return {"a": _RECORD_NAMES[type(value)]} | {
+                key: self.encode(getattr(value, key), f"{what}.{key}") for key in names
+            }
         if isinstance(value, Scheme) and _is_registered(value):
             names = [field.name for field in fields(value)]  # type: ignore[arg-type]  # a dataclass
-            return {"scheme": value.name} | {key: self.encoded(getattr(value, key), f"{what}.{key}") for key in names}
+            return {"scheme": value.name} | {key: self.encode(getattr(value, key), f"{what}.{key}") for key in names}
         raise ModelFileError(
-            f"The model cannot be saved, because {what} is {value!r}: a file holds numbers, strings, arrays, "
-            "milopt's own kernels and options, and registered schemes, but no code."
+            f"The model cannot be saved, because {what} is {value!r}: a file can contain numbers, strings, arrays, "
+            "milopt's own kernels and options, and registered schemes, but not code."
         )
 
-    def _array(self, array: npt.NDArray[Any], what: str) -> Any:
+    def _store_array(self, array: npt.NDArray[Any], what: str) -> Any:
+        """Store an array, and return the JSON data that refers to it; arrays of objects are encoded entry by entry."""
         if array.dtype.hasobject:
-            return {"objects": [self.encoded(one, what) for one in array.ravel().tolist()], "of": array.shape}
+            return {"objects": [self.encode(entry, what) for entry in array.ravel().tolist()], "of": array.shape}
         if array.dtype.kind == "U":
             try:
-                check_text(array)
+                check_unicode(array)
             except ValueError as error:
-                raise ModelFileError(f"The model cannot be saved, because {what} is no text: {error}.") from error
+                raise ModelFileError(
+                    f"The model cannot be saved, because {what} is not valid text: {error}."
+                ) from error
         name = f"{len(self.arrays):04d}"
         self.arrays[name] = array
         return {"array": name}
 
 
-def decoded(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """The value of a JSON, or a ValueError, KeyError or TypeError where it is none."""
+def decode(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
+    """Return the value of JSON data that `Encoder.encode` returned; `arrays` has the stored arrays by name.
+
+    Raise a ValueError, KeyError or TypeError, among others, if the data are invalid.
+    """
     if isinstance(code, list):
-        return [decoded(part, arrays) for part in code]
+        return [decode(part, arrays) for part in code]
     if not isinstance(code, dict):
         return code
     if "number" in code:
         return float(code["number"])
     if "tuple" in code:
-        return tuple(decoded(part, arrays) for part in code["tuple"])
+        return tuple(decode(part, arrays) for part in code["tuple"])
     if "mapping" in code:
-        return {decoded(key, arrays): decoded(held, arrays) for key, held in code["mapping"]}
+        return {decode(key, arrays): decode(entry, arrays) for key, entry in code["mapping"]}
     if "array" in code:
         return arrays[code["array"]]
     if "objects" in code:
         flat = np.empty(len(code["objects"]), dtype=object)
-        flat[:] = [decoded(one, arrays) for one in code["objects"]]
+        flat[:] = [decode(entry, arrays) for entry in code["objects"]]
         return flat.reshape(code["of"])
     if "sparse" in code:
-        data, indices, indptr = (decoded(part, arrays) for part in code["sparse"])
+        data, indices, indptr = (decode(part, arrays) for part in code["sparse"])
         rows = sp.csr_array((data, indices, indptr), shape=tuple(code["of"]))
         rows.check_format(full_check=True)
         return rows
     if "bags" in code:
-        instances, offsets = (decoded(part, arrays) for part in code["bags"])
+        instances, offsets = (decode(part, arrays) for part in code["bags"])
         return Bags(instances, offsets)
     if "bag rows" in code:
-        held = decoded(code["bag rows"], arrays)
-        if held is not None:
-            return BagRows(held)
-        if not 0 < code["of"] <= SPARSE_FEATURES:
+        bags = decode(code["bag rows"], arrays)
+        if bags is not None:
+            return BagRows(bags)
+        if not 0 < code["of"] <= MAX_SPARSE_FEATURES:
             raise ValueError("rows of bags have an impossible number of features")
         return BagRows(Bags(np.zeros((1, code["of"])), [0, 1]))[:0]
     if "one of" in code:
         return _ENUMS[code["one of"]](code["value"])
-    held = {key: decoded(part, arrays) for key, part in code.items() if key not in ("a", "scheme")}
+    values = {key: decode(part, arrays) for key, part in code.items() if key not in ("a", "scheme")}
     scheme = code.get("scheme") or _SCHEMES.get(code["a"])
     if scheme is not None:
-        return scheme_class(scheme)(**held)
-    record = _RECORDS[code["a"]](**held)
+        return scheme_class(scheme)(**values)
+    record_class = _RECORDS[code["a"]]
+    if record_class is Options and isinstance(values.get("form"), str):
+        values["form"] = _RENAMED_FORMS.get(values["form"], values["form"])
+    record = record_class(**{current_field_name(record_class, key): value for key, value in values.items()})
     if isinstance(record, _OUTCOMES):
         check_fields(record)
     return record
 
 
+def current_field_name(cls: type, name: str) -> str:
+    """Return the current name of a field of a class, given its name in a file, possibly of an older version."""
+    return name if name in signature(cls).parameters else _RENAMED_FIELDS.get(name, name)
+
+
 def _is_registered(scheme: Scheme) -> bool:
-    """Whether the name of a scheme leads to its class, and its fields make it again."""
-    known = scheme.name in scheme_names() and scheme_class(scheme.name) is type(scheme)
-    return known and is_dataclass(type(scheme))
+    """Return True if the scheme's name is registered for its class, and the class is a dataclass.
+
+    The fields of a dataclass are sufficient to build the scheme again.
+    """
+    is_found = scheme.name in scheme_names() and scheme_class(scheme.name) is type(scheme)
+    return is_found and is_dataclass(type(scheme))

@@ -1,36 +1,75 @@
-"""The base of models whose score is a weighted sum of bag maxima: they can say what each term looked at, and for."""
+"""Base class of models whose score is a weighted sum of maxima over the instances of a bag."""
 
 from __future__ import annotations
 
 from milopt.arrays import Points
 from milopt.declaration.bags.bags import Bags
-from milopt.estimator.choice import program_of
 from milopt.estimator.classifier import BagClassifier
-from milopt.estimator.maximisers import MaximiserTable, maximisers
-from milopt.estimator.patterns import PatternTable, patterns
+from milopt.estimator.maximisers import MaximiserTable, build_maximiser_table
+from milopt.estimator.patterns import PatternTable, build_pattern_table
+from milopt.estimator.program_choice import program_for_label
 
 
 class EnsembleClassifier(BagClassifier):
-    """A classifier whose `declare` gives a semi-infinite program with oracles that name their maxima.
+    """Base class of bag classifiers that are weighted sums of bag maxima.
 
-    g(B) = sum_t w_t sign_t max_{x in B} sum_z a_tz K(z, x) + bias
+    Its `declare` returns a semi-infinite program whose oracles state their maxima. The score of a bag is
+
+        g(B) = sum_t w_t sign_t max_{x in B} sum_z a_tz K(z, x) + bias,
+
+    with one term per column (weak learner) t, its weight w_t, its sign +1 or -1 and its coefficients a_tz. It can be
+    explained by the instances that attain the maxima, and by the patterns z.
     """
 
     def maximisers(self, bag: Points | Bags, label: object = None) -> MaximiserTable:
-        """For every term of one bag's score the instance, or window, that maximises it, and its contribution.
+        """Decompose the score of a bag into one contribution per column (weak learner) of the ensemble.
 
-        The bag is a 2-D array, or bags of which there is one. Of more than two classes `label` is the one whose score
-        is taken apart, by default the predicted one.
+        For each column, the table gives the instance (or window) at which the column attains its maximum, and the
+        contribution of the column to the score.
+
+        Parameters
+        ----------
+        bag : array of shape (n_instances, n_features), or Bags of length 1
+            The bag to explain.
+        label : object, default=None
+            Class whose score is decomposed, for more than two classes. None selects the predicted class. Two classes
+            share one score, so only None or the positive label is accepted.
+
+        Returns
+        -------
+        MaximiserTable
+            Sorted by decreasing absolute contribution.
         """
-        shown, predicted = self._shown(bag)
-        chosen, positive_label = program_of(self._asked(label, predicted), self._known().training)
-        return maximisers(self.results_[chosen], shown, predicted, positive_label)
+        shown, predicted = self._show_bag(bag)
+        chosen, positive_label = program_for_label(
+            self._explained_label(label, predicted), self._fitted_state().training
+        )
+        return build_maximiser_table(self.results_[chosen], shown, predicted, positive_label)
 
     def patterns(self, bag: Points | Bags | None = None, label: object = None) -> PatternTable:
-        """The patterns of the final hypothesis with their weights and, for one bag, where it is most like each."""
-        shown, predicted = (None, None) if bag is None else self._shown(bag)
-        chosen, positive_label = program_of(self._asked(label, predicted), self._known().training)
-        return patterns(self.results_[chosen], self._known().training, shown, self.windows_in_, positive_label)
+        """List the patterns of the fitted model with their weights.
 
-    def _asked(self, label: object, predicted: object) -> object:
+        Parameters
+        ----------
+        bag : array of shape (n_instances, n_features), Bags of length 1, or None, default=None
+            A bag in which the nearest instance (or window) to each pattern is located. None lists the patterns only.
+        label : object, default=None
+            Class whose patterns are listed. For two classes, it is None or the positive label. For more, None selects
+            the predicted class of `bag`; without a bag, a label is required.
+
+        Returns
+        -------
+        PatternTable
+            Sorted by decreasing absolute weight.
+        """
+        shown, predicted = (None, None) if bag is None else self._show_bag(bag)
+        chosen, positive_label = program_for_label(
+            self._explained_label(label, predicted), self._fitted_state().training
+        )
+        return build_pattern_table(
+            self.results_[chosen], self._fitted_state().training, shown, self.windows_in_, positive_label
+        )
+
+    def _explained_label(self, label: object, predicted: object) -> object:
+        """Return the given label, or the predicted label if none is given and there are more than two classes."""
         return predicted if label is None and len(self.results_) > 1 else label

@@ -1,13 +1,15 @@
-"""Why a bag got its label: the scores of its instances, and what each of them contributes to the bag's score.
+"""Explanation of the label of a bag: the scores of its instances, and their contributions to the score of the bag.
 
-The contribution of an instance is what the bag's score loses without it,
+The contribution of an instance is the difference that its removal makes to the score of the bag,
 
-    contribution_j = score(B) - score(B without x_j),
+    contribution_j = score(B) - score(B without x_j).
 
-which needs nothing but the scores, so that it means the same for every model; for a bag of one it is the whole score.
-It takes n bags of n - 1 instances: in a bag of more than 141 it is computed only for the instances whose own scores
-are farthest from the median, as many as 20 000 rows allow, and NaN for the others. An ensemble of maxima tells it for
-all at once (`losses`); where it looks at windows of a series, these are the instances.
+It only needs scores, so it is defined for every model. For a bag of one instance it is the whole score. For a bag of n
+instances, it is computed from n bags of n - 1 instances. In a bag of more than 141 instances, it is therefore computed
+only for the instance with the largest score (the witness) and those whose scores are farthest from the median, as many
+as 20 000 scored instances allow, and is NaN for the others. For an ensemble of maxima, `instance_contributions`
+computes all contributions at once; if its columns (weak learners) use windows of a time series, the windows are the
+instances.
 """
 
 from __future__ import annotations
@@ -19,132 +21,180 @@ import numpy as np
 from milopt.arrays import Floats, Index, Points
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.bag_kernel import BagKernel
-from milopt.estimator.choice import program_of
-from milopt.estimator.fitted import Fitted
-from milopt.estimator.losses import Losses, losses
-from milopt.estimator.maximisers import samples
+from milopt.estimator.fitted import FittedState
+from milopt.estimator.instance_contributions import InstanceContributions, instance_contributions
+from milopt.estimator.maximisers import sample_ranges
+from milopt.estimator.program_choice import program_for_label
 from milopt.estimator.shown_bag import ShownBag
-from milopt.outcome.columns import is_readable
+from milopt.outcome.ensemble_columns import has_readable_columns
 from milopt.outcome.result import FittedFunction, Result
 
-_ROWS = 20_000
-"""Instances, over all bags without one of theirs, that are scored for one explanation."""
-_SHOWN = 10
+_MAX_SCORED_ROWS = 20_000
+"""Maximum number of instances that are scored for one explanation, over all bags without one instance."""
+_MAX_SHOWN_ROWS = 10
+"""Number of instances that the text of an explanation shows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """One bag's label and score, instance by instance."""
+    """Label and score of one bag, with the score and contribution of each of its instances.
+
+    Returned by `BagClassifier.explain`. `print` shows it as a table, with the largest contributions first.
+
+    Parameters
+    ----------
+    label : object
+        Predicted label.
+    positive_label : object
+        Label for which positive scores stand: the positive label of two classes, or the predicted label if there are
+        more classes.
+    score : float
+        Score of the bag.
+    instance_scores : ndarray of shape (n_instances,)
+        Score of each instance.
+    contributions : ndarray of shape (n_instances,)
+        Score of the bag minus its score without the instance. NaN if it was not computed (large bags).
+    witness : int
+        Index of the instance with the largest score, the first one in case of ties.
+    starts : ndarray of shape (n_instances,) or None, default=None
+        First sample of each instance, if instances are windows of a time series.
+    lengths : ndarray of shape (n_instances,) or None, default=None
+        Number of samples of each instance, if instances are windows of a time series.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from milopt.models import MISVM
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1, 0] += 4
+    >>> explanation = MISVM().fit(bags, y).explain(bags[-1])
+    >>> explanation.label, explanation.witness
+    (np.int64(1), 0)
+    """
 
     label: object
-    """The predicted label."""
     positive_label: object
-    """The label that positive scores speak for: the positive one of two classes, the predicted one of more."""
     score: float
     instance_scores: Floats
     contributions: Floats
     witness: int
-    """The instance with the largest score; the first of those that tie."""
     starts: Index | None = None
-    """The first sample of each instance where these are windows of a series; so too the lengths."""
     lengths: Index | None = None
 
     def __str__(self) -> str:
+        """Format the explanation as a table of the instances with the largest contributions."""
         count = self.contributions.size
-        first = f"Bag of {count} instance{'s' if count > 1 else ''}: {self.label} (score {self.score:.4g}; "
+        first = f"Bag of {count} instance{'s' if count > 1 else ''}: predicted class {self.label}, "
         header = "  instance       score  contribution"
         lines = [
-            f"{first}positive speaks for {self.positive_label}).",
+            f"{first}score {self.score:.4g} (positive scores mean class {self.positive_label}).",
             header + ("" if self.starts is None else "  samples"),
         ]
-        known = int(np.isfinite(self.contributions).sum())
-        order = np.argsort(-np.abs(self.contributions), kind="stable")[:known]
-        lines += [self._row(j) for j in order[:_SHOWN].tolist()]
-        if self.witness in order[_SHOWN:]:
-            # Of several columns each has its own maximiser, and the largest sum may be none of them.
+        computed = int(np.isfinite(self.contributions).sum())
+        order = np.argsort(-np.abs(self.contributions), kind="stable")[:computed]
+        lines += [self._format_row(j) for j in order[:_MAX_SHOWN_ROWS].tolist()]
+        if self.witness in order[_MAX_SHOWN_ROWS:]:
+            # Each column of an ensemble has its own maximiser; the witness may be none of them.
             lines += [
-                f"  and {known - _SHOWN} more that contribute less, the witness among them:",
-                self._row(self.witness),
+                f"  and {computed - _MAX_SHOWN_ROWS} more that contribute less, the witness among them:",
+                self._format_row(self.witness),
             ]
-        elif known > _SHOWN:
-            lines.append(f"  and {known - _SHOWN} more that contribute less.")
-        if known < count:
+        elif computed > _MAX_SHOWN_ROWS:
+            lines.append(f"  and {computed - _MAX_SHOWN_ROWS} more that contribute less.")
+        if computed < count:
             lines.append(
-                f"  The other {count - known} have scores nearer to the median; what they contribute is left out."
+                f"  The other {count - computed} have scores near the median; their contributions were not computed."
             )
         lines.append(
-            f"  * the witness, instance {self.witness}, has the largest score. A contribution is what the bag's score "
-            "loses without the instance."
+            f"  * the witness, instance {self.witness}, has the largest score. A contribution is the decrease of "
+            "the bag's score without the instance."
         )
         return "\n".join(lines)
 
-    def _row(self, j: int) -> str:
-        """The line of one instance, with a star at the witness."""
+    def _format_row(self, j: int) -> str:
+        """Format the row of one instance, with a star for the witness."""
         mark = "*" if j == self.witness else " "
         numbers = f"  {j:8d}{mark} {self.instance_scores[j]:10.4g}  {self.contributions[j]:12.4g}"
-        return f"{numbers}  {samples(self.starts, self.lengths, range(j, j + 1))[0]}".rstrip()
+        return f"{numbers}  {sample_ranges(self.starts, self.lengths, range(j, j + 1))[0]}".rstrip()
 
 
-def explained(fitted: Fitted, shown: ShownBag, label: object) -> Explanation:
-    """The explanation of one bag."""
+def explain_bag(fitted: FittedState, shown: ShownBag, label: object) -> Explanation:
+    """Build the explanation of one bag with this predicted label."""
     training, bag = fitted.training, shown.scaled
-    column, positive_label = program_of(label if training.positive is None else None, training)
+    column, positive_label = program_for_label(label if training.positive is None else None, training)
     result = fitted.results[column]
     total = float(result.score(bag)[0])
-    found = losses(result, shown, total) if is_readable(result) else _losses(fitted, column, shown, total)
+    instances = (
+        instance_contributions(result, shown, total)
+        if has_readable_columns(result)
+        else _leave_one_out_contributions(fitted, column, shown, total)
+    )
     return Explanation(
         label=label,
         positive_label=positive_label,
         score=total,
-        instance_scores=found.scores,
-        contributions=found.contributions,
-        witness=int(np.argmax(found.scores)),
-        starts=found.starts,
-        lengths=found.lengths,
+        instance_scores=instances.scores,
+        contributions=instances.contributions,
+        witness=int(np.argmax(instances.scores)),
+        starts=instances.starts,
+        lengths=instances.lengths,
     )
 
 
-def _losses(fitted: Fitted, column: int, shown: ShownBag, total: float) -> Losses:
-    """Of any model, by scoring the bag without each of its instances."""
+def _leave_one_out_contributions(
+    fitted: FittedState, column: int, shown: ShownBag, total: float
+) -> InstanceContributions:
+    """Compute scores and contributions for any model, by scoring the bag without each of its instances.
+
+    `column` is the index of the program, and `total` the score of the bag.
+    """
     scores = fitted.program_instance_scores(shown.scaled.instances)[column]
-    starts, lengths = shown.spans(np.arange(scores.size), None) or (None, None)
-    return Losses(scores, _contributions(fitted.results[column], shown.scaled, scores, total), starts, lengths)
+    starts, lengths = shown.window_spans(np.arange(scores.size), None) or (None, None)
+    return InstanceContributions(
+        scores, _contributions(fitted.results[column], shown.scaled, scores, total), starts, lengths
+    )
 
 
 def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> Floats:
+    """Compute the contributions of the instances of one bag; NaN for instances beyond the limit of scored instances.
+
+    `scores` are those of the instances, and `total` is the score of the bag.
+    """
     count = scores.size
     if count == 1:
         return np.array([total])
-    far = np.abs(scores - np.median(scores))
-    far[np.argmax(scores)] = np.inf  # the witness is always among them
-    unusual = np.argsort(-far, kind="stable")
-    chosen = np.sort(unusual[: max(1, _ROWS // (count - 1))])
+    distance = np.abs(scores - np.median(scores))
+    distance[np.argmax(scores)] = np.inf  # the witness is always included
+    unusual = np.argsort(-distance, kind="stable")
+    chosen = np.sort(unusual[: max(1, _MAX_SCORED_ROWS // (count - 1))])
     rows = np.concatenate([np.delete(np.arange(count), j) for j in chosen])
     without = Bags(bag.instances[rows], np.arange(chosen.size + 1) * (count - 1))
-    known = {
-        name: _Known(f.kernel, f.points, f.coefficients, without, bag, rows)
+    cached = {
+        name: _CachedFunction(f.kernel, f.points, f.coefficients, without, bag, rows)
         for name, f in result.functions.items()
         if not isinstance(f.kernel, BagKernel)
     }
-    lost = total - replace(result, functions={**result.functions, **known}).score(without)
-    # Without an instance that does not matter the same sum is taken in another order.
-    lost[np.abs(lost) <= 1e-12 * (1.0 + abs(total))] = 0.0
+    decrease = total - replace(result, functions={**result.functions, **cached}).score(without)
+    # Removing an instance without influence only changes the order of summation, hence rounding.
+    decrease[np.abs(decrease) <= 1e-12 * (1.0 + abs(total))] = 0.0
     contributions = np.full(count, np.nan)
-    contributions[chosen] = lost
+    contributions[chosen] = decrease
     return contributions
 
 
 @dataclass(frozen=True, eq=False)
-class _Known(FittedFunction):
-    """A function that is evaluated once per instance of a bag, however many bags without one instance it is in.
+class _CachedFunction(FittedFunction):
+    """Function that is evaluated once per instance of a bag, and reused in all bags without one instance.
 
-    A function of other points, such as the memberships of bags, is evaluated as usual.
+    At other points, such as the cluster memberships of bags, the function is evaluated as usual.
     """
 
     without: Bags
     bag: Bags
     rows: Index
-    """The instance of the bag that each instance of `without` is."""
+    """For each instance of `without`, its index in the bag."""
 
     def __call__(self, at: Points) -> Floats:
+        """Evaluate the function at points; values at the instances of `without` are copied from those at the bag."""
         return super().__call__(self.bag.instances)[self.rows] if at is self.without.instances else super().__call__(at)

@@ -1,4 +1,4 @@
-"""Check that the fields of a record read from a file have the types that its class declares."""
+"""Type checks for the fields of records that are read from files."""
 
 from __future__ import annotations
 
@@ -12,39 +12,44 @@ import numpy as np
 
 
 def check_fields(record: object) -> None:
-    """Raise a ValueError that names the first field of a dataclass that is of another type than declared."""
-    hints = hints_of(type(record))  # type: ignore[arg-type]  # a class is hashable
+    """Raise a ValueError that names the first field of a dataclass whose value does not have the declared type."""
+    hints = declared_types(type(record))  # type: ignore[arg-type]  # a class is hashable
     for field in fields(record):  # type: ignore[arg-type]  # every record is a dataclass
-        if not fits(getattr(record, field.name), hints[field.name]):
+        if not matches_type(getattr(record, field.name), hints[field.name]):
             raise ValueError(f"the {field.name} of a {type(record).__name__} is of another type")
 
 
 @cache
-def hints_of(cls: type) -> Mapping[str, Any]:
-    """The declared types of the fields of a class."""
+def declared_types(cls: type) -> Mapping[str, Any]:
+    """Return the declared types of the fields of a class, by name."""
     return get_type_hints(cls)
 
 
-def fits(value: object, hint: Any) -> bool:
-    """Whether a value is of a declared type, including the entries of tuples and mappings and the types of arrays."""
+def matches_type(value: object, hint: Any) -> bool:
+    """Return True if a value has the type `hint`, including entries of tuples and mappings and dtypes of arrays.
+
+    An integer within the range of floats matches `float`; a boolean does not match `int`.
+    """
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any or hint is object:
         return True
     if hint is float:
-        return isinstance(value, float) or (fits(value, int) and _is_within_floats(value))
+        return isinstance(value, float) or (matches_type(value, int) and _is_within_floats(value))
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if origin is Union or origin is types.UnionType:
-        return any(fits(value, one) for one in arguments)
+        return any(matches_type(value, kind) for kind in arguments)
     if origin is Literal:
         return value in arguments
     if origin is tuple:
-        return isinstance(value, tuple) and _fits_entries(value, arguments)
+        return isinstance(value, tuple) and _entries_match(value, arguments)
     if origin is np.ndarray:
-        return isinstance(value, np.ndarray) and _fits_dtype(value.dtype, arguments[1])
+        return isinstance(value, np.ndarray) and _dtype_matches(value.dtype, arguments[1])
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        key, held = arguments
-        return isinstance(value, Mapping) and all(fits(k, key) and fits(v, held) for k, v in value.items())
+        key_type, value_type = arguments
+        return isinstance(value, Mapping) and all(
+            matches_type(k, key_type) and matches_type(v, value_type) for k, v in value.items()
+        )
     if isinstance(origin or hint, type):
         return isinstance(value, origin or hint)
     raise TypeError(f"there is no check for the type {hint!r}")
@@ -59,14 +64,15 @@ def _is_within_floats(value: Any) -> bool:
     return True
 
 
-def _fits_entries(value: tuple[object, ...], kinds: tuple[Any, ...]) -> bool:
+def _entries_match(value: tuple[object, ...], kinds: tuple[Any, ...]) -> bool:
+    """Return True if the entries of a tuple have the types `kinds`; `(kind, ...)` means any number of entries."""
     if len(kinds) == 2 and kinds[1] is Ellipsis:
-        return all(fits(one, kinds[0]) for one in value)
-    return len(value) == len(kinds) and all(fits(one, kind) for one, kind in zip(value, kinds, strict=True))
+        return all(matches_type(entry, kinds[0]) for entry in value)
+    return len(value) == len(kinds) and all(matches_type(entry, kind) for entry, kind in zip(value, kinds, strict=True))
 
 
-def _fits_dtype(dtype: np.dtype[Any], hint: Any) -> bool:
-    """Whether an array's dtype is of the declared scalar type; any integers may stand for indices."""
+def _dtype_matches(dtype: np.dtype[Any], hint: Any) -> bool:
+    """Return True if a dtype matches the declared scalar type; any integer type is accepted as an index."""
     scalar = get_args(hint)[0] if get_args(hint) else Any
     if scalar is Any:
         return True

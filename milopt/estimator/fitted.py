@@ -1,7 +1,8 @@
-"""What a fit leaves behind: the training set, and one answer a program, whose programs can be declared again.
+"""State of a fitted model: the training set, and one result per program.
 
-A program holds functions that score new bags, which can be neither pickled nor saved. So an answer is kept without its
-program, and where it comes from another process the program is declared again, from the same data, without solving.
+A program contains Python functions that score new bags, and these can neither be pickled nor saved. Results are
+therefore pickled and saved without their programs. When they are needed again, the programs are declared again from the
+same data, without solving.
 """
 
 from __future__ import annotations
@@ -22,82 +23,95 @@ from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.result import Result
 
 
-class Model(Protocol):
-    """A model as far as its hyper-parameters and programs are concerned."""
+class DeclaringModel(Protocol):
+    """Protocol of a model as seen by its fitted state: hyper-parameters and `declare`."""
 
     _fields: ClassVar[tuple[str, ...]]
+    _program_data: ClassVar[tuple[str, ...]]
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program | SemiInfinite:
-        """The program over training bags."""
+        """Return the program over the training bags."""
 
 
 @dataclass(eq=False)
-class Fitted:
-    """A solved training set."""
+class FittedState:
+    """Training set and results of a fit."""
 
-    given: Model
-    """The model's hyper-parameters when it was fitted; later changes of them do not reach the fit."""
-    declarer: Model
-    """The same with numbers for kernels that depend on the data, and for the seed: it declares the programs."""
+    given: DeclaringModel
+    """Model with the hyper-parameters at the time of the fit; later changes of the fitted model do not affect it."""
+    declarer: DeclaringModel
+    """The same model with kernels fitted to the data and an integer seed: it declares the programs."""
     training: TrainingSet
     declare_seconds: float
+    """Seconds in which the programs were declared."""
     versions: dict[str, str]
-    solved: tuple[Result, ...]
+    """Versions of the packages and solvers used in the fit, by name."""
+    stored_results: tuple[Result, ...]
+    """One result per program, perhaps without its program (see `has_programs`)."""
     declare_jit_seconds: float = 0.0
-    """Just-in-time compilation while the programs were declared; not in `declare_seconds`."""
-    whole: bool = True
-    """Whether the results have their programs, and not only the names of these."""
+    """Seconds of just-in-time compilation while the programs were declared; not part of `declare_seconds`."""
+    has_programs: bool = True
+    """Whether `stored_results` have their programs; if False, they have empty programs of the same names."""
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """One result a program; the program is declared again where it could not come along."""
-        if not self.whole:
-            pairs = zip(self.solved, self.programs(), strict=True)
-            self.solved = tuple(replace(result, program=program) for result, program in pairs)
-            self.whole = True
-        return self.solved
+        """Results with their programs; after unpickling, the programs are first declared again."""
+        if not self.has_programs:
+            pairs = zip(self.stored_results, self.programs(), strict=True)
+            self.stored_results = tuple(replace(result, program=program) for result, program in pairs)
+            self.has_programs = True
+        return self.stored_results
 
     def programs(self) -> list[Program | SemiInfinite]:
-        """The programs, declared anew."""
+        """Declare the programs again."""
         training = self.training
         return [self.declarer.declare(training.bags, y, training.weight) for y in training.signs()]
 
     def program_scores(self, bags: Bags) -> list[Floats]:
-        """Score scaled bags by each program; positive scores speak for the class whose bags have y = +1 there."""
+        """Score scaled bags by each program; positive scores stand for the class with y = +1 in that program."""
         return [result.score(bags) for result in self.results]
 
     def program_instance_scores(self, points: Points) -> list[Floats]:
-        """Score scaled instances by each program, as bags of one if a program does not score instances."""
-        alone = Bags(points, np.arange(points.shape[0] + 1))
+        """Score scaled instances by each program, as bags of one instance if a program only scores bags."""
+        singletons = Bags(points, np.arange(points.shape[0] + 1))
         return [
-            result.instance_scores(points) if result.program.scores_instances else result.score(alone)
+            result.instance_scores(points) if result.program.scores_instances else result.score(singletons)
             for result in self.results
         ]
 
     def scores(self, bags: Bags) -> Floats:
-        """Score scaled bags by class: (n,) for two classes, (n, k) for k classes."""
+        """Score scaled bags by class: shape (n,) for two classes, (n, k) for k classes."""
         return self.by_class(self.program_scores(bags))
 
     def instance_scores(self, points: Points) -> Floats:
-        """Score scaled instances by class: (n,) for two classes, (n, k) for k classes."""
+        """Score scaled instances by class: shape (n,) for two classes, (n, k) for k classes."""
         return self.by_class(self.program_instance_scores(points))
 
     def by_class(self, scores: list[Floats]) -> Floats:
-        """Arrange the scores of all programs as scikit-learn has them: of two classes, positive means the second."""
+        """Arrange the scores of all programs as in scikit-learn: one column per class if there are several programs.
+
+        For two classes, positive scores mean the second class, also if the first class is the positive one.
+        """
         if len(scores) > 1:
             return np.stack(scores, axis=1)
         return -scores[0] if self.training.positive == 0 else scores[0]
 
     def __getstate__(self) -> dict[str, object]:
-        bare = tuple(replace(result, program=Program(result.program.name)) for result in self.solved)
-        return vars(self) | {"solved": bare, "whole": False}
+        """Return the state for pickling, with results whose programs are replaced by empty ones of the same name."""
+        without_programs = tuple(
+            replace(result, program=Program(result.program.name)) for result in self.stored_results
+        )
+        return vars(self) | {"stored_results": without_programs, "has_programs": False}
 
 
 class FittedAttributes:
-    """What `fit` sets on a model. Apart, for annotated in the model itself they would be hyper-parameters."""
+    """Attributes that `fit` sets on a model.
+
+    They are annotated in a class of their own, because annotations in the model itself would be hyper-parameters.
+    """
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
     windows_in_: Cut | None
-    """How the training bags were cut from series, where they were: new series are to be cut alike."""
-    _fitted: Fitted
+    """Length and stride of the windows, if the training bags are windows of time series; None otherwise."""
+    _fitted: FittedState

@@ -1,4 +1,4 @@
-"""What a person hands to an estimator: bags and labels, checked, and compared with what the model was fitted on."""
+"""Checks of bags and labels given to estimators, and comparison of new bags with the training bags."""
 
 from __future__ import annotations
 
@@ -19,32 +19,36 @@ from milopt.estimator.scikit_learn import DataConversionWarning, validate_data
 
 
 class HasFeatures(Protocol):
-    """What knows the features it was fitted on."""
+    """Protocol of an estimator that stores the features of its training bags."""
 
     n_features_in_: int
     windows_in_: Cut | None
 
 
-def training_bags(model: HasFeatures, given: object) -> Bags:
-    """The bags, after keeping the number of features, their names where a table has some, and the cut of windows."""
+def check_training_bags(model: HasFeatures, given: object) -> Bags:
+    """Return the training bags, and store their number of features, feature names and window settings in the model.
+
+    Only 2-D tables such as data frames have feature names. Raise `BagsError` if the bags are windows already and the
+    model has a `window`.
+    """
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_
-    bags = _read(model, given, fitting=True)
+    bags = _convert_to_bags(model, given, fitting=True)
     model.n_features_in_ = bags.dimension
     model.windows_in_ = cut = bags.cut if isinstance(bags, Windows) else None
-    # A model with a field of this name cuts windows itself.
+    # A model with a hyper-parameter `window` cuts windows itself.
     window = getattr(model, "window", None)
     if cut is not None and cut.length > 1 and window is not None:
         raise BagsError(
-            f"These bags are {cut} already, and window={window!r} would cut windows of windows: leave it away, "
-            "or give the series as they are, by --window none or load_data(..., window=None)."
+            f"These bags are {cut} already, and window={window!r} would cut windows of windows: leave window out, "
+            "or load the series without windows, by --window none or load_data(..., window=None)."
         )
     return bags
 
 
-def new_bags(model: HasFeatures, given: object) -> Bags:
-    """The bags, whose features must be those that the model was fitted on."""
-    bags = _read(model, given, fitting=False)
+def check_new_bags(model: HasFeatures, given: object) -> Bags:
+    """Return new bags, after checking that they have the number of features of the training bags."""
+    bags = _convert_to_bags(model, given, fitting=False)
     if bags.dimension != model.n_features_in_:
         raise BagsError(
             f"The bags have {bags.dimension} features, but {type(model).__name__} is expecting "
@@ -53,32 +57,37 @@ def new_bags(model: HasFeatures, given: object) -> Bags:
     return bags
 
 
-def training_labels(model: object, y: object) -> tuple[npt.NDArray[Any], Index]:
-    """The different labels in order, and the place of each bag's label among them."""
+def check_training_labels(model: object, y: object) -> tuple[npt.NDArray[Any], Index]:
+    """Return the sorted distinct labels, and the index of each bag's label among them."""
     if y is None:
         raise BagsError(f"{type(model).__name__} requires y to be passed, but the target y is None: give the labels.")
     shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] == 1:
-        message = "A column-vector y was passed when a 1d array was expected: its only column is taken."
+        message = "A column-vector y was passed when a 1d array was expected: its only column is used."
         warnings.warn(message, DataConversionWarning, stacklevel=3)
         y = np.asarray(y)[:, 0]
     labels = as_labels(y)
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        odd = labels[labels != np.floor(labels)][0]
-        raise BagsError(f"Unknown label type: {odd:g} is a continuous value, where one of a few classes is due.")
+        continuous = labels[labels != np.floor(labels)][0]
+        raise BagsError(f"Unknown label type: {continuous:g} is a continuous value, but labels must be classes.")
     if labels.dtype.kind == "f" and np.isinf(labels).any():
-        raise BagsError(f"The label of bag {int(np.flatnonzero(np.isinf(labels))[0])} is infinite: give classes.")
+        raise BagsError(
+            f"The label of bag {int(np.flatnonzero(np.isinf(labels))[0])} is infinite: labels must be classes."
+        )
     return as_classes(labels)
 
 
-def _read(model: HasFeatures, given: object, *, fitting: bool) -> Bags:
-    """Bags in any form; of a table, whose rows are bags of one, scikit-learn keeps or compares the features."""
+def _convert_to_bags(model: HasFeatures, given: object, *, fitting: bool) -> Bags:
+    """Return bags from any supported form.
+
+    For 2-D tables, scikit-learn stores the feature names in the model if `fitting`, and otherwise compares them.
+    """
     if _is_list_of_rows(given):
         given = np.asarray(given)
-    dimensions = 2 if sp.issparse(given) else _dimensions(given)
+    dimensions = 2 if sp.issparse(given) else _number_of_dimensions(given)
     if dimensions == 1 and np.asarray(given).dtype != object:
         raise BagsError(
-            "A 1-D array is not bags. Reshape your data: give a list of 2-D arrays, one a bag, or "
+            "A 1-D array is not bags. Reshape your data: give a list of 2-D arrays, one per bag, or "
             "array.reshape(1, -1) for one instance."
         )
     if dimensions == 2:
@@ -89,8 +98,8 @@ def _read(model: HasFeatures, given: object, *, fitting: bool) -> Bags:
     return as_bags(given)
 
 
-def _dimensions(given: object) -> int:
-    """How many an array has; 0 for what is a sequence of bags."""
+def _number_of_dimensions(given: object) -> int:
+    """Return the number of dimensions of an array, or 0 for `Bags`, a list or a tuple."""
     if isinstance(given, (Bags, list, tuple)):
         return 0
     shape = getattr(given, "shape", None)
@@ -98,7 +107,7 @@ def _dimensions(given: object) -> int:
 
 
 def _is_list_of_rows(given: object) -> bool:
-    """Whether it is a table written as a list of lists of numbers."""
+    """Return True if the input is a table: a list or tuple of rows, each a list or tuple that begins with a number."""
     if not isinstance(given, (list, tuple)) or not given:
         return False
     return all(isinstance(row, (list, tuple)) and bool(row) and isinstance(row[0], Real) for row in given)

@@ -1,9 +1,9 @@
-"""Choose the positive class: the class whose bags have y = +1 in a program of two classes.
+"""Choice of the positive class: the class whose bags have y = +1 in a program of two classes.
 
-A model that looks for a witness of one class gives another classifier if the two classes are exchanged. Which class is
-meant is part of the problem, so the user names it (`positive=`). Numbers and booleans have an order that users rely on:
-without a name, the larger number, or True, is positive. For other labels, the alphabetically last one is taken, with a
-warning if it makes a difference.
+A model that looks for a witness of one class gives another classifier if the two classes are exchanged. The user
+therefore names the positive class (`positive=`). Numbers and booleans have an order that users rely on: by default, the
+larger number, or True, is positive. For other labels, the last one in alphabetical order is chosen, with a warning if
+the choice makes a difference.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy.typing as npt
 from milopt.errors import ParameterError, PositiveLabelWarning
 
 
-def positive_place(positive: object, classes: npt.NDArray[Any]) -> int | None:
-    """Return the place of the positive class among two classes in order, or None for more than two classes.
+def positive_class_index(positive: object, classes: npt.NDArray[Any]) -> int | None:
+    """Return the index of the positive class among two sorted classes, or None for more than two classes.
 
-    `positive` is the label that the user named, or None for the default: the second class.
+    `positive` is the label that the user named, or None for the default, the second class.
     """
     labels: list[object] = classes.tolist()
     if positive is None:
@@ -30,7 +30,7 @@ def positive_place(positive: object, classes: npt.NDArray[Any]) -> int | None:
     if len(labels) != 2:
         raise ParameterError(
             f"positive={given!r} is for two classes, but there are {len(labels)}: each class is separated from the "
-            "rest by a program of its own, so leave positive out."
+            "others by its own program, so leave positive out."
         )
     if not isinstance(given, (str, Real)) or given not in labels:
         raise ParameterError(
@@ -40,15 +40,18 @@ def positive_place(positive: object, classes: npt.NDArray[Any]) -> int | None:
 
 
 def is_chosen_by_order(positive: object, classes: npt.NDArray[Any]) -> bool:
-    """Return whether alphabetical order alone decides which of two classes is positive."""
-    return positive is None and classes.size == 2 and not all(isinstance(one, Real) for one in classes.tolist())
+    """Return True if only the alphabetical order decides which of two classes is positive: no label was named.
+
+    This is never the case if both labels are numbers or booleans.
+    """
+    return positive is None and classes.size == 2 and not all(isinstance(label, Real) for label in classes.tolist())
 
 
-def warn_of_order(name: str, classes: npt.NDArray[Any], stacklevel: int) -> None:
-    """Warn that the model of this name took the alphabetically last of two labels as the positive class."""
-    other, taken = classes.tolist()
+def warn_about_label_order(name: str, classes: npt.NDArray[Any], stacklevel: int) -> None:
+    """Warn that the model of this name chose the last of two labels in alphabetical order as the positive class."""
+    other, chosen = classes.tolist()
     message = (
-        f"{name} does not treat the two classes alike, and no positive class was named: {taken!r} is taken, the "
-        f"alphabetically last label. Give positive={taken!r} or positive={other!r} (--positive on the command line)."
+        f"{name} does not treat the two classes alike, and no positive class was named: {chosen!r} is used, the "
+        f"alphabetically last label. Give positive={chosen!r} or positive={other!r} (--positive on the command line)."
     )
     warnings.warn(message, PositiveLabelWarning, stacklevel=stacklevel + 1)

@@ -1,8 +1,9 @@
-"""A few bags and their scores, saved with a model and compared when it is loaded.
+"""Probes: some training bags and their scores, saved with a model and compared when it is loaded.
 
-A file holds the data and the solution, and loading declares the program again. If the file was changed, or another
-version of milopt declares another program, the model would give other scores without a word. So a file also holds some
-training bags in their own units with their scores, and a model that scores them otherwise is refused.
+A file contains the data and the solution, and loading declares the program again. If the file was changed, or if
+another version of milopt declares another program, the loaded model would silently give other scores. A file therefore
+also contains some training bags in their original units with their scores, and loading fails if the model scores them
+differently.
 """
 
 from __future__ import annotations
@@ -13,38 +14,43 @@ import scipy.sparse as sp
 from milopt.arrays import Floats, Index
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import BagsError
-from milopt.estimator.fitted import Fitted
+from milopt.estimator.fitted import FittedState
 from milopt.estimator.scaling import Scaling
 
-MAX_BAGS, MAX_INSTANCES = 64, 512
-"""Of the probes: enough to notice a change, few enough that scoring them takes no longer than declaring."""
+MAX_PROBE_BAGS, MAX_PROBE_INSTANCES = 64, 512
+"""Maximum numbers of bags and instances of the probes: enough to detect changes, few enough to be scored quickly."""
 SCORE_TOLERANCE = 1e-6
-"""Of a score, relative to 1 + the largest score: far above rounding on another machine."""
+"""Largest accepted change of a score, relative to 1 + the largest score: far above rounding on another machine."""
 
 SCALING_TOLERANCE = 1e-12
-"""Of a value scaled back, relative to the value and the shift."""
+"""Largest accepted change of a value that was scaled and scaled back, relative to the value and the shift."""
 
 
-def probe_scores(fitted: Fitted) -> tuple[Bags, Floats] | None:
-    """Choose some training bags and score them; None if the model does not score bags, or no bag can be unscaled."""
+def probe_scores(fitted: FittedState) -> tuple[Bags, Floats] | None:
+    """Choose some training bags; return them in their original units with their scores.
+
+    Return None if the program does not score bags, or if bags overflow when they are scaled back.
+    """
     programs = [result.program for result in fitted.results]
     if not all(program.scores_bags for program in programs):
         return None
     training = fitted.training
     try:
-        bags = training.scaling.inverse(training.bags[_chosen(training.bags.sizes)])
+        bags = training.scaling.inverse(training.bags[_choose_probes(training.bags.sizes)])
         scaled = training.scaling(bags)
     except BagsError:
-        # Values about the largest number do not survive being scaled back and forth.
+        # Values close to the largest float overflow when they are scaled back.
         return None
     return bags, fitted.scores(scaled)
 
 
-def check_probes(fitted: Fitted, bags: Bags, saved: Floats) -> None:
-    """Raise a ValueError if the bags are not those of the training set, or do not have the scores that were saved."""
+def check_probes(fitted: FittedState, bags: Bags, saved: Floats) -> None:
+    """Raise a ValueError if the bags are not the probes of the training set, or do not have the saved scores."""
     training = fitted.training
-    if not _is_same(training.scaling.inverse(training.bags[_chosen(training.bags.sizes)]), bags, training.scaling):
-        # A kernel that is constant over small parts of the space would not notice another scaling.
+    if not _are_same_bags(
+        training.scaling.inverse(training.bags[_choose_probes(training.bags.sizes)]), bags, training.scaling
+    ):
+        # The scores alone would not detect another scaling if the kernel is piecewise constant.
         raise ValueError("its training bags or their scaling are not those that were saved")
     scores = fitted.scores(fitted.training.scaling(bags))
     if scores.shape != saved.shape or saved.dtype != np.float64:
@@ -54,11 +60,11 @@ def check_probes(fitted: Fitted, bags: Bags, saved: Floats) -> None:
         raise ValueError("its training bags do not have the scores that they had when it was saved")
 
 
-def _is_same(some: Bags, others: Bags, scaling: Scaling) -> bool:
-    """Whether bags are equal but for the rounding of scaling back and forth."""
-    if not np.array_equal(some.offsets, others.offsets) or some.dimension != others.dimension:
+def _are_same_bags(bags: Bags, others: Bags, scaling: Scaling) -> bool:
+    """Return True if bags in original units are equal up to the rounding errors of scaling and scaling back."""
+    if not np.array_equal(bags.offsets, others.offsets) or bags.dimension != others.dimension:
         return False
-    (values, places), (other_values, other_places) = _entries(some), _entries(others)
+    (values, places), (other_values, other_places) = _entries(bags), _entries(others)
     if values.shape != other_values.shape or not np.array_equal(places, other_places):
         return False
     shift = 0.0 if scaling.shift is None else np.abs(scaling.shift)
@@ -66,16 +72,20 @@ def _is_same(some: Bags, others: Bags, scaling: Scaling) -> bool:
 
 
 def _entries(bags: Bags) -> tuple[Floats, Index]:
-    """The values of bags, and their columns if the bags are sparse."""
+    """Return the values of bags, and, if the bags are sparse, the feature index of each value, else an empty array."""
     rows = bags.instances
     if isinstance(rows, sp.csr_array):
         return rows.data, rows.indices.astype(np.intp)
     return rows, np.arange(0)
 
 
-def _chosen(sizes: Index) -> Index:
-    """Index of bags evenly spaced over the training set, as many as the limits allow, and at least the smallest."""
-    spaced = np.unique(np.linspace(0, sizes.size - 1, min(MAX_BAGS, sizes.size)).astype(np.intp))
+def _choose_probes(sizes: Index) -> Index:
+    """Return the indices of the training bags that are used as probes, sorted; `sizes` has their numbers of instances.
+
+    From at most MAX_PROBE_BAGS evenly spaced bags, the smallest ones are taken, up to MAX_PROBE_INSTANCES instances in
+    total. If none is small enough, the smallest bag of the training set is the only probe.
+    """
+    spaced = np.unique(np.linspace(0, sizes.size - 1, min(MAX_PROBE_BAGS, sizes.size)).astype(np.intp))
     by_size = spaced[np.argsort(sizes[spaced], kind="stable")]
-    kept = by_size[np.cumsum(sizes[by_size]) <= MAX_INSTANCES]
-    return np.sort(kept) if kept.size else np.array([int(np.argmin(sizes))])
+    within_limit = by_size[np.cumsum(sizes[by_size]) <= MAX_PROBE_INSTANCES]
+    return np.sort(within_limit) if within_limit.size else np.array([int(np.argmin(sizes))])

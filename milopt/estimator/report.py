@@ -1,8 +1,8 @@
-"""A fit in short, for people (`str`) and for machines (`as_dict`, plain JSON data).
+"""Summary of a fit, as text for users (`str`) and as JSON data (`as_dict`).
 
-For more than two classes the totals are over all programs: objectives, seconds and iterations add up, the certificate
-is the worst in each residual, status and bounds are those of the program that ended worst and of the one that proves
-least; `programs` has each of them.
+For more than two classes, totals refer to all programs: objectives, seconds and iterations are sums, each residual of
+the certificate is the largest one, the status is that of the program that ended worst, and the generalisation bounds
+are those of the program with the weakest bounds. The entry `programs` has the summary of each program.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from milopt.arrays import Floats
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.bags.labels import Signs
 from milopt.errors import ConvexityError, MiloptError
-from milopt.estimator.fitted import Fitted, Model
+from milopt.estimator.fitted import DeclaringModel, FittedState
 from milopt.estimator.sparsity import sparsity, sparsity_line
 from milopt.outcome.certificate import Certificate
-from milopt.outcome.generalisation import Bounds, generalisation
+from milopt.outcome.generalisation import GeneralisationBounds, generalisation_bounds
 from milopt.outcome.result import Result, Size, Step
 from milopt.solving.options import Options
-from milopt.solving.solver_parts import solver_names
+from milopt.solving.solver_parts import solvers_in_choice
 
 Json = dict[str, Any]
 
-_FROM_BAD = (
+_TERMINATIONS_FROM_WORST = (
     Termination.ERROR,
     Termination.UNBOUNDED,
     Termination.INFEASIBLE,
@@ -39,248 +39,298 @@ _FROM_BAD = (
     Termination.STATIONARY,
     Termination.OPTIMAL,
 )
+"""Terminations from the worst to the best."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What there is to say about a fit; `str` for people."""
+    """Summary of a fit: data, program, solver, status, certificate and seconds.
+
+    Returned by `BagClassifier.report`. `print` shows it as text.
+
+    Parameters
+    ----------
+    content : dict
+        The summary as JSON data.
+    bounds : GeneralisationBounds or None, default=None
+        Generalisation bounds of the program with the weakest ones. None if a program has no bounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from milopt.models import SetKernelSVM
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> bags[y == 1] += 3
+    >>> report = SetKernelSVM().fit(bags, y).report()
+    >>> report.as_dict()["status"]
+    'optimal'
+    """
 
     content: Json
-    bounds: Bounds | None = None
-    """What the margins prove about new bags, of the program that proves least; None where nothing is proved."""
+    bounds: GeneralisationBounds | None = None
 
     def as_dict(self) -> Json:
-        """Plain JSON data: model, solver, data, status, objective, certificate, seconds, iterations, history, ..."""
+        """Return the summary as JSON data.
+
+        Returns
+        -------
+        dict
+            With the keys `model`, `parameters`, `solver`, `data`, `status`, `objective`, `certificate`, `seconds`,
+            `iterations`, `history`, `programs` and others.
+        """
         return self.content
 
     def __str__(self) -> str:
-        said = self.content
-        data, seconds = said["data"], said["seconds"]
+        """Format the summary as text, one line per entry."""
+        content = self.content
+        data, seconds = content["data"], content["seconds"]
         low, middle, high = data["instances_per_bag"]
         used = {
-            name: said["resolved"].get(name, value) for name, value in said["parameters"].items() if value is not None
+            name: content["resolved"].get(name, value)
+            for name, value in content["parameters"].items()
+            if value is not None
         }
         chosen = ", ".join(f"{name}={value}" for name, value in used.items())
         classes = ", ".join(f"{count} of class {label}" for label, count in data["classes"].items())
         lines = [
-            ("model", f"{said['model']} ({chosen})"),
+            ("model", f"{content['model']} ({chosen})"),
             (
                 "data",
-                f"{data['bags']} bags ({classes}), {data['instances']} instances ({low} to {high} a bag, median "
-                f"{middle:g}), {_count(data['features'], 'feature')}{', sparse' if data['sparse'] else ''}",
+                f"{data['bags']} bags ({classes}), {data['instances']} instances ({low} to {high} per bag, median "
+                f"{middle:g}), {_count_text(data['features'], 'feature')}{', sparse' if data['sparse'] else ''}",
             ),
         ]
-        if said["positive_label"] is not None:
-            lines.append(("positive", f"class {said['positive_label']}"))
-        lines += [(_title(said, part), _program_line(part)) for part in said["programs"]]
+        if content["positive_label"] is not None:
+            lines.append(("positive", f"class {content['positive_label']}"))
+        lines += [(_program_title(content, part), _program_line(part)) for part in content["programs"]]
         lines += [
-            ("solver", f"{said['solver']}, scheme {said['scheme']}"),
-            *_attempt_lines(said["programs"]),
-            ("status", f"{said['status']}, point {said['point']}{', ' if said['message'] else ''}{said['message']}"),
-            ("objective", "-" if said["objective"] is None else f"{said['objective']:.8g}"),
-            ("certificate", _certificate_line(said["certificate"])),
-            ("iterations", f"{said['iterations']} in {_count(len(said['history']), 'step')}"),
+            ("solver", f"{content['solver']}, scheme {content['scheme']}"),
+            *_attempt_lines(content["programs"]),
+            (
+                "status",
+                ", ".join(filter(None, (content["status"], f"point {content['point']}", content["message"]))),
+            ),
+            ("objective", "-" if content["objective"] is None else f"{content['objective']:.8g}"),
+            ("certificate", _certificate_line(content["certificate"])),
+            ("iterations", f"{content['iterations']} in {_count_text(len(content['history']), 'step')}"),
             ("seconds", ", ".join(f"{name} {value:.3g}" for name, value in seconds.items())),
-            ("training", f"accuracy {said['train_accuracy']:.4g}"),
+            ("training", f"accuracy {content['train_accuracy']:.4g}"),
             *self._bounds_line(),
-            *([("sparsity", sparsity_line(said["sparsity"]))] if said["sparsity"] else []),
-            ("versions", ", ".join(f"{name} {value}" for name, value in said["versions"].items())),
+            *([("sparsity", sparsity_line(content["sparsity"]))] if content["sparsity"] else []),
+            ("versions", ", ".join(f"{name} {value}" for name, value in content["versions"].items())),
         ]
         return "\n".join(f"{name:<12}{text}" for name, text in lines)
 
     def _bounds_line(self) -> list[tuple[str, str]]:
+        """Return a list of one line about the generalisation bounds; it is empty if they do not apply to the model."""
         if self.content["bounds"] is None:
             return []
         return [("bounds", self.content["bounds"]["reason"] if self.bounds is None else self.bounds.line())]
 
 
-def reported(cls: type, fitted: Fitted) -> Report:
-    """The report of a fit."""
-    from milopt.estimator.names import name_of
+def build_report(cls: type, fitted: FittedState) -> Report:
+    """Build the report of a fitted model of class `cls`."""
+    from milopt.estimator.registered_name import name_of
 
     training, results = fitted.training, fitted.results
-    each = fitted.program_scores(training.bags)
-    scores = fitted.by_class(each)
+    program_scores = fitted.program_scores(training.bags)
+    scores = fitted.by_class(program_scores)
     chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     classes = training.classes if training.positive is None else training.classes[[training.positive]]
     programs: list[Json] = [
-        {"class": _plain(label)} | _part(result) for label, result in zip(classes.tolist(), results, strict=True)
+        {"class": _to_json(label)} | _summarise_result(result)
+        for label, result in zip(classes.tolist(), results, strict=True)
     ]
-    proved = [_proved(*one) for one in zip(results, each, training.signs(), strict=True)]
-    for part, one in zip(programs, proved, strict=True):
-        part["bounds"] = _told(one)
-    least = max(proved, key=lambda one: one.B_best if isinstance(one, Bounds) else math.inf)
-    worst = min(results, key=lambda result: _FROM_BAD.index(result.termination))
-    compiling = fitted.declare_jit_seconds + sum(result.seconds.jit for result in results)
-    spent = {
+    all_bounds = [
+        _generalisation_bounds(*parts) for parts in zip(results, program_scores, training.signs(), strict=True)
+    ]
+    for part, bounds in zip(programs, all_bounds, strict=True):
+        part["bounds"] = _bounds_as_json(bounds)
+    weakest = max(
+        all_bounds, key=lambda bounds: bounds.B_best if isinstance(bounds, GeneralisationBounds) else math.inf
+    )
+    worst = min(results, key=lambda result: _TERMINATIONS_FROM_WORST.index(result.termination))
+    jit_seconds = fitted.declare_jit_seconds + sum(result.seconds.jit for result in results)
+    seconds = {
         "declare": fitted.declare_seconds,
         "compile": sum(result.seconds.build for result in results),
         "solve": sum(result.seconds.solve for result in results),
         "scheme": sum(result.seconds.scheme for result in results),
-        "jit": compiling,
-        "total": fitted.declare_seconds + fitted.declare_jit_seconds + sum(one.seconds.total for one in results),
+        "jit": jit_seconds,
+        "total": fitted.declare_seconds + fitted.declare_jit_seconds + sum(result.seconds.total for result in results),
     }
     return Report(
         {
             "model": name_of(cls),
             "parameters": _parameters(fitted.given),
-            "resolved": _resolved(fitted),
-            "solver": _joined(result.solver for result in results),
-            "scheme": _joined(result.scheme for result in results),
+            "resolved": _resolved_parameters(fitted),
+            "solver": _join_distinct(result.solver for result in results),
+            "scheme": _join_distinct(result.scheme for result in results),
             "data": training.sizes(),
-            "positive_label": _plain(training.positive_label),
+            "positive_label": _to_json(training.positive_label),
             "status": str(worst.termination),
             "point": str(min((result.point for result in results), key=tuple(PointStatus).index)),
-            "message": " ".join(dict.fromkeys(said for result in results for said in _said(result))),
-            "objective": _number(sum(result.objective for result in results)),
-            "certificate": _worst(results),
-            "seconds": spent,
+            "message": " ".join(dict.fromkeys(text for result in results for text in _messages(result))),
+            "objective": _finite_or_none(sum(result.objective for result in results)),
+            "certificate": _largest_residuals(results),
+            "seconds": seconds,
             "iterations": sum(result.iterations for result in results),
             "history": [step for part in programs for step in part["history"]],
-            "train_accuracy": float(np.average(chosen == training.place)),
-            "bounds": _told(least),
+            "train_accuracy": float(np.average(chosen == training.class_indices)),
+            "bounds": _bounds_as_json(weakest),
             "sparsity": sparsity(results),
             "programs": programs,
             "versions": dict(fitted.versions),
         },
-        least if isinstance(least, Bounds) else None,
+        weakest if isinstance(weakest, GeneralisationBounds) else None,
     )
 
 
-def versions(results: Sequence[Result]) -> dict[str, str]:
-    """What a fit was made with."""
+def package_versions(results: Sequence[Result]) -> dict[str, str]:
+    """Return the versions of milopt, Python, numpy, scipy, scikit-learn and the solvers of these results, by name."""
     import scipy
     import sklearn
 
     import milopt
     from milopt.solving import registry
 
-    found = {
+    versions = {
         "milopt": milopt.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": str(sklearn.__version__),
     }
-    shown = solver_names(tuple(result.solver for result in results))
-    for name in dict.fromkeys(one for names in shown for one in names.split("+")):
+    solvers = solvers_in_choice(tuple(result.solver for result in results))
+    for name in dict.fromkeys(name for names in solvers for name in names.split("+")):
         try:
-            known = registry.get(name).availability().version
+            version = registry.get_solver(name).availability().version
         except MiloptError:
-            # A solver object that was given as such need not be registered.
+            # A solver that was given as an object may not be registered.
             continue
-        if known:
-            found[name] = known
-    return found
+        if version:
+            versions[name] = version
+    return versions
 
 
-def _parameters(model: Model) -> Json:
-    return {name: _plain(getattr(model, name)) for name in model._fields}
+def _parameters(model: DeclaringModel) -> Json:
+    """Return the hyper-parameters of a model as JSON data."""
+    return {name: _to_json(getattr(model, name)) for name in model._fields}
 
 
-def _resolved(fitted: Fitted) -> Json:
-    """The hyper-parameters that depend on the data, or on chance, as they were used."""
+def _resolved_parameters(fitted: FittedState) -> Json:
+    """Return the hyper-parameters whose used values differ from the given ones, such as fitted kernels and seeds."""
     given = _parameters(fitted.given)
     return {name: value for name, value in _parameters(fitted.declarer).items() if value != given[name]}
 
 
-def _part(result: Result) -> Json:
+def _summarise_result(result: Result) -> Json:
+    """Return the summary of one result as JSON data."""
     return {
-        "program": _size(result),
+        "program": _program_size(result),
         "solver": result.solver,
         "scheme": result.scheme,
         "status": str(result.termination),
         "raw_status": result.raw_status,
         "point": str(result.point),
-        "message": " ".join(_said(result)),
-        "objective": _number(result.objective),
-        "bound": _number(result.bound),
-        "certificate": _certificate(result.certificate),
+        "message": " ".join(_messages(result)),
+        "objective": _finite_or_none(result.objective),
+        "bound": _finite_or_none(result.bound),
+        "certificate": _certificate_as_json(result.certificate),
         "polished": result.polished is not None,
         "iterations": result.iterations,
         "seconds": {name: getattr(result.seconds, name) for name in ("build", "solve", "scheme", "jit", "total")},
-        "history": [_step(step) for step in result.history],
+        "history": [_step_as_json(step) for step in result.history],
         "attempts": [
             {
-                "solver": one.solver,
-                "status": str(one.termination),
-                "point": str(one.point),
-                "certificate": _certificate(one.certificate),
-                "message": one.message,
-                "seconds": one.seconds,
+                "solver": attempt.solver,
+                "status": str(attempt.termination),
+                "point": str(attempt.point),
+                "certificate": _certificate_as_json(attempt.certificate),
+                "message": attempt.message,
+                "seconds": attempt.seconds,
             }
-            for one in result.attempts
+            for attempt in result.attempts
         ],
     }
 
 
-def _said(result: Result) -> list[str]:
-    """What there is to say about a result, and about how its program came about."""
-    return [sentence for sentence in (result.message, *result.program.remarks) if sentence]
+def _messages(result: Result) -> list[str]:
+    """Return the message of a result and the remarks about its program."""
+    return [text for text in (result.message, *result.program.remarks) if text]
 
 
-def _size(result: Result) -> Json:
-    """The kind and size of a program; rows and columns are None where finding them out would cost much."""
-    from milopt.compilation.lowered import lowered
+def _program_size(result: Result) -> Json:
+    """Return the name, kind and size of a result's program; sizes are None if computing them is too expensive."""
+    from milopt.compilation.lowering_attempt import try_lower
 
     program, size = result.program, result.size
     if program.oracles:
-        rows, columns = (sum(np.size(one) for one in held.values()) for held in (result.duals, result.values))
+        rows, columns = (sum(np.size(array) for array in arrays.values()) for arrays in (result.duals, result.values))
         size = Size(rows, columns, 0)
-    elif size is None and (form := lowered(program.core).form) is not None:
+    elif size is None and (form := try_lower(program.core).form) is not None:
         size = Size(form.rows.count, form.n, sum(space.count for space in form.spaces))
     counts = {name: None if size is None else int(getattr(size, name)) for name in ("rows", "columns", "evaluations")}
     return {"name": program.name, "kind": program.kind} | counts
 
 
-def _proved(result: Result, scores: Floats, y: Signs) -> Bounds | str | None:
-    """Bounds, or in words why there are none; None for a program that declares no class to bound."""
+def _generalisation_bounds(result: Result, scores: Floats, y: Signs) -> GeneralisationBounds | str | None:
+    """Return the generalisation bounds, or the reason why there are none; None if they do not apply to the model."""
     try:
-        return generalisation(result, scores, y)
+        return generalisation_bounds(result, scores, y)
     except ConvexityError as error:
         return str(error)
 
 
-def _told(proved: Bounds | str | None) -> Json | None:
-    if proved is None:
+def _bounds_as_json(bounds: GeneralisationBounds | str | None) -> Json | None:
+    """Convert bounds, or the reason why there are none, to JSON data."""
+    if bounds is None:
         return None
-    return proved.as_dict() if isinstance(proved, Bounds) else {"reason": proved}
+    return bounds.as_dict() if isinstance(bounds, GeneralisationBounds) else {"reason": bounds}
 
 
-def _step(step: Step) -> Json:
+def _step_as_json(step: Step) -> Json:
+    """Return one step of a scheme as JSON data."""
     return {
-        "objective": _number(step.objective),
-        "bound": _number(step.bound),
-        "certificate": _certificate(step.certificate),
+        "objective": _finite_or_none(step.objective),
+        "bound": _finite_or_none(step.bound),
+        "certificate": _certificate_as_json(step.certificate),
         "seconds": step.seconds,
         "changed": step.changed,
     }
 
 
-def _certificate(certificate: Certificate | None) -> Json | None:
+def _certificate_as_json(certificate: Certificate | None) -> Json | None:
+    """Return the residuals of a certificate as JSON data."""
     if certificate is None:
         return None
-    return {name: _number(getattr(certificate, name)) for name in ("primal", "dual", "gap")}
+    return {name: _finite_or_none(getattr(certificate, name)) for name in ("primal", "dual", "gap")}
 
 
-def _worst(results: Sequence[Result]) -> Json | None:
-    found = [result.certificate for result in results if result.certificate is not None]
-    if len(found) < len(results):
+def _largest_residuals(results: Sequence[Result]) -> Json | None:
+    """Return the largest residuals over all results; None if a result has no certificate."""
+    certificates = [result.certificate for result in results if result.certificate is not None]
+    if len(certificates) < len(results):
         return None
-    return {name: _number(max(getattr(one, name) for one in found)) for name in ("primal", "dual", "gap")}
+    return {
+        name: _finite_or_none(max(getattr(certificate, name) for certificate in certificates))
+        for name in ("primal", "dual", "gap")
+    }
 
 
-def _joined(names: Any) -> str:
+def _join_distinct(names: Any) -> str:
+    """Join distinct names by commas."""
     return ", ".join(dict.fromkeys(names))
 
 
-def _number(value: float | None) -> float | None:
-    """A number that JSON has; None for NaN and infinities."""
+def _finite_or_none(value: float | None) -> float | None:
+    """Return a finite number as it is, and NaN and infinities as None, for JSON."""
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _plain(value: object) -> object:
-    """A hyper-parameter or label as JSON has it, or in words."""
+def _to_json(value: object) -> object:
+    """Convert a hyper-parameter or label to JSON data; a value of another type becomes its `repr`."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)):
@@ -288,29 +338,33 @@ def _plain(value: object) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
     if isinstance(value, (tuple, list)):
-        return [_plain(one) for one in value]
+        return [_to_json(entry) for entry in value]
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _to_json(entry) for key, entry in value.items()}
     if isinstance(value, Options):
-        usual = vars(Options())
-        asked = {name: one for name, one in vars(value).items() if one != usual[name]}
-        return f"Options({', '.join(f'{name}={_asked(one)}' for name, one in asked.items())})"
+        defaults = vars(Options())
+        changed = {name: option for name, option in vars(value).items() if option != defaults[name]}
+        return f"Options({', '.join(f'{name}={_option_text(option)}' for name, option in changed.items())})"
     return repr(value)
 
 
-def _asked(value: object) -> str:
+def _option_text(value: object) -> str:
+    """Return the text of an option's value."""
     return repr(dict(value) if isinstance(value, Mapping) else value)
 
 
-def _count(number: int, noun: str) -> str:
+def _count_text(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _title(said: Json, part: Json) -> str:
-    return "program" if len(said["programs"]) == 1 else f"  {part['class']}"
+def _program_title(content: Json, part: Json) -> str:
+    """Return the heading of a program's line: "program", or its class if there are several programs."""
+    return "program" if len(content["programs"]) == 1 else f"  {part['class']}"
 
 
 def _program_line(part: Json) -> str:
+    """Return the name, kind and size of a program as text."""
     size = part["program"]
     counts = "" if size["rows"] is None else f", {size['rows']} rows, {size['columns']} columns"
     if size["evaluations"]:
@@ -319,15 +373,21 @@ def _program_line(part: Json) -> str:
 
 
 def _attempt_lines(programs: Sequence[Json]) -> list[tuple[str, str]]:
-    """Return a line per program that took more than one solver."""
+    """Return pairs (heading, text), one for each program for which more than one solver was tried."""
     return [
-        ("tried", ", ".join(f"{one['solver']} ({one['status']}, point {one['point']})" for one in part["attempts"]))
+        (
+            "tried",
+            ", ".join(
+                f"{attempt['solver']} ({attempt['status']}, point {attempt['point']})" for attempt in part["attempts"]
+            ),
+        )
         for part in programs
         if len(part["attempts"]) > 1
     ]
 
 
 def _certificate_line(certificate: Json | None) -> str:
+    """Return the residuals of a certificate as text."""
     if certificate is None:
         return "none"
     return ", ".join(f"{name} {'?' if value is None else f'{value:.1e}'}" for name, value in certificate.items())

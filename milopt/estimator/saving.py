@@ -1,8 +1,9 @@
-"""Fitted models in one file, without pickle: the model's name, its hyper-parameters, training set and answers.
+"""Saving and loading of fitted models in one file, without pickle.
 
-Scores come from a program, and a program is declared from data: so the file holds the data and the solution, and
-loading declares the program again, without solving. A file names a model and never a module: only registered models
-are looked up, and a class of a person's own is passed to `load_model`.
+A file contains the name of the model, its hyper-parameters, its training set and its results. Scores are computed by a
+program, which cannot be stored. Loading therefore declares the program again from the training set, without solving it.
+A file names a model, never a module: only registered models are looked up by name, and other classes must be passed to
+`load_model`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import milopt
-from milopt.archive import as_path, read, written, wrong_content
+from milopt.archive import as_path, content_error, read_archive, write_archive
 from milopt.arrays import Floats
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.compilation.status import PointStatus
@@ -25,12 +26,12 @@ from milopt.data.windows import Cut
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, ModelFileError
-from milopt.estimator.encoding import Encoder, decoded
-from milopt.estimator.field_types import check_fields, fits, hints_of
-from milopt.estimator.fitted import Fitted, Model
-from milopt.estimator.names import registered_name
-from milopt.estimator.positive_label import positive_place
+from milopt.estimator.encoding import Encoder, current_field_name, decode
+from milopt.estimator.field_types import check_fields, declared_types, matches_type
+from milopt.estimator.fitted import DeclaringModel, FittedState
+from milopt.estimator.positive_label import positive_class_index
 from milopt.estimator.probes import check_probes, probe_scores
+from milopt.estimator.registered_name import registered_name
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.result import FittedFunction, Result
 from milopt.solving import registry
@@ -39,20 +40,21 @@ if TYPE_CHECKING:
     from milopt.estimator.classifier import BagClassifier
 
 FORMAT = 2
-READABLE = (1, FORMAT)
-"""Files of format 1 have no probes."""
+"""Version of the format of new files."""
+READABLE_FORMATS = (1, FORMAT)
+"""Versions of the format that can be read. Files of format 1 have no probes."""
 MAX_NAME_LENGTH = 200
-"""Characters of a model's name, of its class and of a version, which messages repeat."""
-_PLAIN = (
+"""Maximum number of characters of the names and versions in a file, since error messages repeat them."""
+_RESULT_FIELDS = (
     *("solver", "scheme", "raw_status", "message", "log", "termination", "point", "objective", "bound", "values"),
     *("duals", "witnesses", "certificate", "polished", "iterations", "rebuilds", "seconds", "history", "attempts"),
     *("ensemble", "inertia", "size"),
 )
-"""The fields of a result besides its program and functions."""
+"""Fields of a result besides its program and functions."""
 
 
-def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) -> None:
-    """Write the model; refused before anything is written where it holds what a file cannot."""
+def save_model(model: BagClassifier, fitted: FittedState, path: str | PathLike[str]) -> None:
+    """Write a fitted model to a file; raise `ModelFileError` before writing if a value cannot be stored."""
     file, encoder = as_path(path), Encoder()
     training = fitted.training
     header = {
@@ -63,71 +65,128 @@ def save_model(model: BagClassifier, fitted: Fitted, path: str | PathLike[str]) 
         "parameters": _parameters(encoder, fitted.given),
         "declared with": _parameters(encoder, fitted.declarer),
         "features": model.n_features_in_,
-        "feature names": encoder.encoded(getattr(model, "feature_names_in_", None), "feature_names_in_"),
-        "windows": encoder.encoded(model.windows_in_, "windows_in_"),
-        "bags": encoder.encoded(training.bags, "the training set"),
-        "classes": encoder.encoded(training.classes, "classes_"),
-        "place": encoder.encoded(training.place, "the labels"),
-        "weight": encoder.encoded(training.weight, "the weights"),
-        "scaling": encoder.encoded(training.scaling, "the scaling"),
+        "feature names": encoder.encode(getattr(model, "feature_names_in_", None), "feature_names_in_"),
+        "windows": encoder.encode(model.windows_in_, "windows_in_"),
+        "bags": encoder.encode(training.bags, "the training set"),
+        "classes": encoder.encode(training.classes, "classes_"),
+        "place": encoder.encode(training.class_indices, "the labels"),
+        "weight": encoder.encode(training.weight, "the weights"),
+        "scaling": encoder.encode(training.scaling, "the scaling"),
         "declare seconds": fitted.declare_seconds,
         "declare jit seconds": fitted.declare_jit_seconds,
         "versions": fitted.versions,
-        "probes": encoder.encoded(probe_scores(fitted), "the scores of the training bags"),
-        "answers": [_answer(encoder, answer) for answer in fitted.solved],
+        "probes": encoder.encode(probe_scores(fitted), "the scores of the training bags"),
+        "answers": [_encode_result(encoder, answer) for answer in fitted.stored_results],
     }
     text = json.dumps(header, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    written(file, text.encode(), encoder.arrays)
+    write_archive(file, text.encode(), encoder.arrays)
 
 
 def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = None) -> BagClassifier:
-    """The fitted model of a file; `model` is its class, where that is a person's own and not registered."""
+    """Load a fitted model from a file that `BagClassifier.save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to read.
+    model : type or None, default=None
+        Class of the model. Only needed if the model is not registered.
+
+    Returns
+    -------
+    BagClassifier
+        The fitted model.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be read or was changed, if its model is not registered and `model` is None, or if `model` is
+        another class than that of the saved model.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> import milopt
+    >>> from milopt.models import SetKernelSVM
+    >>> bags = np.random.default_rng(0).normal(size=(20, 4, 2))
+    >>> y = np.repeat([-1, 1], 10)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model"
+    >>> model = SetKernelSVM().fit(bags, y)
+    >>> model.save(path)
+    >>> loaded = milopt.load_model(path)
+    >>> np.allclose(loaded.decision_function(bags), model.decision_function(bags))
+    True
+    """
     file = as_path(path)
-    header, arrays = read(file)
+    header, arrays = read_archive(file)
     try:
         content = json.loads(header)
         version, wrote, name, class_name = (content[key] for key in ("format", "milopt", "model", "class"))
-        if not fits(version, int) or not fits((wrote, class_name, name), tuple[str, str, str | None]):
+        if not matches_type(version, int) or not matches_type((wrote, class_name, name), tuple[str, str, str | None]):
             raise ValueError("its format, its version or the name of its model is of another type")
-        for one in map(str, (version, wrote, name, class_name)):
-            if len(one) > MAX_NAME_LENGTH or not one.isprintable():
+        for text in map(str, (version, wrote, name, class_name)):
+            if len(text) > MAX_NAME_LENGTH or not text.isprintable():
                 raise ValueError(f"a name in its header is not printable or exceeds {MAX_NAME_LENGTH} characters")
-    except Exception as error:  # JSON may hold anything
-        raise wrong_content(file, "model", error) from error
-    if version not in READABLE:
+    except Exception as error:  # the JSON may contain anything
+        raise content_error(file, "model", error) from error
+    if version not in READABLE_FORMATS:
         raise ModelFileError(
             f"{file} was saved by milopt {wrote} in format {version}, and milopt {milopt.__version__} reads formats up "
             f"to {FORMAT}: install the version that saved it."
         )
-    cls = _class(file, name, class_name, model)
+    cls = _model_class(file, name, class_name, model)
     try:
         with np.errstate(all="ignore"):
-            return _restored(cls, version, content, arrays)
-    except Exception as error:  # a model may raise anything when it is declared from wrong content
-        raise wrong_content(file, "model", error) from error
+            return _build_fitted_model(cls, version, content, arrays)
+    except Exception as error:  # declaring a model from wrong content may raise any error
+        raise content_error(file, "model", error) from error
 
 
-def _parameters(encoder: Encoder, model: Model) -> dict[str, Any]:
-    return {name: encoder.encoded(getattr(model, name), f"its hyper-parameter {name}") for name in model._fields}
+def _parameters(encoder: Encoder, model: DeclaringModel) -> dict[str, Any]:
+    """Encode the hyper-parameters of a model and the private attributes that `declare` reads, by name."""
+    names = {name: name for name in model._fields} | {_saved_name(name): name for name in model._program_data}
+    return {key: encoder.encode(getattr(model, name), f"its hyper-parameter {key}") for key, name in names.items()}
 
 
-def _answer(encoder: Encoder, answer: Result) -> dict[str, Any]:
-    plain = {name: encoder.encoded(getattr(answer, name), name) for name in _PLAIN}
+def _model_with(cls: type[BagClassifier], values: Mapping[str, Any]) -> BagClassifier:
+    """Return an unfitted model with decoded values of a file: hyper-parameters, and attributes that `declare` reads."""
+    data = {name: values.get(_saved_name(name)) for name in cls._program_data}
+    saved_names = set(map(_saved_name, data))
+    model = cls(**{name: value for name, value in values.items() if name not in saved_names})
+    for name, value in data.items():
+        setattr(model, name, value)
+    return model
+
+
+def _saved_name(attribute: str) -> str:
+    """Return the name of a private attribute in files: without the leading underscore."""
+    return attribute.removeprefix("_")
+
+
+def _encode_result(encoder: Encoder, answer: Result) -> dict[str, Any]:
+    """Encode a result without its program."""
+    plain = {name: encoder.encode(getattr(answer, name), name) for name in _RESULT_FIELDS}
     functions = {
-        name: [encoder.encoded(one.points, name), encoder.encoded(one.coefficients, name)]
-        for name, one in answer.functions.items()
+        name: [encoder.encode(function.points, name), encoder.encode(function.coefficients, name)]
+        for name, function in answer.functions.items()
     }
     return plain | {"program": answer.program.name, "functions": functions}
 
 
-def _class(file: Path, name: str | None, class_name: str, given: type[BagClassifier] | None) -> type[BagClassifier]:
+def _model_class(
+    file: Path, name: str | None, class_name: str, given: type[BagClassifier] | None
+) -> type[BagClassifier]:
+    """Return the class of the saved model: the given one, or else the registered one."""
     from milopt.estimator.classifier import BagClassifier
 
     if given is not None:
         if not (isinstance(given, type) and issubclass(given, BagClassifier)):
             raise DeclarationError(f"model must be a class derived from milopt.BagClassifier, not {given!r}.")
         if given.__name__ != class_name:
-            raise ModelFileError(f"{file} holds a {class_name}, not a {given.__name__}: give the class that it was.")
+            raise ModelFileError(
+                f"{file} holds a {class_name}, not a {given.__name__}: give the class of the saved model."
+            )
         return given
     if name is None:
         raise ModelFileError(
@@ -137,49 +196,65 @@ def _class(file: Path, name: str | None, class_name: str, given: type[BagClassif
     if name not in registry.model_names():
         known = ", ".join(registry.model_names())
         raise ModelFileError(
-            f"{file} holds the model {name!r}, which is not registered here (registered are {known}): install the "
-            "package that brings it."
+            f"{file} holds the model {name!r}, which is not registered here (registered models: {known}): install the "
+            "package that provides it."
         )
-    cls = registry.model(name)
+    cls = registry.model_class(name)
     if not issubclass(cls, BagClassifier):
-        raise ModelFileError(f"{file} holds the model {name!r}, which is here no class of milopt.BagClassifier.")
+        raise ModelFileError(f"{file} holds the model {name!r}, which is not a subclass of milopt.BagClassifier here.")
     return cls
 
 
-def _restored(
+def _build_fitted_model(
     cls: type[BagClassifier], version: int, content: Mapping[str, Any], arrays: Mapping[str, Any]
 ) -> BagClassifier:
-    def of(key: str) -> Any:
-        return decoded(content[key], arrays)
+    """Build the fitted model from the content of a file, and check it.
 
-    given = {name: decoded(code, arrays) for name, code in content["parameters"].items()}
-    resolved = {name: decoded(code, arrays) for name, code in content["declared with"].items()}
-    # Older files have no positive class: it was the second.
-    positive = positive_place(given.get("positive"), of("classes"))
-    training = TrainingSet(of("bags"), of("classes"), of("place"), of("weight"), of("scaling"), positive)
+    `version` is the version of the format, `content` the header, and `arrays` the stored arrays by name.
+    """
+
+    def value_of(key: str) -> Any:
+        """Return the decoded value of an entry of the header."""
+        return decode(content[key], arrays)
+
+    given, resolved = (
+        {current_field_name(cls, name): decode(code, arrays) for name, code in content[key].items()}
+        for key in ("parameters", "declared with")
+    )
+    # Older files do not contain the positive class: it was the second one.
+    positive = positive_class_index(given.get("positive"), value_of("classes"))
+    training = TrainingSet(
+        value_of("bags"), value_of("classes"), value_of("place"), value_of("weight"), value_of("scaling"), positive
+    )
     _check_training(training)
-    model = cls(**given)
+    model = _model_with(cls, given)
     model.n_features_in_ = training.bags.dimension
     if content["features"] != model.n_features_in_:
         raise ValueError("its bags have another number of features")
-    declarer, seconds, versions = cls(**resolved), content["declare seconds"], content["versions"]
+    declarer, seconds, versions = _model_with(cls, resolved), content["declare seconds"], content["versions"]
     compiling = content.get("declare jit seconds", 0.0)  # older files do not have it
-    if not fits(seconds, float) or not fits(compiling, float) or not fits(versions, dict[str, str]):
+    if (
+        not matches_type(seconds, float)
+        or not matches_type(compiling, float)
+        or not matches_type(versions, dict[str, str])
+    ):
         raise ValueError("its seconds or versions are of another type")
-    fitted = Fitted(cls(**given), declarer, training, float(seconds), dict(versions), (), float(compiling))
+    fitted = FittedState(
+        _model_with(cls, given), declarer, training, float(seconds), dict(versions), (), float(compiling)
+    )
     _check_grids(fitted)
     pairs = zip(content["answers"], fitted.programs(), strict=True)
-    fitted.solved = tuple(_result(code, program, arrays) for code, program in pairs)
-    probes = of("probes") if version > 1 or "probes" in content else None
+    fitted.stored_results = tuple(_decode_result(code, program, arrays) for code, program in pairs)
+    probes = value_of("probes") if version > 1 or "probes" in content else None
     if probes is not None:
         check_probes(fitted, *probes)
-    names = of("feature names")
+    names = value_of("feature names")
     if names is not None:
         if not isinstance(names, np.ndarray) or names.shape != (model.n_features_in_,):
             raise ValueError("its feature names do not fit its features")
         vars(model)["feature_names_in_"] = names
-    # Older files do not tell.
-    model.windows_in_ = decoded(content.get("windows"), arrays)
+    # Older files do not contain the windows.
+    model.windows_in_ = decode(content.get("windows"), arrays)
     if not isinstance(model.windows_in_, Cut | NoneType):
         raise ValueError("its windows are of another type")
     model.classes_ = training.classes
@@ -188,17 +263,17 @@ def _restored(
 
 
 def _check_training(training: TrainingSet) -> None:
-    """Raise a ValueError if bags, classes, labels, weights and scaling are not those of one training set."""
+    """Raise a ValueError if bags, classes, labels, weights and scaling do not belong to one training set."""
     check_fields(training)
     count, classes = len(training.bags), training.classes
-    if not training.place.shape == training.weight.shape == (count,):
+    if not training.class_indices.shape == training.weight.shape == (count,):
         raise ValueError("bags, labels and weights do not match")
     if classes.ndim != 1 or classes.size < 2 or len(set(classes.tolist())) < classes.size:
         raise ValueError("its classes are not two or more different labels")
-    if training.place.min() < 0 or training.place.max() >= classes.size:
-        raise ValueError("a label is none of its classes")
+    if training.class_indices.min() < 0 or training.class_indices.max() >= classes.size:
+        raise ValueError("a label is not one of its classes")
     if not np.isfinite(training.weight).all() or (training.weight < 0).any():
-        raise ValueError("a weight is not a number of at least 0")
+        raise ValueError("a weight is negative or not finite")
     scaling = training.scaling
     for part in (scaling.shift, scaling.divisor):
         if part is not None and (part.shape != (training.bags.dimension,) or not np.isfinite(part).all()):
@@ -207,10 +282,10 @@ def _check_training(training: TrainingSet) -> None:
         raise ValueError("its scaling divides by a number that is not positive")
 
 
-def _check_grids(fitted: Fitted) -> None:
-    """Raise a ValueError if a kernel's grid is not that of the given kernel, or of the training bags.
+def _check_grids(fitted: FittedState) -> None:
+    """Raise a ValueError if the grid of a saved kernel is not the one that its training bags give.
 
-    A cut between two values of the probes could move without a change of their scores.
+    The probes would not detect a grid line that was moved between two of their values.
     """
     for name in fitted.given._fields:
         given, kernel = getattr(fitted.given, name), getattr(fitted.declarer, name)
@@ -218,12 +293,13 @@ def _check_grids(fitted: Fitted) -> None:
             raise ValueError(f"the grid of its {name} is not that of its training bags")
 
 
-def _result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Mapping[str, Any]) -> Result:
-    # Older files tell of no inertia and of no size.
-    newer = ("inertia", "size")
-    plain = {name: decoded(code.get(name) if name in newer else code[name], arrays) for name in _PLAIN}
-    for name in _PLAIN:
-        if not fits(plain[name], hints_of(Result)[name]):
+def _decode_result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Mapping[str, Any]) -> Result:
+    """Decode a result, and raise a ValueError if it does not fit its program."""
+    # Older files do not contain the inertia and the size.
+    new_fields = ("inertia", "size")
+    plain = {name: decode(code.get(name) if name in new_fields else code[name], arrays) for name in _RESULT_FIELDS}
+    for name in _RESULT_FIELDS:
+        if not matches_type(plain[name], declared_types(Result)[name]):
             raise ValueError(f"its {name} is of another type")
     has_point = plain["point"] is not PointStatus.NONE
     for name, variable in program.variables.items() if has_point else ():
@@ -231,8 +307,8 @@ def _result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Ma
             raise ValueError(f"the values of {name} do not fit its program")
     functions: dict[str, FittedFunction] = {}
     for name, function in program.functions.items():
-        points, coefficients = (decoded(part, arrays) for part in code["functions"][name])
-        if coefficients.shape != points.shape[:1] or not fits(coefficients, Floats):
+        points, coefficients = (decode(part, arrays) for part in code["functions"][name])
+        if coefficients.shape != points.shape[:1] or not matches_type(coefficients, Floats):
             raise ValueError(f"the coefficients of {name} do not fit its points")
         functions[name] = FittedFunction(function.kernel, points, coefficients)
     return Result(program=program, functions=functions, **plain)

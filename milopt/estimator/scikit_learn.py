@@ -1,6 +1,7 @@
-"""The bases that scikit-learn gives an estimator, with the types that it does not declare itself.
+"""Base classes and functions of scikit-learn, with type annotations for type checkers.
 
-Without them every attribute of a model would be `Any` to a type checker, and a misspelt one would pass.
+scikit-learn has no annotations. Without these, every attribute of a model would be `Any`, and a misspelt attribute
+would not be detected.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     class BaseEstimator:
-        """Hyper-parameters by name, HTML representation, tags, metadata routing."""
+        """Base class with hyper-parameters by name, HTML representation, tags and metadata routing."""
 
         def get_params(self, deep: bool = True) -> dict[str, Any]:
-            """The hyper-parameters by name."""
+            """Return the hyper-parameters by name."""
 
         def set_params(self, **params: object) -> Self:
             """Set hyper-parameters by name."""
@@ -27,31 +28,31 @@ if TYPE_CHECKING:
         def __sklearn_tags__(self) -> Any: ...
 
     class ClassifierMixin:
-        """Says that an estimator is a classifier."""
+        """Mixin class that marks an estimator as a classifier."""
 
     class TransformerMixin:
-        """`fit_transform` from `fit` and `transform`."""
+        """Mixin class that derives `fit_transform` from `fit` and `transform`."""
 
         def fit_transform(self, X: object, y: npt.ArrayLike | None = None) -> Any:
-            """Fit, and transform the same data."""
+            """Fit to data, and transform the same data."""
 
     class NotFittedError(ValueError, AttributeError):
-        """A method was called that needs a fit first."""
+        """Error for a method that needs a fitted estimator."""
 
     class DataConversionWarning(UserWarning):
-        """Data were given in another shape than expected."""
+        """Warning about data that were given in an unexpected shape."""
 
     def clone(estimator: Any) -> Any:
-        """An unfitted estimator with the same hyper-parameters."""
+        """Return an unfitted estimator with the same hyper-parameters."""
 
     def validate_data(estimator: object, X: object, *, reset: bool, skip_check_array: bool) -> None:
-        """Keep, or compare, the number and the names of features."""
+        """Store or compare the number and the names of the features."""
 
     UNUSED: str
-    """Says of an argument that it is no metadata to be routed."""
+    """Marker of arguments that are not metadata."""
 
     def check_random_state(seed: object) -> np.random.RandomState:
-        """A generator from a seed."""
+        """Return a random generator for a seed."""
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
     from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -61,7 +62,7 @@ else:
 
 
 class UnfittedError(ParameterError, NotFittedError):
-    """A method was called that needs a fit first: an error of milopt, and the one that scikit-learn looks for."""
+    """Error for a method that needs a fitted model; an error of milopt and of scikit-learn."""
 
 
 __all__ = [

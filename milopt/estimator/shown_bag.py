@@ -1,7 +1,9 @@
-"""One bag to be shown: as it was given and as the programs see it, and where its windows lie in its series.
+"""One bag prepared for an explanation: in its original units, scaled, and with the positions of its windows.
 
-An instance is one of the bag's own, or one of the windows that columns cut themselves. Where it is a window it covers
-`length` samples from `start`; the series is the bag's samples, or is put together again from overlapping windows.
+The columns (weak learners) of an ensemble either use the instances of the bag or cut windows from the bag themselves.
+In the second case, the bag is a time series, its instances are samples, and the windows play the role of instances. A
+window covers `length` samples from sample `start` on. The time series of the bag is known if it was given, or is
+reconstructed from the windows.
 """
 
 from __future__ import annotations
@@ -14,24 +16,26 @@ import numpy as np
 from milopt.arrays import Floats, Index, Points
 from milopt.data.windows import Cut, Windows
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.bags.sliding import sliding
+from milopt.declaration.bags.sliding_windows import sliding_windows
 from milopt.errors import BagsError
 
 
 @dataclass(frozen=True, eq=False)
 class ShownBag:
-    """A single bag."""
+    """One bag in original units and scaled, with the settings by which its windows were cut."""
 
     given: Bags
-    """In the units of whoever gave it."""
+    """The bag in the units of the user."""
     scaled: Bags
+    """The same bag with scaled features."""
     cut: Cut | None
-    """How its instances were cut from a series, where they were."""
+    """Length and stride of the windows if the instances are windows of a time series; otherwise None."""
 
-    def spans(self, instances: Index, samples: int | None) -> tuple[Index, Index] | None:
-        """The start and length, in samples, of instances that are windows; None where they are no windows.
+    def window_spans(self, instances: Index, samples: int | None) -> tuple[Index, Index] | None:
+        """Return the starts and lengths of windows in samples, or None if the instances are not windows.
 
-        `samples` is the length of the windows that columns cut themselves, None where they look at the instances.
+        `instances` has the indices of the windows. `samples` is the length of windows that columns (weak learners) cut
+        themselves, with stride 1, or None if the columns use the instances of the bag.
         """
         if samples is not None:
             return instances, np.full(instances.size, samples)
@@ -39,13 +43,17 @@ class ShownBag:
             return instances * self.cut.stride, np.full(instances.size, self.cut.length)
         return None
 
-    def seen(self, samples: int | None) -> Bags:
-        """What columns look at, in the units of whoever gave the bag."""
-        return self.given if samples is None else sliding(self.given, samples)
+    def column_instances(self, samples: int | None) -> Bags:
+        """Return the instances in the units of the user, or all windows of `samples` samples if it is not None."""
+        return self.given if samples is None else sliding_windows(self.given, samples)
 
     @cached_property
     def series(self) -> Floats | None:
-        """L x D, a sample a row, NaN where no window reaches; None where the bag cannot be put together to one."""
+        """Time series of the bag, one row per sample, or None if it cannot be reconstructed.
+
+        It cannot be reconstructed from z-normalised windows, or if the instances are sparse. If the instances were not
+        cut from a series, they are the samples. Samples that no window covers are NaN.
+        """
         if isinstance(self.given, Windows):
             return self.given.series[0][:, None]
         rows = self.given.instances
@@ -61,10 +69,10 @@ class ShownBag:
         return series[:, None]
 
 
-def single(bag: Points | Bags) -> object:
-    """What `new_bags` takes for one bag: a 2-D array, or bags of which there is one."""
+def as_single_bag(bag: Points | Bags) -> object:
+    """Return one bag in a form that `check_new_bags` accepts: a list of one array, or Bags of length 1."""
     if not isinstance(bag, Bags):
         return [bag]
     if len(bag) != 1:
-        raise BagsError(f"One bag is shown at a time, and these are {len(bag)}: give bags[i] or bags[i:i + 1].")
+        raise BagsError(f"One bag can be explained at a time, not {len(bag)}: give bags[i] or bags[i:i + 1].")
     return bag

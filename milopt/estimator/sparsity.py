@@ -1,30 +1,34 @@
-"""How few numbers an ensemble is made of: its columns with a weight, and their coefficients that are not zero."""
+"""Sparsity of an ensemble: the number of columns (weak learners) with a nonzero weight, and of their coefficients."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from milopt.outcome.columns import columns_of, is_readable
+from milopt.outcome.ensemble_columns import columns_of, has_readable_columns
 from milopt.outcome.result import Result
 
 
 def sparsity(results: Sequence[Result]) -> dict[str, Any] | None:
-    """#{w_t > 0}, #{a_tz != 0} and its share of #{w_t > 0} n_Z over all programs; None where these are no ensembles."""
-    if not all(is_readable(result) for result in results):
+    """Count the columns t with a weight and their nonzero coefficients, over all results; None for other models.
+
+    "of" is the number of coefficients that could be nonzero, and "share" is the fraction that is nonzero. Other models
+    are those whose programs are not ensembles of maxima.
+    """
+    if not all(has_readable_columns(result) for result in results):
         return None
     parts = [part for result in results for part in columns_of(result)]
-    used = sum(int(part.used.sum()) for part in parts)
-    most = sum(part.places.size * part.size for part in parts)
+    used = sum(int(part.is_nonzero.sum()) for part in parts)
+    total = sum(part.places.size * part.size for part in parts)
     return {
         "columns": sum(part.places.size for part in parts),
         "coefficients": used,
-        "of": most,
-        "share": used / most if most else 0.0,
+        "of": total,
+        "share": used / total if total else 0.0,
     }
 
 
-def sparsity_line(found: dict[str, Any]) -> str:
-    """In words."""
-    counts = f"{found['columns']} columns with a weight, {found['coefficients']} of {found['of']} coefficients"
-    return f"{counts} not zero ({100 * found['share']:.3g} %)"
+def sparsity_line(counts: dict[str, Any]) -> str:
+    """Return the sparsity as text."""
+    columns, used, total = counts["columns"], counts["coefficients"], counts["of"]
+    return f"{columns} columns with a weight, {used} of {total} coefficients nonzero ({100 * counts['share']:.3g} %)"

@@ -1,1 +1,1 @@
-"""Honest evaluation: what is chosen or fitted is chosen and fitted in the training part, and every task is kept."""
+"""Evaluation of models: nested cross-validation with stored, resumable tasks, and ranking of models."""

@@ -1,4 +1,4 @@
-"""The bags of an evaluation, from whatever a person has them in."""
+"""Conversion of the data of an evaluation: data sets, names, files, or pairs of bags and labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from milopt.evaluation.task import Pool
 
 
 def as_data_set(data: object) -> DataSet:
-    """A data set as it is, by its name or file, or from a pair (bags, labels)."""
+    """Return a data set: the given one, or one from a name, a file, or a pair (bags, labels)."""
     if isinstance(data, DataSet):
         return data
     if isinstance(data, (str, os.PathLike)):
@@ -25,23 +25,23 @@ def as_data_set(data: object) -> DataSet:
     if isinstance(data, tuple) and len(data) == 2:
         bags, labels = as_bags(data[0]), as_labels(data[1])
         if labels.size != len(bags):
-            raise BagsError(f"There are {labels.size} labels for {len(bags)} bags: give one a bag.")
+            raise BagsError(f"There are {labels.size} labels for {len(bags)} bags: give one label per bag.")
         return DataSet("bags", bags, labels, tuple(map(str, range(len(bags)))))
-    raise ParameterError(f"The data are a data set, its name or file, or a pair (bags, labels), not {data!r}.")
+    raise ParameterError(f"data must be a data set, its name or file, or a pair (bags, labels), not {data!r}.")
 
 
 def training_count(data: DataSet) -> int | None:
-    """How many of all bags, the first ones, are the official training part; None where there is no test part."""
+    """Return the number of bags in the official training part; None if the data set has no official test part."""
     return None if data.test is None else len(data.bags)
 
 
 def all_labels(data: DataSet) -> Labels:
-    """The labels of all bags, those of the official test part last."""
+    """Return the labels of all bags, those of the official test part last."""
     return data.labels if data.test is None else np.concatenate([data.labels, data.test.labels])
 
 
 def as_pool(data: DataSet) -> Pool:
-    """All bags of a data set, those of the official test part last."""
+    """Return all bags of a data set, those of the official test part last."""
     if data.test is None:
         return Pool(data.bags, data.labels)
     return Pool(as_bags([*data.bags, *data.test.bags], name=data.name), all_labels(data))

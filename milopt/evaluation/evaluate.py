@@ -1,4 +1,4 @@
-"""Evaluate models on a data set by a protocol: the Python twin of `milopt evaluate`."""
+"""Evaluation of models on a data set, as in `milopt evaluate`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from milopt.data.data_set import DataSet
 from milopt.errors import ParameterError
 from milopt.evaluation.data import as_data_set, as_pool
 from milopt.evaluation.plan import make_plan
-from milopt.evaluation.progress import Progress, Run
+from milopt.evaluation.progress import EvaluationRun, Progress
 from milopt.evaluation.protocol import parse_protocol
-from milopt.evaluation.runners import Runner, here, on_dask, on_workers
+from milopt.evaluation.runners import Runner, run_in_this_process, run_on_dask, run_on_workers
 from milopt.evaluation.store import Store
-from milopt.evaluation.summary import Evaluation, Row
+from milopt.evaluation.summary import EvaluationReport, ModelSummary
 
 
 def evaluate(
@@ -32,34 +32,77 @@ def evaluate(
     dask: str | None = None,
     store: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> Evaluation:
-    """The accuracy that models reach on bags that they have not seen.
+) -> EvaluationReport:
+    """Estimate the accuracy of models on unseen bags by nested cross-validation.
 
-    `data` is a data set, its name or file, or a pair (bags, labels); `models` are names ("mi-svm,miles",
-    "path/file.py:Class") or classes. `protocol` is "10-fold", "10x10", "20x80/20", "train/test" or "5xtrain/test".
-    In each training part, and nowhere else, hyper-parameters are chosen by inner 5-fold over the model's own `grid`, or
-    over the one given here; with an empty one nothing is chosen. `settings` are fixed, and the others still chosen;
-    `settings={"positive": label}` names the positive class for all models. On
-    few bags one division chooses by chance: `inner_repeats` draws the inner folds so many times.
-    Tasks run in this process, in `n_jobs` processes (-1: one a core), or on the Dask cluster at address `dask`; the
-    numbers are the same. Finished ones are kept in the folder `store`, where one is given, and not done again.
-    `progress(done, total, outcome)` is called after each. Ctrl-C ends the run with what is finished.
+    Hyper-parameters are selected inside each training part only, by an inner cross-validation over the grid of the
+    model, with 5 folds or as many as the smallest class has bags. Ctrl-C ends the run, and the report contains the
+    finished tasks.
+
+    Parameters
+    ----------
+    data : DataSet, str, path-like or tuple
+        Data set, its name or file, or a pair (bags, labels).
+    models : str, type or sequence of them
+        Model names ("mi-svm,miles", "path/file.py:Class") or model classes.
+    protocol : str, default="1x10"
+        How bags are split: "10-fold", "10x10" (repeats x folds), "20x80/20" (random splits), or "train/test" and
+        "5xtrain/test" (official parts).
+    seed : int, default=0
+        Random seed of the splits and of the models.
+    solver : str or tuple of str, default="auto"
+        Solver of all fits, or several solvers to try in order.
+    grid : mapping of str to sequence, or None, default=None
+        Candidate values by hyper-parameter. None uses the grid of each model. An empty mapping means that nothing is
+        selected: hyper-parameters that are not in `settings` have their default values.
+    settings : mapping of str to object, or None, default=None
+        Fixed hyper-parameters, which are removed from the default grids of the models. For example, ``{"positive":
+        label}`` names the positive class.
+    inner_repeats : int, default=1
+        Number of times that the inner folds are drawn. With few bags, one inner cross-validation selects nearly at
+        random.
+    n_jobs : int, default=1
+        Number of processes; -1 uses one per core. The results do not depend on it.
+    dask : str or None, default=None
+        Address of a Dask scheduler that runs the tasks; `n_jobs` is then ignored.
+    store : str, path-like or None, default=None
+        Directory for finished tasks, which are not run again. None stores nothing.
+    progress : callable or None, default=None
+        Called as ``progress(done, total, outcome)`` after each task.
+
+    Returns
+    -------
+    EvaluationReport
+        One row per model, with the records of all tasks; `print` shows it as a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import milopt
+    >>> bags = np.random.default_rng(0).normal(size=(12, 3, 2))
+    >>> y = np.repeat([-1, 1], 6)
+    >>> bags[y == 1] += 4
+    >>> report = milopt.evaluate((bags, y), "set-kernel-svm", "2-fold", grid={})
+    >>> report.table[0].accuracy
+    1.0
     """
-    began = perf_counter()
+    start = perf_counter()
     data_set = as_data_set(data)
     plan = make_plan(data_set, models, parse_protocol(protocol), seed, solver, grid, settings, inner_repeats)
     runner = _runner(n_jobs, dask)
-    kept = Store(store) if store is not None else None
-    run = Run(plan, kept, progress)
-    run.through(runner, as_pool(data_set))
+    task_store = Store(store) if store is not None else None
+    run = EvaluationRun(plan, task_store, progress)
+    run.run(runner, as_pool(data_set))
     expected = len(plan.tasks) // len(plan.models)
-    return Evaluation(
+    return EvaluationReport(
         data=data_set.name,
         digest=data_set.digest,
         protocol=str(plan.protocol),
         seed=seed,
         table=[
-            Row.of(model, plan.solver_text, str(plan.protocol), run.records(model), expected, positive)
+            ModelSummary.from_records(
+                model, plan.solver_text, str(plan.protocol), run.records(model), expected, positive
+            )
             for model, positive in zip(plan.models, plan.positive_labels, strict=True)
         ],
         records=tuple(record for model in plan.models for record in run.records(model)),
@@ -67,15 +110,16 @@ def evaluate(
         command=plan.command(data, store),
         interrupted=run.interrupted,
         resumed=run.resumed,
-        store=str(kept.folder) if kept is not None else "",
-        seconds=perf_counter() - began,
+        store=str(task_store.folder) if task_store is not None else "",
+        seconds=perf_counter() - start,
         version=milopt.__version__,
     )
 
 
 def _runner(n_jobs: int, dask: str | None) -> Runner:
+    """Return the function that runs the tasks: in this process, in several processes, or on a Dask cluster."""
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or not (n_jobs == -1 or n_jobs >= 1):
-        raise ParameterError(f"n_jobs must be a number of processes, or -1 for one a core, not {n_jobs!r}.")
+        raise ParameterError(f"n_jobs must be a number of processes, or -1 for one per core, not {n_jobs!r}.")
     if dask is not None:
-        return on_dask(dask)
-    return here if n_jobs == 1 else on_workers(n_jobs)
+        return run_on_dask(dask)
+    return run_in_this_process if n_jobs == 1 else run_on_workers(n_jobs)

@@ -1,7 +1,7 @@
-"""Ctrl-C during a run: it ends the run and not just a fit, and what is finished is kept.
+"""Handling of Ctrl-C during an evaluation: it ends the run, not only a fit, and finished tasks are kept.
 
-A solver takes Ctrl-C as the wish to stop with the best point so far. Inside an evaluation that would leave a task with
-a point that nobody asked for, so that here it is not a KeyboardInterrupt, which solvers wait for.
+On Ctrl-C, a solver stops with the best point so far. Inside an evaluation, this would give a task with an incomplete
+fit. Ctrl-C therefore raises an exception here that is not a KeyboardInterrupt, which solvers catch.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Stopped(BaseException):
-    """Ctrl-C, meant for the whole run."""
+class RunInterrupted(BaseException):
+    """Exception raised by Ctrl-C that ends the whole run."""
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
-    """While inside, Ctrl-C raises `Stopped`; in the main thread, and with Python's own handler, only."""
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+def stop_on_interrupt() -> Iterator[None]:
+    """Let Ctrl-C raise `RunInterrupted`; only in the main thread, and only if Python's own handler is installed."""
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    if not is_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
     signal.signal(signal.SIGINT, _stop)
@@ -31,10 +31,11 @@ def stoppable() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def undisturbed() -> None:
-    """Make a worker process deaf to Ctrl-C, which a terminal sends to all: its parent decides."""
+def ignore_interrupts() -> None:
+    """Ignore Ctrl-C in a worker process; terminals send it to all processes, and the parent process decides."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    raise Stopped
+    """Raise `RunInterrupted`."""
+    raise RunInterrupted

@@ -1,4 +1,4 @@
-"""One thread for the linear algebra libraries: sums then run in one order, and every worker gives the same numbers."""
+"""Limit of the linear algebra libraries to one thread, so that sums have one order and all workers the same results."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from contextlib import contextmanager
 from typing import Any
 
 _LOCK = threading.Lock()
-_INSIDE: list[Any] = []
-"""The limits set by the threads that are inside now; the limit itself belongs to the whole process."""
+_ACTIVE_LIMITS: list[Any] = []
+"""Limits set by the threads that are inside `one_thread` now; a limit holds for the whole process."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """While any thread is inside, the libraries that are loaded use one thread; the last one out restores them."""
-    # scipy brings a library of its own, which a limit set before it is loaded would not reach.
-    import scipy.linalg  # noqa: F401 -- for its library
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it comes without types
+    """Limit the loaded linear algebra libraries to one thread; the last thread that leaves restores the settings."""
+    # scipy has its own library, which must be loaded before the limit is set.
+    import scipy.linalg  # noqa: F401 -- loads its library
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no types
 
     with _LOCK:
-        _INSIDE.append(threadpool_limits(limits=1))
+        _ACTIVE_LIMITS.append(threadpool_limits(limits=1))
     try:
         yield
     finally:
         with _LOCK:
-            # Whoever leaves takes the youngest limit back; the oldest, which knows how it was, goes last.
-            _INSIDE.pop().restore_original_limits()
+            # Limits are removed in reverse order; the first one holds the original settings and is removed last.
+            _ACTIVE_LIMITS.pop().restore_original_limits()

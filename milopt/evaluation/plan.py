@@ -1,4 +1,4 @@
-"""What an evaluation will do: every task, made and checked before the first one runs."""
+"""Plan of an evaluation: all tasks, created and checked before the first one runs."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from milopt.data.data_set import DataSet
 from milopt.errors import ParameterError
 from milopt.estimator import BagClassifier
 from milopt.evaluation.data import all_labels, training_count
-from milopt.evaluation.foresight import check_first, positive_label_of
-from milopt.evaluation.protocol import Protocol, Split, check_seed
+from milopt.evaluation.preflight import positive_label_of, validate_before_run
+from milopt.evaluation.protocol import Protocol, TrainTestSplit, check_seed
 from milopt.evaluation.record import Label
-from milopt.evaluation.selection import members
+from milopt.evaluation.selection import grid_combinations
 from milopt.evaluation.task import Task
 from milopt.model_registry import (
-    checked_model,
-    held_model,
-    hold,
+    check_model,
+    format_grid,
+    format_settings,
+    given_model,
     name_of,
     origin_of,
     parse_grid,
     parse_settings,
     portable_name,
-    spelled_grid,
-    spelled_settings,
+    set_given_model,
 )
 from milopt.model_registry.settings import check_field
 from milopt.model_registry.values import parse_value
-from milopt.names import quoted
-from milopt.schemes.scheme import at_least_one
+from milopt.name_suggestions import quote
+from milopt.schemes.scheme import check_at_least_one
 from milopt.solving import registry
-from milopt.solving.model_file import refuse_amid_import
-from milopt.solving.solver_parts import solver_names
+from milopt.solving.model_file import check_not_importing
+from milopt.solving.solver_parts import solvers_in_choice
 
-STORE = "milopt-results"
-"""The folder in which the command line keeps finished tasks unless told otherwise."""
+DEFAULT_STORE = "milopt-results"
+"""Directory in which the command line stores finished tasks by default."""
 
 Grid = Mapping[str, Sequence[object]]
 Settings = Mapping[str, object]
@@ -45,7 +45,7 @@ Settings = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Plan:
-    """The tasks, model by model, and what a person asked for."""
+    """Tasks of an evaluation, model by model (one per split), with the arguments of the user."""
 
     data: DataSet
     protocol: Protocol
@@ -53,25 +53,32 @@ class Plan:
     inner_repeats: int
     solver: str | tuple[str, ...]
     models: tuple[str, ...]
-    """As the person called them."""
+    """Names of the models as given by the user."""
     settings: tuple[str, ...]
+    """Fixed hyper-parameters as texts `name=value`."""
     grid: tuple[str, ...] | None
-    """None for the models' own, but for what is set; empty for no choice at all."""
+    """Candidate values as texts `name=first,second`; an empty tuple means no selection.
+
+    None means the default grid of each model, without the hyper-parameters that are fixed.
+    """
     tasks: tuple[Task, ...]
     model_of: tuple[str, ...]
-    """The model of each task, as the person called it."""
+    """Name of the model of each task as given by the user."""
     positive_labels: tuple[Label | None, ...]
-    """The positive class of each model; None for more than two classes."""
+    """Positive class of each model; None for more than two classes, or if its candidates have different ones."""
 
     @property
     def solver_text(self) -> str:
-        """The solver, or several in order, as the command line writes them."""
+        """Solver, or several in order, as written on the command line."""
         return self.solver if isinstance(self.solver, str) else ",".join(self.solver)
 
     def command(self, given: object, store: str | os.PathLike[str] | None = None) -> str:
-        """The command line of the same evaluation of `given` data; empty where Python alone can say what it is."""
+        """Return the command line of the same evaluation; an empty string if only Python can express it.
+
+        `given` is the data argument of the user, and `store` the directory of finished tasks.
+        """
         source = self._source(given)
-        if source is None or not self._is_plain:
+        if source is None or not self._has_command:
             return ""
         words = ["milopt", "evaluate", source, "--model", ",".join(self.models), "--protocol", str(self.protocol)]
         words += ["--seed", str(self.seed)]
@@ -84,17 +91,25 @@ class Plan:
             words += ["--positive", str(parse_value(text))] if name == "positive" else ["--set", item]
         for item in self.grid or ():
             words += ["--grid", item]
-        if store is not None and os.fspath(store) != STORE:
+        if store is not None and os.fspath(store) != DEFAULT_STORE:
             words += ["--store", os.fspath(store)]
         return shlex.join(words)
 
     @property
-    def _is_plain(self) -> bool:
-        """Whether the command line, which has no empty grid, would choose from the same candidates."""
+    def _has_command(self) -> bool:
+        """True if the command line can select from the same candidates.
+
+        The command line cannot give an empty grid; without a grid, it uses the default grids of the models. An empty
+        grid has a command only if the settings fix all hyper-parameters of these default grids.
+        """
         fixed = {item.partition("=")[0] for item in self.settings}
-        return self.grid != () or all(fixed >= set(held_model(name).grid) for name in self.models)
+        return self.grid != () or all(fixed >= set(given_model(name).grid) for name in self.models)
 
     def _source(self, given: object) -> str | None:
+        """Return the name or file of the data for the command line; None if there is none, as for bags made in Python.
+
+        `given` is the data argument of the user.
+        """
         if isinstance(given, (str, os.PathLike)):
             return os.fspath(given)
         if self.data.source == "embedded":
@@ -112,30 +127,30 @@ def make_plan(
     settings: Settings | None,
     inner_repeats: int = 1,
 ) -> Plan:
-    """Every task of an evaluation; a mistake in any of them is told now."""
-    refuse_amid_import()
+    """Create all tasks of an evaluation, and raise an error now if all tasks of a model would fail."""
+    check_not_importing()
     check_seed(seed)
-    at_least_one("inner_repeats", inner_repeats)
+    check_at_least_one("inner_repeats", inner_repeats)
     _check_solver(solver)
-    named = _named(models)
-    names = tuple(named)
+    models_by_name = _models_by_name(models)
+    names = tuple(models_by_name)
     fixed, chosen = dict(settings or {}), None if grid is None else dict(grid)
-    _check_apart(fixed, chosen or {})
+    _check_disjoint(fixed, chosen or {})
     splits = protocol.splits(all_labels(data), seed, training_count(data))
     tasks: list[Task] = []
     positive_labels: list[Label | None] = []
-    for name, given in named.items():
-        hold(name, given)
-        cls = held_model(name)
-        # Read back once: what has no text, or does not fit a field, is told before any work.
-        values = _checked_settings(cls, fixed)
-        settings_text = spelled_settings(values)
-        own = {field: values for field, values in cls.grid.items() if field not in fixed}
-        candidates = _checked_grid(cls, own if chosen is None else chosen)
-        grid_text = spelled_grid(candidates)
-        positive_labels.append(positive_label_of(cls, values, members(candidates), all_labels(data)))
-        check_first(name, cls, {"solver": solver, **values}, members(candidates), data, splits)
-        tasks += _tasks(
+    for name, given in models_by_name.items():
+        set_given_model(name, given)
+        cls = given_model(name)
+        # Format and parse once: values without a text, or of a wrong type, raise an error before any work.
+        values = _check_settings(cls, fixed)
+        settings_text = format_settings(values)
+        default_grid = {field: values for field, values in cls.grid.items() if field not in fixed}
+        candidates = _check_grid(cls, default_grid if chosen is None else chosen)
+        grid_text = format_grid(candidates)
+        positive_labels.append(positive_label_of(cls, values, grid_combinations(candidates), all_labels(data)))
+        validate_before_run(name, cls, {"solver": solver, **values}, grid_combinations(candidates), data, splits)
+        tasks += _make_tasks(
             data.digest, name, solver, settings_text, grid_text, protocol.division, seed, inner_repeats, splits
         )
     return Plan(
@@ -145,15 +160,15 @@ def make_plan(
         inner_repeats=inner_repeats,
         solver=solver,
         models=names,
-        settings=spelled_settings(fixed),
-        grid=None if chosen is None else spelled_grid(chosen),
+        settings=format_settings(fixed),
+        grid=None if chosen is None else format_grid(chosen),
         tasks=tuple(tasks),
         model_of=tuple(name for name in names for _ in splits),
         positive_labels=tuple(positive_labels),
     )
 
 
-def _tasks(
+def _make_tasks(
     digest: str,
     name: str,
     solver: str | tuple[str, ...],
@@ -162,9 +177,10 @@ def _tasks(
     division: str,
     seed: int,
     inner_repeats: int,
-    splits: Sequence[Split],
+    splits: Sequence[TrainTestSplit],
 ) -> list[Task]:
-    model, origin, versions = portable_name(name), origin_of(name), _versions(solver)
+    """Create the tasks of one model, one per split."""
+    model, origin, versions = portable_name(name), origin_of(name), _solver_versions(solver)
     return [
         Task(
             data=digest,
@@ -186,58 +202,62 @@ def _tasks(
     ]
 
 
-def _versions(solver: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The solvers that may run, with their versions: of all that are installed where the choice is left open."""
-    names = solver_names(solver)
-    open_to = registry.plain_solvers() if "auto" in names else []
-    found = [*(registry.get(name) for name in names if name != "auto"), *open_to]
-    return tuple(f"{one.name} {one.availability().version}" for one in found)
+def _solver_versions(solver: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the solvers that may run, as texts with name and version; "auto" stands for all installed solvers."""
+    names = solvers_in_choice(solver)
+    automatic = registry.installed_solvers() if "auto" in names else []
+    solvers = [*(registry.get_solver(name) for name in names if name != "auto"), *automatic]
+    return tuple(f"{solver.name} {solver.availability().version}" for solver in solvers)
 
 
-def _named(models: str | type | Sequence[str | type]) -> dict[str, type[BagClassifier] | None]:
-    """The models by name, with the class where it was given."""
+def _models_by_name(models: str | type | Sequence[str | type]) -> dict[str, type[BagClassifier] | None]:
+    """Return the models by name, with the class if a class was given, otherwise None."""
     if isinstance(models, (type, BagClassifier)):
         models = [models]
-    found: dict[str, type[BagClassifier] | None] = {}
-    for one in models.split(",") if isinstance(models, str) else models:
-        if isinstance(one, str):
-            found.setdefault(one.strip(), None)
-        elif isinstance(one, type):
-            name = name_of(one)
-            found[name] = checked_model(one, name)
+    by_name: dict[str, type[BagClassifier] | None] = {}
+    for model in models.split(",") if isinstance(models, str) else models:
+        if isinstance(model, str):
+            by_name.setdefault(model.strip(), None)
+        elif isinstance(model, type):
+            name = name_of(model)
+            by_name[name] = check_model(model, name)
         else:
             raise ParameterError(
-                f"{type(one).__name__}(...) is one model, and an evaluation makes many: give the class, and its "
-                "hyper-parameters as `settings`."
+                f"{type(model).__name__}(...) is a model object, but an evaluation creates its models: give the class, "
+                "and its hyper-parameters as `settings`."
             )
-    if not found:
+    if not by_name:
         raise ParameterError('No model was named: give at least one, such as "mi-svm".')
-    return found
+    return by_name
 
 
-def _checked_settings(cls: type, settings: Settings) -> Settings:
+def _check_settings(cls: type, settings: Settings) -> Settings:
+    """Check fixed hyper-parameters, and return them with the types of the fields."""
     for name in settings:
         check_field(cls, name)
-    return parse_settings(cls, spelled_settings(settings))
+    return parse_settings(cls, format_settings(settings))
 
 
-def _checked_grid(cls: type, grid: Grid) -> Grid:
+def _check_grid(cls: type, grid: Grid) -> Grid:
+    """Check candidate values, and return them with the types of the fields."""
     for name, values in grid.items():
         check_field(cls, name)
         if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence) or not len(values):
-            raise ParameterError(f"The grid of {quoted(name)} must list at least one value, not {values!r}.")
-    return parse_grid(cls, spelled_grid(grid))
+            raise ParameterError(f"The grid of {quote(name)} must list at least one value, not {values!r}.")
+    return parse_grid(cls, format_grid(grid))
 
 
-def _check_apart(settings: Settings, grid: Grid) -> None:
+def _check_disjoint(settings: Settings, grid: Grid) -> None:
+    """Check that no hyper-parameter is both fixed and in the grid, and that the solver is in neither."""
     for name in settings:
         if name in grid:
-            raise ParameterError(f"{quoted(name)} is both set and in the grid: give it once.")
+            raise ParameterError(f"{quote(name)} is both in the settings and in the grid: give it in one of them.")
     if "solver" in settings or "solver" in grid:
-        raise ParameterError("The solver is neither a setting nor in a grid: give it as `solver`.")
+        raise ParameterError("The solver cannot be a setting or in the grid: give it as `solver`.")
 
 
 def _check_solver(solver: str | tuple[str, ...]) -> None:
-    for one in solver_names(solver):
-        if one != "auto":
-            registry.require(one)
+    """Raise an error if a named solver is not installed."""
+    for name in solvers_in_choice(solver):
+        if name != "auto":
+            registry.require_solver(name)

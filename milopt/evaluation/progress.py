@@ -1,4 +1,4 @@
-"""A run on its way: outcomes as they come, each kept at once."""
+"""Progress of an evaluation: outcomes are collected as they arrive, and records are stored at once."""
 
 from __future__ import annotations
 
@@ -7,67 +7,73 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TypeAlias
 
-from milopt.evaluation.interrupt import Stopped, stoppable
+from milopt.evaluation.interrupt import RunInterrupted, stop_on_interrupt
 from milopt.evaluation.plan import Plan
 from milopt.evaluation.record import Failure, Record
-from milopt.evaluation.runners import Outcome, Runner
+from milopt.evaluation.runners import Runner, TaskOutcome
 from milopt.evaluation.store import Store
 from milopt.evaluation.task import Pool
 
-Progress: TypeAlias = Callable[[int, int, Outcome], object]
+Progress: TypeAlias = Callable[[int, int, TaskOutcome], object]
 
 
-class Run:
-    """The tasks of a plan with their outcomes so far; `resumed` of them were found in the store."""
+class EvaluationRun:
+    """Tasks of a plan with their outcomes so far.
+
+    `resumed` is the number of tasks that were already in the store. `interrupted` is True if Ctrl-C ended the run.
+    `progress` is called as `progress(done, total, outcome)` after each task.
+    """
 
     def __init__(self, plan: Plan, store: Store | None, progress: Progress | None) -> None:
         self._plan = plan
         self._store = store
         self._progress = progress
-        self._outcomes: dict[int, Outcome] = {}
+        self._outcomes: dict[int, TaskOutcome] = {}
         self.resumed = 0
         self.interrupted = False
 
-    def through(self, runner: Runner, pool: Pool) -> None:
-        """Do what is not done yet, until all is done or Ctrl-C."""
+    def run(self, runner: Runner, pool: Pool) -> None:
+        """Run all tasks that are not in the store, until all are done or Ctrl-C is pressed."""
         tasks = self._plan.tasks
         try:
-            with stoppable():
-                left = [place for place in range(len(tasks)) if not self._found(place)]
+            with stop_on_interrupt():
+                remaining = [index for index in range(len(tasks)) if not self._load_stored(index)]
                 self.resumed = len(self._outcomes)
-                if left:
-                    with closing(runner([tasks[place] for place in left], pool)) as outcomes:
-                        for place, outcome in outcomes:
-                            self._take(left[place], outcome)
-        except (Stopped, KeyboardInterrupt):
+                if remaining:
+                    with closing(runner([tasks[index] for index in remaining], pool)) as outcomes:
+                        for position, outcome in outcomes:
+                            self._add_outcome(remaining[position], outcome)
+        except (RunInterrupted, KeyboardInterrupt):
             self.interrupted = True
 
     def records(self, model: str) -> tuple[Record, ...]:
-        """The finished tasks of a model, in order."""
-        found = (self._outcomes[place] for place in sorted(self._outcomes))
-        return tuple(one for one in found if isinstance(one, Record) and one.model == model)
+        """Return the records of the finished tasks of a model, in order."""
+        outcomes = (self._outcomes[index] for index in sorted(self._outcomes))
+        return tuple(outcome for outcome in outcomes if isinstance(outcome, Record) and outcome.model == model)
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """The tasks that failed, in order."""
-        found = (self._outcomes[place] for place in sorted(self._outcomes))
-        return tuple(one for one in found if isinstance(one, Failure))
+        """Failed tasks, in order."""
+        outcomes = (self._outcomes[index] for index in sorted(self._outcomes))
+        return tuple(outcome for outcome in outcomes if isinstance(outcome, Failure))
 
-    def _found(self, place: int) -> bool:
-        record = self._store.get(self._plan.tasks[place]) if self._store is not None else None
+    def _load_stored(self, index: int) -> bool:
+        """Load and report the record of a task from the store; return True if there is one."""
+        record = self._store.load(self._plan.tasks[index]) if self._store is not None else None
         if record is not None:
-            self._tell(place, record)
+            self._report_outcome(index, record)
         return record is not None
 
-    def _take(self, place: int, outcome: Outcome) -> None:
-        # Failures are not kept: what was missing may be there next time.
+    def _add_outcome(self, index: int, outcome: TaskOutcome) -> None:
+        """Store the outcome if it is a record and there is a store, and report it."""
+        # Failures are not stored, because the task may succeed when it is run again.
         if self._store is not None and isinstance(outcome, Record):
-            self._store.keep(self._plan.tasks[place], outcome)
-        self._tell(place, outcome)
+            self._store.save(self._plan.tasks[index], outcome)
+        self._report_outcome(index, outcome)
 
-    def _tell(self, place: int, outcome: Outcome) -> None:
-        # Under the name that the person gave, wherever the model's file lies.
-        named = replace(outcome, model=self._plan.model_of[place])
-        self._outcomes[place] = named
+    def _report_outcome(self, index: int, outcome: TaskOutcome) -> None:
+        """Collect an outcome under the name that the user gave to the model, and call `progress`."""
+        named = replace(outcome, model=self._plan.model_of[index])
+        self._outcomes[index] = named
         if self._progress is not None:
             self._progress(len(self._outcomes), len(self._plan.tasks), named)

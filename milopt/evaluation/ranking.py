@@ -1,9 +1,11 @@
-"""Models ranked over data sets, and which differences of ranks are more than chance.
+"""Ranking of models over data sets, with tests of the differences between mean ranks.
 
-On each of n data sets the k models get ranks 1 (best) to k, ties their mean; R_j is the mean rank of model j. The test
-of Friedman asks whether all are alike. Against a control, Bonferroni and Dunn compare
-z = (R_j - R_control) / sqrt(k(k+1)/6n)  with the normal law at alpha / (k - 1); without one, Nemenyi compares all pairs
-by the studentised range. Two models whose ranks are further apart than the critical difference are different at alpha.
+On each of n data sets, the k models get ranks from 1 (best) to k; tied models get the mean of their ranks. R_j is the
+mean rank of model j. Friedman's test asks whether all models are equal. If one model is named as the control, the
+Bonferroni-Dunn test compares every other model with it: z = (R_j - R_control) / sqrt(k(k+1)/6n) is compared with the
+normal distribution at level alpha / (k - 1), on both sides. Without a control, the Nemenyi test compares all pairs by
+the studentised range. Two models differ at level alpha if the difference of their mean ranks exceeds the critical
+difference.
 """
 
 from __future__ import annotations
@@ -17,54 +19,82 @@ import numpy as np
 from scipy import stats
 
 from milopt.arrays import Floats
-from milopt.declaration.checks import fraction, one_of
+from milopt.declaration.checks import check_choice, check_open_fraction
 from milopt.errors import MiloptError, ParameterError
 from milopt.evaluation.record import Plain, as_plain
-from milopt.evaluation.scores import Evaluated, Scores, gathered
-from milopt.names import unknown
+from milopt.evaluation.scores import ReportLike, Scores, gather_scores
+from milopt.name_suggestions import unknown_name_error
 from milopt.table import Table
 
 MEASURES = ("accuracy", "balanced_accuracy", "auc")
-DIGITS = 9
-"""Of means that are compared."""
+"""Measures by which models can be ranked."""
+COMPARED_DIGITS = 9
+"""Number of decimal places to which means are rounded before they are ranked."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Mean ranks and what they prove; `str()` is for people, `as_dict()` is plain JSON data."""
+    """Mean ranks of models over data sets, and tests of their differences.
+
+    Returned by `milopt.rank`. `print` shows it as a table, and `as_dict` returns JSON data.
+
+    Parameters
+    ----------
+    data : tuple of str
+        Names of the data sets.
+    models : tuple of str
+        Names of the models, from the best to the worst mean rank.
+    measure : str
+        Measure by which the models are ranked.
+    values : ndarray of shape (n_data, n_models)
+        Values of the measure, rounded to 9 decimal places.
+    ranks : ndarray of shape (n_models,)
+        Mean rank of each model.
+    friedman : float
+        Statistic of Friedman's test. If all models are equal, its distribution is chi-squared with k - 1 degrees of
+        freedom.
+    p_value : float
+        P-value of Friedman's test.
+    alpha : float
+        Level of significance.
+    control : str or None
+        Model with which all others are compared; None if all pairs are compared.
+    p_values : ndarray of shape (n_models, n_models)
+        P-values of the Bonferroni-Dunn test against the control (NaN for pairs without it), or of the Nemenyi test for
+        all pairs.
+    critical_difference : float
+        Difference of mean ranks above which two models differ at level `alpha`.
+    """
 
     data: tuple[str, ...]
     models: tuple[str, ...]
-    """From the best mean rank to the worst."""
     measure: str
     values: Floats = field(repr=False)
-    """Data sets by models."""
     ranks: Floats
-    """The mean rank of each model."""
     friedman: float
-    """Friedman's statistic, chi-squared with k - 1 degrees of freedom where all models are alike."""
     p_value: float
-    """Of Friedman's test."""
     alpha: float
     control: str | None
     p_values: Floats = field(repr=False)
-    """Models by models: Bonferroni-Dunn's against the control (NaN for other pairs), or Nemenyi's."""
     critical_difference: float
 
     @property
     def test(self) -> str:
-        """What the differences were judged by."""
+        """Name of the test of the differences: "Nemenyi" or "Bonferroni-Dunn"."""
         return "Nemenyi" if self.control is None else "Bonferroni-Dunn"
 
     def against_control(self) -> dict[str, float]:
-        """The p-value of each other model against the control, corrected for their number."""
+        """Return the p-value of each other model against the control, multiplied by their number, at most 1.
+
+        Raise `ParameterError` if the ranking has no control.
+        """
         if self.control is None:
-            raise ParameterError("These ranks have no control: give one to `rank`.")
+            raise ParameterError("This ranking has no control: give control to `rank`.")
         row = self.p_values[self.models.index(self.control)]
         return {name: float(p) for name, p in zip(self.models, row, strict=True) if name != self.control}
 
     def as_dict(self) -> dict[str, Plain]:
-        """Everything as plain JSON data."""
+        """Return the ranking as JSON data."""
         return {
             "measure": self.measure,
             "data": list(self.data),
@@ -86,6 +116,7 @@ class Ranking:
         }
 
     def __str__(self) -> str:
+        """Format the ranking as a table, followed by the results of the tests."""
         numeric = (*self.data, "mean rank", "p against control")
         against = {} if self.control is None else self.against_control()
         rows = tuple(
@@ -99,47 +130,87 @@ class Ranking:
         )
         title = f"{self.measure.replace('_', ' ')} on {len(self.data)} data sets, and mean ranks (1 is best)"
         table = Table(title, ("model", *numeric), rows, frozenset(numeric))
-        verdict = "are not all alike" if self.p_value < self.alpha else "may all be alike"
-        found = f"Friedman: chi-squared {self.friedman:.3f}, p = {self.p_value:.2g}: the models {verdict}."
-        apart = f"{self.test}: different at level {self.alpha:g} where ranks differ by more than"
-        return f"{table}\n{found}\n{apart} {self.critical_difference:.3f}."
+        verdict = "are not all equal" if self.p_value < self.alpha else "may all be equal"
+        friedman = f"Friedman: chi-squared {self.friedman:.3f}, p = {self.p_value:.2g}: the models {verdict}."
+        pairs = f"{self.test}: models differ at level {self.alpha:g} if their mean ranks differ by more than"
+        return f"{table}\n{friedman}\n{pairs} {self.critical_difference:.3f}."
 
 
 def rank(
-    evaluations: Sequence[Evaluated] | Mapping[str, Sequence[Evaluated]],
+    evaluations: Sequence[ReportLike] | Mapping[str, Sequence[ReportLike]],
     *,
     control: str | None = None,
     measure: str = "accuracy",
     alpha: float = 0.05,
 ) -> Ranking:
-    """Rank models by what they reached on the same data sets.
+    """Rank models by their results on several data sets, and test the differences.
 
-    `evaluations` are those of `milopt.evaluate`, or what `milopt evaluate --json` printed; a mapping gives names of its
-    own to evaluations of one model each, such as one model with two settings. `control` is the model against which all
-    others are tested. Needs scikit-posthocs (`pip install 'milopt[stats]'`).
+    Needs scikit-posthocs (`pip install 'milopt[stats]'`).
+
+    Parameters
+    ----------
+    evaluations : sequence of EvaluationReport or dict, or mapping of str to such a sequence
+        Results of `milopt.evaluate`, or the JSON data of `milopt evaluate --json`. A mapping gives its names to
+        evaluations of one model each, for example of one model with different settings.
+    control : str or None, default=None
+        Model with which all others are compared. None compares all pairs.
+    measure : {"accuracy", "balanced_accuracy", "auc"}, default="accuracy"
+        Measure by which the models are ranked.
+    alpha : float, default=0.05
+        Level of significance.
+
+    Returns
+    -------
+    Ranking
+        Mean ranks, p-values and the critical difference.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than 3 models or 2 data sets, if a value is missing, or if models were evaluated on different
+        splits.
+    MiloptError
+        If scikit-posthocs is not installed.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> def evaluation(data, values):
+    ...     table = [{"model": model, "accuracy": value} for model, value in values.items()]
+    ...     return {"data": data, "protocol": "1x10", "seed": 0, "digest": data, "table": table}
+    >>> ranking = milopt.rank(
+    ...     [
+    ...         evaluation("musk1", {"miles": 0.85, "mi-svm": 0.80, "ls-svm": 0.75}),
+    ...         evaluation("musk2", {"miles": 0.87, "mi-svm": 0.82, "ls-svm": 0.81}),
+    ...     ]
+    ... )
+    >>> ranking.models
+    ('miles', 'mi-svm', 'ls-svm')
+    >>> ranking.ranks
+    array([1., 2., 3.])
     """
-    one_of("measure", measure, MEASURES)
-    fraction("alpha", alpha)
-    found = gathered(evaluations, measure)
-    # Means of the same numbers in another order differ by rounding, and would no longer tie.
-    found = replace(found, values=np.round(found.values, DIGITS))
+    check_choice("measure", measure, MEASURES)
+    check_open_fraction("alpha", alpha)
+    scores = gather_scores(evaluations, measure)
+    # Means of the same numbers in another order differ by rounding, and would not be ties.
+    scores = replace(scores, values=np.round(scores.values, COMPARED_DIGITS))
     if control is not None and not isinstance(control, str):
         raise ParameterError(f"control must be the name of a model, not {control!r}.")
-    if control is not None and control not in found.models:
-        raise unknown("model", control, list(found.models), " among those that were evaluated")
-    count, k = found.values.shape
+    if control is not None and control not in scores.models:
+        raise unknown_name_error("model", control, list(scores.models), " among those that were evaluated")
+    count, k = scores.values.shape
     if k < 3 or count < 2:
         raise ParameterError(
-            f"There are {k} models on {count} data sets: ranks are tested for at least 3 models on at least 2."
+            f"There are {k} models on {count} data sets: ranking needs at least 3 models and 2 data sets."
         )
-    places = stats.rankdata(-found.values, axis=1)
-    order = np.argsort(places.mean(axis=0), kind="stable")
-    values, ranks = found.values[:, order], places.mean(axis=0)[order]
-    models = tuple(found.models[j] for j in order)
-    statistic, p_value = _friedman(values)
-    unit = math.sqrt(k * (k + 1) / (6 * count))
+    all_ranks = stats.rankdata(-scores.values, axis=1)
+    order = np.argsort(all_ranks.mean(axis=0), kind="stable")
+    values, ranks = scores.values[:, order], all_ranks.mean(axis=0)[order]
+    models = tuple(scores.models[j] for j in order)
+    statistic, p_value = _friedman_test(values)
+    standard_error = math.sqrt(k * (k + 1) / (6 * count))
     return Ranking(
-        data=found.data,
+        data=scores.data,
         models=models,
         measure=measure,
         values=values,
@@ -148,48 +219,55 @@ def rank(
         p_value=p_value,
         alpha=alpha,
         control=control,
-        p_values=_dunn(found, models, control) if control is not None else _nemenyi(found, models),
-        critical_difference=unit * _quantile(alpha, k, control is not None),
+        p_values=_dunn_p_values(scores, models, control) if control is not None else _nemenyi_p_values(scores, models),
+        critical_difference=standard_error * _critical_value(alpha, k, control is not None),
     )
 
 
-def _friedman(values: Floats) -> tuple[float, float]:
-    """(statistic, p-value); nothing speaks against models that are equal everywhere."""
+def _friedman_test(values: Floats) -> tuple[float, float]:
+    """Return the statistic and the p-value of Friedman's test; (0, 1) if all models have equal values."""
     if (values == values[:, :1]).all():
         return 0.0, 1.0
     statistic, p_value = stats.friedmanchisquare(*values.T)
     return float(statistic), float(p_value)
 
 
-def _quantile(alpha: float, k: int, has_control: bool) -> float:
+def _critical_value(alpha: float, k: int, has_control: bool) -> float:
+    """Return the critical difference of mean ranks divided by their standard error sqrt(k(k+1)/6n).
+
+    The test is that of Bonferroni-Dunn if `has_control`, otherwise that of Nemenyi.
+    """
     if has_control:
         return float(stats.norm.isf(alpha / (2 * (k - 1))))
     return float(stats.studentized_range.isf(alpha, k, np.inf) / math.sqrt(2))
 
 
-def _dunn(found: Scores, models: tuple[str, ...], control: str) -> Floats:
-    """z-tests of mean ranks, those against the control times k - 1."""
-    posthocs = _posthocs()
-    pairs = posthocs.posthoc_siegel_friedman(_frame(found)).loc[list(models), list(models)].to_numpy()
-    place, k = models.index(control), len(models)
+def _dunn_p_values(scores: Scores, models: tuple[str, ...], control: str) -> Floats:
+    """Return the matrix of p-values against the control, multiplied by k - 1; NaN for pairs without the control."""
+    posthocs = _import_posthocs()
+    pairs = posthocs.posthoc_siegel_friedman(_data_frame(scores)).loc[list(models), list(models)].to_numpy()
+    row, k = models.index(control), len(models)
     result = np.full((k, k), np.nan)
     np.fill_diagonal(result, 1.0)
-    result[place] = result[:, place] = np.minimum(1.0, (k - 1) * pairs[place])
+    result[row] = result[:, row] = np.minimum(1.0, (k - 1) * pairs[row])
     return result
 
 
-def _nemenyi(found: Scores, models: tuple[str, ...]) -> Floats:
-    pairs = _posthocs().posthoc_nemenyi_friedman(_frame(found)).loc[list(models), list(models)]
+def _nemenyi_p_values(scores: Scores, models: tuple[str, ...]) -> Floats:
+    """Return the p-values of the Nemenyi test for all pairs."""
+    pairs = _import_posthocs().posthoc_nemenyi_friedman(_data_frame(scores)).loc[list(models), list(models)]
     return np.asarray(pairs.to_numpy(), dtype=np.float64)
 
 
-def _frame(found: Scores) -> Any:
+def _data_frame(scores: Scores) -> Any:
+    """Return the values as a data frame with one column per model."""
     import pandas
 
-    return pandas.DataFrame(found.values, columns=list(found.models))
+    return pandas.DataFrame(scores.values, columns=list(scores.models))
 
 
-def _posthocs() -> Any:
+def _import_posthocs() -> Any:
+    """Import scikit-posthocs, or raise an error that states how to install it."""
     try:
         import scikit_posthocs
     except ImportError as missing:

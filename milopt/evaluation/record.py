@@ -1,4 +1,4 @@
-"""What a task leaves behind: plain data that a file holds and a table is made of."""
+"""Records of tasks: JSON data that is stored in files and summarised in tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from milopt.compilation.status import PointStatus, Termination, keeps_promise
+from milopt.compilation import status
+from milopt.compilation.status import PointStatus, Termination
 from milopt.outcome.result import Result
 
 Label: TypeAlias = str | int | float | bool
@@ -17,7 +18,11 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | 
 
 @dataclass(frozen=True)
 class Fit:
-    """How one fit ended. `candidate` is its place in the grid, `fold` that of the inner fold, None for the last fit."""
+    """Outcome of one fit of a task.
+
+    `candidate` is the index of the candidate in the grid, and `fold` the index of the inner fold, or None for the last
+    fit, which uses the whole training part.
+    """
 
     candidate: int
     fold: int | None
@@ -25,42 +30,45 @@ class Fit:
     termination: str
     point: str
     residual: float | None
-    """The largest of the certificate's residuals; None where there is no certificate."""
+    """Largest residual of the certificate; None if there is no certificate or it is not finite."""
 
     @property
-    def certified(self) -> bool:
-        """Whether the point carries its certificate."""
+    def is_certified(self) -> bool:
+        """True if the point is certified."""
         return self.point == PointStatus.CERTIFIED.value
 
     @property
-    def kept(self) -> bool:
-        """Whether the scheme came to an end that it promises."""
-        return keeps_promise(Termination(self.termination), PointStatus(self.point))
+    def is_successful(self) -> bool:
+        """True if the point is certified, or is the best iterate of a cycle."""
+        return status.is_successful(Termination(self.termination), PointStatus(self.point))
 
     @classmethod
-    def of(cls, results: Sequence[Result], candidate: int, fold: int | None) -> Fit:
-        """The worst of the results of one fit, which are several where classes are."""
-        worst = max(results, key=lambda result: (result.exit_code, _residual(result) or 0.0))
+    def from_results(cls, results: Sequence[Result], candidate: int, fold: int | None) -> Fit:
+        """Summarise a fit by its worst result; for more than two classes, there is one result per class."""
+        worst = max(results, key=lambda result: (result.exit_code, _largest_residual(result) or 0.0))
         solver, termination, point = worst.solver, worst.termination.value, worst.point.value
-        return cls(candidate, fold, solver, termination, point, _residual(worst))
+        return cls(candidate, fold, solver, termination, point, _largest_residual(worst))
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A member of the grid: its settings, and how many held-out bags of the inner folds it labelled right."""
+    """Candidate of the grid: its settings, and its correct predictions on held-out bags of the inner folds.
+
+    `total` is the number of held-out bags, over all inner folds and repeats; 0 if there was no selection.
+    """
 
     settings: tuple[str, ...]
     correct: int | None
-    """None where nothing was compared, or where a fit failed for the `reason`."""
+    """Number of correct predictions; None if there was no selection, or if a fit failed (see `reason`)."""
     total: int
     clarity: float | None
-    """How clearly it did so, from -1 to 1, by which ties are broken."""
+    """Mean scaled margin of the held-out bags, from -1 to 1, by which ties are broken; None if `correct` is None."""
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A finished task: what was chosen inside the training part, and what it gave on the test part."""
+    """Record of a finished task: the selection inside the training part, and the results on the test part."""
 
     model: str
     repeat: int
@@ -68,45 +76,50 @@ class Record:
     accuracy: float
     balanced_accuracy: float
     auc: float | None
-    """None for several classes, and where the test part has bags of one class only."""
+    """Area under the ROC curve; None for more than two classes, or if the test part contains only one class."""
     chosen: int
+    """Index of the selected candidate."""
     candidates: tuple[Candidate, ...]
     fits: tuple[Fit, ...]
+    """Fits of the selection, and the last fit."""
     test: tuple[int, ...]
-    """The test bags by place; `predicted` and `scores` are in their order."""
+    """Indices of the test bags; `predicted` and `scores` are in this order."""
     predicted: tuple[Label, ...]
     scores: tuple[float | tuple[float, ...], ...]
+    """Values of `decision_function`: one number per test bag, or one tuple of the scores of all classes."""
     seconds: float
+    """Duration of the task, with the selection."""
     pid: int
-    """The process that did the task, and when (UTC)."""
+    """Id of the process that ran the task."""
     finished: str
+    """Date and time at which the task ended (UTC)."""
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """The chosen hyper-parameters as texts."""
+        """Selected hyper-parameters as text."""
         return self.candidates[self.chosen].settings
 
     @property
     def uncertified(self) -> int:
-        """How many fits ended without their certificate."""
-        return sum(not fit.certified for fit in self.fits)
+        """Number of fits without a certificate."""
+        return sum(not fit.is_certified for fit in self.fits)
 
     def as_dict(self) -> dict[str, Plain]:
-        """Plain JSON data."""
+        """Return the record as JSON data."""
         plain = as_plain(self)
         assert isinstance(plain, dict)
         return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Record:
-        """The inverse of `as_dict`; what does not fit raises TypeError, KeyError, ValueError or IndexError."""
+        """Return the record for JSON data of `as_dict`; invalid data raise TypeError, LookupError or ValueError."""
         values = dict(plain)
         values["candidates"] = tuple(
-            Candidate(**{**one, "settings": tuple(one["settings"])}) for one in plain["candidates"]
+            Candidate(**{**candidate, "settings": tuple(candidate["settings"])}) for candidate in plain["candidates"]
         )
-        values["fits"] = tuple(Fit(**one) for one in plain["fits"])
+        values["fits"] = tuple(Fit(**fit) for fit in plain["fits"])
         values["test"], values["predicted"] = tuple(plain["test"]), tuple(plain["predicted"])
-        values["scores"] = tuple(tuple(one) if isinstance(one, list) else one for one in plain["scores"])
+        values["scores"] = tuple(tuple(score) if isinstance(score, list) else score for score in plain["scores"])
         record = cls(**values)
         if not 0.0 <= record.accuracy <= 1.0 or not 0 <= record.chosen < len(record.candidates):
             raise ValueError("out of range")
@@ -115,7 +128,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that did not finish, and why."""
+    """Task that failed, with the reason and the exit code of the command line for this error."""
 
     model: str
     repeat: int
@@ -124,22 +137,24 @@ class Failure:
     exit_code: int
 
     def __str__(self) -> str:
+        """Return the model, the split and the reason as one sentence."""
         return f"{self.model}, repeat {self.repeat + 1}, fold {self.fold + 1} failed: {self.reason}"
 
 
 def as_plain(value: object) -> Plain:
-    """Dataclasses and tuples as JSON data; a number that JSON does not have as None."""
+    """Convert dataclasses and tuples to JSON data; NaN and infinities become None."""
     if dataclasses.is_dataclass(value):
         return {field.name: as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, (tuple, list)):
-        return [as_plain(one) for one in value]
+        return [as_plain(entry) for entry in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (bool, int, str)):
         return value
-    raise TypeError(f"{type(value).__name__} is no plain data")
+    raise TypeError(f"{type(value).__name__} cannot be converted to JSON data")
 
 
-def _residual(result: Result) -> float | None:
+def _largest_residual(result: Result) -> float | None:
+    """Return the largest residual of the certificate of a result, or None if it is not finite or missing."""
     worst = result.certificate.worst if result.certificate is not None else math.nan
     return float(worst) if math.isfinite(worst) else None

@@ -1,6 +1,7 @@
-"""Who runs the tasks: this process, its workers (joblib's loky), or a Dask cluster. Each yields outcomes as they come.
+"""Runners of tasks: this process, worker processes (joblib's loky), or a Dask cluster.
 
-The record of a task is the same from all of them, but for its seconds, process and date.
+A runner yields outcomes in the order in which tasks end. The records of all runners are equal, except for seconds,
+process and date.
 """
 
 from __future__ import annotations
@@ -18,73 +19,80 @@ import numpy as np
 
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, MissingSolverError, ParameterError
-from milopt.evaluation.interrupt import undisturbed
+from milopt.evaluation.interrupt import ignore_interrupts
 from milopt.evaluation.record import Failure, Record
-from milopt.evaluation.task import Pool, Task, run
+from milopt.evaluation.task import Pool, Task, run_task
 
-Outcome: TypeAlias = Record | Failure
-Outcomes: TypeAlias = Generator[tuple[int, Outcome], None, None]
+TaskOutcome: TypeAlias = Record | Failure
+Outcomes: TypeAlias = Generator[tuple[int, TaskOutcome], None, None]
 Runner: TypeAlias = Callable[[Sequence[Task], Pool], Outcomes]
-"""From tasks to (place of the task, its outcome), in whatever order they end."""
+"""Function from tasks to pairs (index of the task, its outcome), in the order in which tasks end."""
 
-RETRIES = 3
-PATIENCE = 10.0
-"""Seconds in which a scheduler must answer."""
+MAX_RETRIES = 3
+"""Number of times that Dask runs a task again after its worker died."""
+SCHEDULER_TIMEOUT = 10.0
+"""Seconds within which a Dask scheduler must answer."""
 _ADDRESS = re.compile(r"(?:(?P<scheme>tcp|tls|ws|wss|ucx|inproc)://)?(?P<host>[^/\s]+):(?P<port>\d+)|inproc://\S+")
 
 
-def attempt(place: int, task: Task, pool: Pool) -> tuple[int, Outcome]:
-    """The outcome of a task; a mistake is one too, so that it does not take the others with it."""
+def attempt_task(index: int, task: Task, pool: Pool) -> tuple[int, TaskOutcome]:
+    """Run a task, and return its index and outcome; an error becomes a `Failure`, so that the other tasks still run."""
     try:
-        return place, run(task, pool)
+        return index, run_task(task, pool)
     except MiloptError as error:
-        return place, failure(task, str(error), error.exit_code)
+        return index, task_failure(task, str(error), error.exit_code)
     except Exception as error:
-        # A person's own model may raise anything.
-        return place, failure(task, _told(error), 1)
+        # A model of the user may raise any exception.
+        return index, task_failure(task, _format_exception(error), 1)
 
 
-def failure(task: Task, reason: str, exit_code: int) -> Failure:
-    """The failure of a task."""
+def task_failure(task: Task, reason: str, exit_code: int) -> Failure:
+    """Return the failure of a task."""
     return Failure(task.model, task.repeat, task.fold, reason, exit_code)
 
 
-def here(tasks: Sequence[Task], pool: Pool) -> Outcomes:
-    """One after the other, in this process."""
-    for place, task in enumerate(tasks):
-        yield attempt(place, task, pool)
+def run_in_this_process(tasks: Sequence[Task], pool: Pool) -> Outcomes:
+    """Run the tasks one after the other in this process."""
+    for index, task in enumerate(tasks):
+        yield attempt_task(index, task, pool)
 
 
-def on_workers(n_jobs: int) -> Runner:
-    """In processes of this machine; -1 for as many as it has cores."""
+def run_on_workers(n_jobs: int) -> Runner:
+    """Return a runner that uses `n_jobs` processes of this machine; -1 means one process per core."""
 
     def runner(tasks: Sequence[Task], pool: Pool) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
 
-        left = dict(enumerate(tasks))
+        remaining = dict(enumerate(tasks))
         with parallel_config("loky", inner_max_num_threads=1):
-            # No more than have something to do; loky would start them all.
+            # loky would also start workers without a task.
             workers = n_jobs if n_jobs == -1 else min(n_jobs, len(tasks))
-            parallel = Parallel(workers, batch_size=1, return_as="generator_unordered", initializer=undisturbed)
-            outcomes = parallel(delayed(attempt)(place, task, pool) for place, task in enumerate(tasks))
+            parallel = Parallel(workers, batch_size=1, return_as="generator_unordered", initializer=ignore_interrupts)
+            outcomes = parallel(delayed(attempt_task)(index, task, pool) for index, task in enumerate(tasks))
         try:
-            for place, outcome in outcomes:
-                del left[place]
-                yield place, outcome
+            for index, outcome in outcomes:
+                del remaining[index]
+                yield index, outcome
         except BrokenProcessPool:
-            for place, task in left.items():
-                yield place, failure(task, "a worker process died, perhaps for want of memory; use fewer jobs.", 1)
+            for index, task in remaining.items():
+                yield (
+                    index,
+                    task_failure(task, "a worker process died, perhaps because memory ran out; use fewer jobs.", 1),
+                )
         finally:
             with warnings.catch_warnings():
-                # That tasks are still running is why somebody left early.
+                # joblib warns about running tasks, which is expected after an interrupt.
                 warnings.simplefilter("ignore", UserWarning)
                 outcomes.close()
 
     return runner
 
 
-def on_dask(address: str) -> Runner:
-    """On a Dask cluster whose scheduler has this address; a task whose worker dies is done again by another."""
+def run_on_dask(address: str) -> Runner:
+    """Return a runner on the Dask cluster whose scheduler has this address.
+
+    If a worker dies, another one runs its tasks again, at most MAX_RETRIES times.
+    """
     try:
         import distributed
     except ImportError:
@@ -94,62 +102,68 @@ def on_dask(address: str) -> Runner:
     _check_address(address)
 
     def runner(tasks: Sequence[Task], pool: Pool) -> Outcomes:
-        client = _client(distributed, address)
+        client = _connect(distributed, address)
         try:
             with warnings.catch_warnings():
-                # On purpose: as a task of their own, the data outlive the worker that holds them.
+                # Large on purpose: as a separate task, the data can be sent again if a worker dies.
                 warnings.filterwarnings("ignore", message="Sending large graph")
                 bags = pool.bags
-                shared = client.submit(_pool, bags.instances, bags.offsets, pool.labels, pure=False)
+                shared = client.submit(_build_pool, bags.instances, bags.offsets, pool.labels, pure=False)
             futures = {
-                client.submit(attempt, place, task, shared, retries=RETRIES, pure=False): place
-                for place, task in enumerate(tasks)
+                client.submit(attempt_task, index, task, shared, retries=MAX_RETRIES, pure=False): index
+                for index, task in enumerate(tasks)
             }
             for future in distributed.as_completed(list(futures), loop=client.loop):
-                place = futures[future]
+                index = futures[future]
                 if future.status == "finished":
                     yield future.result()
                 else:
-                    yield place, failure(tasks[place], _told(future.exception()), 1)
+                    yield index, task_failure(tasks[index], _format_exception(future.exception()), 1)
         finally:
-            # Tasks that are still waiting are forgotten with the client that asked for them.
+            # Closing the client cancels the tasks that are still waiting.
             client.close()
 
     return runner
 
 
-def _client(distributed: Any, address: str) -> Any:
+def _connect(distributed: Any, address: str) -> Any:
+    """Connect to the Dask scheduler."""
     try:
-        return distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+        return distributed.Client(address, timeout=SCHEDULER_TIMEOUT, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise _silence(address, type(error).__name__) from error
+        raise _no_scheduler_error(address, type(error).__name__) from error
 
 
 def _check_address(address: str) -> None:
-    """Say so if there is nobody; a client would try again and again, and complain to the log."""
-    found = _ADDRESS.fullmatch(address)
-    if found is None:
-        raise _silence(address, "it is no address")
-    if found["scheme"] in (None, "tcp", "tls"):
+    """Raise an error if the address is not valid, or if nothing answers there (only checked for tcp and tls).
+
+    A Dask client would retry and write to the log instead.
+    """
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        raise _no_scheduler_error(address, "not an address")
+    if match["scheme"] in (None, "tcp", "tls"):
         try:
-            socket.create_connection((found["host"].strip("[]"), int(found["port"])), PATIENCE).close()
+            socket.create_connection((match["host"].strip("[]"), int(match["port"])), SCHEDULER_TIMEOUT).close()
         except (OSError, OverflowError) as error:
-            raise _silence(address, type(error).__name__) from error
+            raise _no_scheduler_error(address, type(error).__name__) from error
 
 
-def _silence(address: str, why: str) -> ParameterError:
+def _no_scheduler_error(address: str, reason: str) -> ParameterError:
+    """Return the error for an address at which no scheduler answers."""
     return ParameterError(
-        f"No Dask scheduler answers at {address} ({why}): give the address that it printed, "
+        f"No Dask scheduler answers at {address} ({reason}): give the address that it printed, "
         "such as tcp://127.0.0.1:8786."
     )
 
 
-def _pool(instances: Any, offsets: Any, labels: np.ndarray[Any, Any]) -> Pool:
+def _build_pool(instances: Any, offsets: Any, labels: np.ndarray[Any, Any]) -> Pool:
+    """Build the pool of bags on a worker."""
     return Pool(Bags(instances, offsets), labels)
 
 
-def _told(error: BaseException | None) -> str:
-    """An exception in a sentence, with the line that raised it."""
+def _format_exception(error: BaseException | None) -> str:
+    """Return an exception as a sentence with the line that raised it."""
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}".rstrip(".: ") + f"{where}."
+    location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}".rstrip(".: ") + f"{location}."

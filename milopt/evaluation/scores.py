@@ -1,4 +1,4 @@
-"""One number a data set and model, gathered from evaluations that can be compared: the same splits for every model."""
+"""Table of one value per data set and model, from evaluations that all use the same splits."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ import numpy as np
 
 from milopt.arrays import Floats
 from milopt.errors import ParameterError
-from milopt.evaluation.summary import Evaluation
+from milopt.evaluation.summary import EvaluationReport
 
-Evaluated: TypeAlias = Evaluation | Mapping[str, object]
-"""An evaluation, or the JSON data of one."""
+ReportLike: TypeAlias = EvaluationReport | Mapping[str, object]
+"""Report of an evaluation, or its JSON data."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What models reached, data sets by models."""
+    """Values of a measure, one row per data set and one column per model."""
 
     data: tuple[str, ...]
     models: tuple[str, ...]
     values: Floats
 
 
-def gathered(evaluations: Sequence[Evaluated] | Mapping[str, Sequence[Evaluated]], measure: str) -> Scores:
-    """Every model's value on every data set; what is missing, twice there or of other splits is told."""
-    found: dict[tuple[str, str], float] = {}
+def gather_scores(evaluations: Sequence[ReportLike] | Mapping[str, Sequence[ReportLike]], measure: str) -> Scores:
+    """Return the value of `measure` for every model on every data set.
+
+    A mapping renames models: each of its evaluations has one model, which gets the key as its name. Raise
+    `ParameterError` if a value is missing or occurs twice, or if a data set was split in different ways.
+    """
+    values: dict[tuple[str, str], float] = {}
     splits: dict[str, tuple[object, ...]] = {}
-    for name, plain in _named(evaluations):
+    for name, plain in _named_reports(evaluations):
         try:
             data, table = str(plain["data"]), plain["table"]
             split = (plain["protocol"], plain["seed"], plain["digest"])
@@ -39,45 +43,47 @@ def gathered(evaluations: Sequence[Evaluated] | Mapping[str, Sequence[Evaluated]
             rows = [(str(row["model"]), row[measure]) for row in table]
         except (KeyError, TypeError, AssertionError):
             raise ParameterError(
-                "What is ranked must be evaluations: give what `milopt evaluate --json` prints."
+                "Only evaluations can be ranked: give the output of `milopt evaluate --json`."
             ) from None
         if splits.setdefault(data, split) != split:
             (old, before, _), (new, now, _) = splits[data], split
             raise ParameterError(
-                f"{data} was evaluated by {old} with seed {before} and by {new} with seed {now}, or is not the same "
-                "data: models are ranked on the same splits."
+                f"{data} was evaluated by {old} with seed {before} and by {new} with seed {now}, or the data "
+                "differ: models can only be ranked on the same splits."
             )
         if name is not None and len(rows) != 1:
-            raise ParameterError(f"{name!r} names an evaluation of {len(rows)} models: a name is for one.")
+            raise ParameterError(
+                f"{name!r} names an evaluation of {len(rows)} models: a name must stand for one model."
+            )
         for model, value in rows:
             key = (data, name or model)
-            if key in found:
-                raise ParameterError(f"{key[1]} was evaluated twice on {data}: give each a name of its own.")
+            if key in values:
+                raise ParameterError(f"{key[1]} was evaluated twice on {data}: give each evaluation its own name.")
             if value is None:
                 raise ParameterError(f"{key[1]} has no {measure} on {data}: its evaluation is not finished.")
             if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
                 raise ParameterError(f"The {measure} of {key[1]} on {data} must be a number, not {value!r}.")
-            found[key] = float(value)
-    sets, models = (tuple(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
-    missing = [(data, model) for data in sets for model in models if (data, model) not in found]
+            values[key] = float(value)
+    sets, models = (tuple(dict.fromkeys(key[side] for key in values)) for side in (0, 1))
+    missing = [(data, model) for data in sets for model in models if (data, model) not in values]
     if missing:
         raise ParameterError(f"{missing[0][1]} was not evaluated on {missing[0][0]}: every model needs every data set.")
-    values = np.array([[found[data, model] for model in models] for data in sets]).reshape(len(sets), len(models))
-    return Scores(sets, models, values)
+    table = np.array([[values[data, model] for model in models] for data in sets]).reshape(len(sets), len(models))
+    return Scores(sets, models, table)
 
 
-def _named(
-    evaluations: Sequence[Evaluated] | Mapping[str, Sequence[Evaluated]],
+def _named_reports(
+    evaluations: Sequence[ReportLike] | Mapping[str, Sequence[ReportLike]],
 ) -> Iterator[tuple[str | None, Mapping[str, object]]]:
-    """Each evaluation as JSON data, and the name that it was given."""
-    each = evaluations.values() if isinstance(evaluations, Mapping) else [evaluations]
-    if not all(isinstance(several, Iterable) for several in each):
-        raise ParameterError("What is ranked must be a list of evaluations, or one such list a name.")
+    """Yield the name and the JSON data of each evaluation: the key of the mapping, or None if it is not a mapping."""
+    lists = evaluations.values() if isinstance(evaluations, Mapping) else [evaluations]
+    if not all(isinstance(several, Iterable) for several in lists):
+        raise ParameterError("Only evaluations can be ranked: give a list of evaluations, or one such list per name.")
     if isinstance(evaluations, Mapping):
-        pairs = [(name, one) for name, several in evaluations.items() for one in several]
+        pairs = [(name, report) for name, several in evaluations.items() for report in several]
     else:
-        pairs = [(None, one) for one in evaluations]  # type: ignore[misc]  # None is a name that was not given
-    for name, one in pairs:
-        if not isinstance(one, (Evaluation, Mapping)):
-            raise ParameterError(f"What is ranked must be evaluations, not {type(one).__name__}.")
-        yield name, one.as_dict() if isinstance(one, Evaluation) else one
+        pairs = [(None, report) for report in evaluations]  # type: ignore[misc]  # None is a name that was not given
+    for name, report in pairs:
+        if not isinstance(report, (EvaluationReport, Mapping)):
+            raise ParameterError(f"Only evaluations can be ranked, not {type(report).__name__}.")
+        yield name, report.as_dict() if isinstance(report, EvaluationReport) else report

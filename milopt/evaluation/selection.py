@@ -1,14 +1,15 @@
-"""Hyper-parameters chosen inside a training part: the candidate that labels most held-out bags of inner folds right.
+"""Selection of hyper-parameters inside a training part, by an inner cross-validation.
 
-Inner folds are stratified, 5 of them or as many as the smallest class has bags, drawn once or several times. Correct
-labels are counted over all of them, so that a tie is a tie. Of those that tie, which on few bags are many, the one that
-tells them apart most clearly is taken: the mean over held-out bags of
+The inner folds are stratified: 5 folds, or as many as the smallest class has bags, drawn once or several times. The
+candidate with the most correct predictions on held-out bags wins. Predictions are counted over all folds, so that ties
+are exact. Ties are frequent with few bags, and are broken by the largest mean over held-out bags of
 
     clarity = clip(margin / r, -1, 1),   r = root mean square of the margins on the bags of the fit,
 
-where the margin of a bag is the score of its own class less the largest of the others; and the first of equals, which a
-grid has simplest first. A candidate whose fit fails is out, with the reason kept; a model's `in_selection` may make it
-fail for more, such as a saddle.
+where the margin of a bag is the score of its own class minus the largest score of the other classes. Of equal
+candidates, the first one wins; grids list the simplest candidate first. A candidate whose fit fails is rejected, and
+the reason is recorded. With the hyper-parameters in `in_selection` of a model, a fit may fail for further reasons, such
+as a saddle point.
 """
 
 from __future__ import annotations
@@ -25,25 +26,26 @@ from milopt.errors import MiloptError, ParameterError
 from milopt.estimator import BagClassifier
 from milopt.evaluation.protocol import Labels, derived_seed
 from milopt.evaluation.record import Candidate, Fit
-from milopt.model_registry import spelled_settings
+from milopt.model_registry import format_settings
 
 INNER_FOLDS = 5
+"""Maximum number of inner folds."""
 
 Settings = Mapping[str, object]
 Labelled = tuple[Bags, Labels]
 
 
 @dataclass(frozen=True)
-class Selection:
-    """The candidates with what they got right, the fits that this took, and the place of the one chosen."""
+class GridSelection:
+    """Candidates with their results, all fits of the selection, and the index of the chosen candidate."""
 
     candidates: tuple[Candidate, ...]
     fits: tuple[Fit, ...]
     chosen: int
 
 
-def members(grid: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
-    """Every combination of a grid, the last name varying fastest; one of nothing where the grid is empty."""
+def grid_combinations(grid: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
+    """Return all combinations of a grid, the last name varying fastest; one empty combination if the grid is empty."""
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
@@ -55,89 +57,105 @@ def select(
     labels: Labels,
     seed: int,
     repeats: int = 1,
-) -> Selection:
-    """The best of a grid on these training bags; a grid of one needs no comparison."""
+) -> GridSelection:
+    """Select the best candidate of a grid by cross-validation on training bags; a single candidate is not fitted.
+
+    `base` has the fixed hyper-parameters, and `repeats` is the number of times that the inner folds are drawn. Raise
+    `ParameterError` if no candidate could be fitted.
+    """
     if len(grid) == 1:
-        return Selection((Candidate(spelled_settings(grid[0]), None, 0, None),), (), 0)
+        return GridSelection((Candidate(format_settings(grid[0]), None, 0, None),), (), 0)
     trials = [Trial(settings) for settings in grid]
-    # Fold by fold: what all candidates compute of the same bags, such as kernel values, is computed once.
-    for fold, (train, held) in enumerate(_inner_folds(labels, seed, repeats)):
-        known, unseen = (bags[train], labels[train]), (bags[held], labels[held])
-        for place, trial in enumerate(trials):
+    # Fold by fold, so that kernel values and other results for the same bags are computed once for all candidates.
+    for fold, (train, held_out) in enumerate(_inner_folds(labels, seed, repeats)):
+        known, unseen = (bags[train], labels[train]), (bags[held_out], labels[held_out])
+        for index, trial in enumerate(trials):
             if not trial.reason:
-                trial.fit(made(model, model.in_selection, base, trial.settings), known, unseen, (place, fold))
-    candidates = [trial.judged(labels.size * repeats) for trial in trials]
+                trial.fit(
+                    configure_model(model, model.in_selection, base, trial.settings), known, unseen, (index, fold)
+                )
+    candidates = [trial.as_candidate(labels.size * repeats) for trial in trials]
     fits = [fit for trial in trials for fit in trial.fits]
-    ranks = [(-1, 0.0) if one.correct is None else (one.correct, one.clarity or 0.0) for one in candidates]
+    ranks = [
+        (-1, 0.0) if candidate.correct is None else (candidate.correct, candidate.clarity or 0.0)
+        for candidate in candidates
+    ]
     best = max(ranks)
     if best[0] < 0:
         raise ParameterError(f"No candidate of the grid could be fitted; the first one: {candidates[0].reason}")
-    return Selection(tuple(candidates), tuple(fits), ranks.index(best))
+    return GridSelection(tuple(candidates), tuple(fits), ranks.index(best))
 
 
 @dataclass
 class Trial:
-    """A candidate on its way through the inner folds; it is out as soon as it has a `reason`."""
+    """Candidate during the inner cross-validation; it is rejected as soon as a fit fails, and `reason` states why."""
 
     settings: Settings
     correct: int = 0
     clarity: float = 0.0
-    """Summed over the held-out bags."""
+    """Sum of the clarities of the held-out bags."""
     reason: str = ""
     fits: list[Fit] = field(default_factory=list)
 
-    def fit(self, model: BagClassifier, known: Labelled, unseen: Labelled, where: tuple[int, int]) -> None:
-        """Fit the model to the known bags and count what it makes of the unseen ones."""
+    def fit(self, model: BagClassifier, known: Labelled, unseen: Labelled, candidate_and_fold: tuple[int, int]) -> None:
+        """Fit the model to the training bags of a fold, and add its correct predictions and clarities on held-out bags.
+
+        `known` has the training bags and labels, `unseen` those held out. If the fit fails, only `reason` is set.
+        """
         try:
             fitted = model.fit(*known)
             scores = fitted.decision_function(unseen[0])
-            right = int(np.sum(fitted.labels(scores) == unseen[1]))
-            usual = np.sqrt(np.mean(_margins(fitted, fitted.decision_function(known[0]), known[1]) ** 2))
+            correct = int(np.sum(fitted.labels(scores) == unseen[1]))
+            typical_margin = np.sqrt(np.mean(_margins(fitted, fitted.decision_function(known[0]), known[1]) ** 2))
             margins = _margins(fitted, scores, unseen[1])
         except MiloptError as error:
             self.reason = str(error) or type(error).__name__
             return
-        self.fits.append(Fit.of(fitted.results_, *where))
-        self.correct += right
-        self.clarity += float(np.sum(np.clip(margins / usual, -1, 1))) if usual > 0 else 0.0
+        self.fits.append(Fit.from_results(fitted.results_, *candidate_and_fold))
+        self.correct += correct
+        self.clarity += float(np.sum(np.clip(margins / typical_margin, -1, 1))) if typical_margin > 0 else 0.0
 
-    def judged(self, total: int) -> Candidate:
-        """What came of it, over so many held-out bags."""
-        spelled = spelled_settings(self.settings)
+    def as_candidate(self, total: int) -> Candidate:
+        """Return the candidate with its results on all `total` held-out bags."""
+        settings = format_settings(self.settings)
         if self.reason:
-            return Candidate(spelled, None, total, None, self.reason)
-        return Candidate(spelled, self.correct, total, self.clarity / total)
+            return Candidate(settings, None, total, None, self.reason)
+        return Candidate(settings, self.correct, total, self.clarity / total)
 
 
 def _margins(fitted: BagClassifier, scores: Floats, labels: Labels) -> Floats:
-    """Of each bag, the score of its own class less the largest of the others."""
-    own = np.searchsorted(fitted.classes_, labels)
+    """Return the margin of each bag: the score of its own class minus the largest score of the other classes."""
+    own_class = np.searchsorted(fitted.classes_, labels)
     if scores.ndim == 1:
-        return np.asarray(np.where(own == 1, scores, -scores))
-    each, others = np.arange(own.size), scores.copy()
-    others[each, own] = -np.inf
-    return np.asarray(scores[each, own] - others.max(axis=1))
+        return np.asarray(np.where(own_class == 1, scores, -scores))
+    rows, others = np.arange(own_class.size), scores.copy()
+    others[rows, own_class] = -np.inf
+    return np.asarray(scores[rows, own_class] - others.max(axis=1))
 
 
-def made(model: type[BagClassifier], *settings: Settings) -> BagClassifier:
-    """A model with these hyper-parameters."""
-    one = model()
-    for some in settings:
-        one.set_params(**some)
-    return one
+def configure_model(model: type[BagClassifier], *settings: Settings) -> BagClassifier:
+    """Return a new model with these hyper-parameters; later settings override earlier ones."""
+    configured = model()
+    for values in settings:
+        configured.set_params(**values)
+    return configured
 
 
 def _inner_folds(labels: Labels, seed: int, repeats: int) -> Iterator[tuple[Index, Index]]:
+    """Yield the training and held-out indices of each inner fold, drawn `repeats` times.
+
+    Raise `ParameterError` if a class has only one bag.
+    """
     from sklearn.model_selection import StratifiedKFold
 
     classes, counts = np.unique(labels, return_counts=True)
-    least = int(counts.min())
-    if least < 2:
+    smallest_count = int(counts.min())
+    if smallest_count < 2:
         raise ParameterError(
-            f"Class {classes[counts.argmin()]} has one bag in a training part, and a grid needs two to choose by: "
-            "fix the hyper-parameters instead."
+            f"Class {classes[counts.argmin()]} has one bag in a training part, but the selection of "
+            "hyper-parameters needs two: fix the hyper-parameters instead."
         )
     for repeat in range(repeats):
-        again = derived_seed(seed, repeat) if repeat else seed
-        divider = StratifiedKFold(min(INNER_FOLDS, least), shuffle=True, random_state=again)
+        repeat_seed = derived_seed(seed, repeat) if repeat else seed
+        divider = StratifiedKFold(min(INNER_FOLDS, smallest_count), shuffle=True, random_state=repeat_seed)
         yield from divider.split(np.zeros(labels.size), labels)

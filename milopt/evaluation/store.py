@@ -1,6 +1,6 @@
-"""Finished tasks kept in a folder, one small JSON file a task, named by all that decides its outcome.
+"""Store of finished tasks: a directory with one JSON file per task, named by the digest of the task.
 
-A file appears whole or not at all. One that does not hold what its name says is not trusted: the task is done again.
+Files are written atomically. A file whose content does not match its name is ignored, and its task is run again.
 """
 
 from __future__ import annotations
@@ -16,57 +16,60 @@ from typing import Any
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.evaluation.record import Record
 from milopt.evaluation.task import Task
-from milopt.files import remove_leftovers, replace_whole
+from milopt.files import remove_leftovers, replace_atomically
 
 
 class Store:
-    """A folder of finished tasks; several runs may share it."""
+    """Directory of finished tasks, which several runs may share."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder).expanduser()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            # Tried rather than asked: permissions do not tell of a full disk, or of a folder that is none.
+            # Write a test file: permissions do not show that a disk is full, or that the path is not a directory.
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 file.write(b" " * 1024)
                 file.flush()
         except OSError as error:
-            raise self._refused(error) from error
+            raise self._write_error(error) from error
         remove_leftovers(self.folder)
 
-    def get(self, task: Task) -> Record | None:
-        """The record of a task that was finished before."""
+    def load(self, task: Task) -> Record | None:
+        """Load the record of a finished task; None if the file is missing or, with a warning, if it is invalid."""
         file = self._file(task)
         try:
-            held = json.loads(file.read_text(encoding="utf-8"))
-            if held["task"] == task.content and held["sha256"] == _checksum(held["task"], held["record"]):
-                return Record.from_dict(held["record"])
+            content = json.loads(file.read_text(encoding="utf-8"))
+            if content["task"] == task.content and content["sha256"] == _checksum(content["task"], content["record"]):
+                return Record.from_dict(content["record"])
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, LookupError, RecursionError):
-            # Whatever a file may hold instead: the warning says enough.
+            # The file may contain anything; the warning below is sufficient.
             pass
         warnings.warn(
-            f"{file} does not hold the task that it is named for; the task is done again.", MiloptWarning, stacklevel=2
+            f"{file} does not contain the task of its name; the task is run again.", MiloptWarning, stacklevel=2
         )
         return None
 
-    def keep(self, task: Task, record: Record) -> None:
-        """Write the record of a finished task."""
+    def save(self, task: Task, record: Record) -> None:
+        """Write the record of a finished task; raise `ParameterError` if the file cannot be written."""
         plain = record.as_dict()
-        held = {"task": task.content, "record": plain, "sha256": _checksum(task.content, plain)}
-        text = json.dumps(held, indent=1, allow_nan=False)
+        content = {"task": task.content, "record": plain, "sha256": _checksum(task.content, plain)}
+        text = json.dumps(content, indent=1, allow_nan=False)
         try:
-            replace_whole(self._file(task), lambda beside: beside.write_text(text, encoding="utf-8"))
+            replace_atomically(self._file(task), lambda beside: beside.write_text(text, encoding="utf-8"))
         except OSError as error:
-            raise self._refused(error) from error
+            raise self._write_error(error) from error
 
-    def _refused(self, error: OSError) -> ParameterError:
-        return ParameterError(f"The results cannot be kept in {self.folder}: {error.strerror}.")
+    def _write_error(self, error: OSError) -> ParameterError:
+        """Return the error for a directory that cannot be written to."""
+        return ParameterError(f"The results cannot be stored in {self.folder}: {error.strerror}.")
 
     def _file(self, task: Task) -> Path:
+        """Return the path of the file of a task."""
         return self.folder / f"{task.key}.json"
 
 
 def _checksum(task: Any, record: Any) -> str:
+    """Return the SHA-256 checksum of a task and its record."""
     return hashlib.sha256(json.dumps([task, record], sort_keys=True).encode()).hexdigest()

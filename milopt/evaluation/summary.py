@@ -1,4 +1,4 @@
-"""The outcome of an evaluation: a row a model, the records behind it, and the command that gives it."""
+"""Report of an evaluation: one row per model, the records of all tasks, and the command that reproduces it."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from milopt.table import Table
 
 
 @dataclass(frozen=True)
-class Row:
-    """What a model reached: means over the folds of each repeat, then over the repeats."""
+class ModelSummary:
+    """Results of one model. Measures are means over the folds of each repeat, then over the repeats."""
 
     model: str
     solver: str
-    """As asked for; `solvers` are those that ran."""
+    """Solver as given by the user; `solvers` are those that ran."""
     solvers: tuple[str, ...]
     protocol: str
     accuracy: float | None
-    """None where no task finished."""
+    """Mean accuracy; None if no task finished."""
     standard_error: float | None
-    """s / sqrt(n) over the `n` repeats, or over the folds where there is one repeat; None where n is 1."""
+    """Standard error s / sqrt(n) of the accuracy over n repeats, or over the n folds of one repeat; None if n < 2."""
     error_over: str
-    """What the standard error is over: "repeats", "folds", or nothing."""
+    """Unit over which the standard error is computed: "repeats", "folds", or "" if there is no standard error."""
     balanced_accuracy: float | None
     auc: float | None
     seconds: float
-    """The time of all tasks together, whichever process did them and when."""
+    """Total time of all tasks, including tasks of earlier runs."""
     tasks: int
     expected: int
-    """How many tasks the protocol has; fewer are done where some failed or the run was interrupted."""
+    """Number of tasks of the protocol; larger than `tasks` if some failed or the run was interrupted."""
     fits: int
     uncertified: int
-    """Fits that ended without their certificate."""
+    """Number of fits without a certificate."""
     positive_label: Label | None = None
-    """The positive class; None for more than two classes, or if candidates of the grid differ in it."""
+    """Positive class; None for more than two classes, or if candidates of the grid have different ones."""
 
     @classmethod
-    def of(
+    def from_records(
         cls,
         model: str,
         solver: str,
@@ -48,9 +48,9 @@ class Row:
         records: Sequence[Record],
         expected: int,
         positive_label: Label | None = None,
-    ) -> Row:
-        """Sum up a model's finished tasks."""
-        over, values = _spread(records)
+    ) -> ModelSummary:
+        """Summarise the finished tasks of a model."""
+        over, values = _accuracies_by_repeat_or_fold(records)
         fits = [fit for record in records for fit in record.fits]
         return cls(
             model=model,
@@ -66,147 +66,163 @@ class Row:
             tasks=len(records),
             expected=expected,
             fits=len(fits),
-            uncertified=sum(not fit.certified for fit in fits),
+            uncertified=sum(not fit.is_certified for fit in fits),
             positive_label=positive_label,
         )
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """Rows by model, with every task's record; `str()` is for people, `as_dict()` is plain JSON data."""
+class EvaluationReport:
+    """Results of an evaluation: one row per model, and the records of all tasks.
+
+    Returned by `milopt.evaluate`. `print` shows it as a table, and `as_dict` returns JSON data.
+    """
 
     data: str
     digest: str
     protocol: str
     seed: int
-    table: list[Row]
+    table: list[ModelSummary]
     records: tuple[Record, ...] = field(repr=False)
     failures: tuple[Failure, ...]
     command: str
-    """The command line that gives this table; empty where the bags were given from Python."""
+    """Command line that reproduces the table; empty if only Python can express it, as for bags made in Python."""
     interrupted: bool
     resumed: int
-    """How many of the tasks were finished in an earlier run."""
+    """Number of tasks that were finished in an earlier run."""
     store: str
-    """The folder that keeps the tasks; empty where nothing is kept."""
+    """Directory of the stored tasks; empty if nothing is stored."""
     seconds: float
-    """From start to end of this run."""
+    """Duration of this run."""
     version: str
 
     @property
     def exit_code(self) -> int:
-        """130 after Ctrl-C; that of the first failure; 3 where a last fit is not what its scheme promises; or 0."""
+        """Exit code: 130 after Ctrl-C; else that of the first failure; else 3 if the last fit of a task failed; else 0.
+
+        A last fit fails if its point is neither certified nor the best iterate of a cycle.
+        """
         if self.interrupted:
             return 130
         if self.failures:
             return self.failures[0].exit_code
-        return 0 if all(record.fits[-1].kept for record in self.records) else 3
+        return 0 if all(record.fits[-1].is_successful for record in self.records) else 3
 
     def as_dict(self) -> dict[str, Plain]:
-        """Everything as plain JSON data, but for where it is kept."""
+        """Return the report as JSON data, without the directory of the store."""
         plain = as_plain(self)
         assert isinstance(plain, dict)
         del plain["store"]
         return plain
 
-    def _positive(self) -> str:
-        """Name the positive class in words; of models that differ in it, by model."""
-        found = {row.model: row.positive_label for row in self.table if row.positive_label is not None}
-        if len(set(found.values())) > 1:
-            return "".join(f", positive class {label} for {model}" for model, label in found.items())
-        return f", positive class {next(iter(found.values()))}" if found else ""
+    def _positive_class_text(self) -> str:
+        """Return the positive class as text after a comma, for each model if they differ; empty if there is none."""
+        labels = {row.model: row.positive_label for row in self.table if row.positive_label is not None}
+        if len(set(labels.values())) > 1:
+            return "".join(f", positive class {label} for {model}" for model, label in labels.items())
+        return f", positive class {next(iter(labels.values()))}" if labels else ""
 
     def __str__(self) -> str:
+        """Format the report as a table, followed by remarks."""
         numeric = ("accuracy", "balanced", "AUC", "tasks", "uncertified", "seconds")
         header = ("model", "solver", *numeric)
         rows = tuple(_cells(row) for row in self.table)
-        title = f"{self.data}, protocol {self.protocol}, seed {self.seed}{self._positive()}"
+        title = f"{self.data}, protocol {self.protocol}, seed {self.seed}{self._positive_class_text()}"
         lines = [str(Table(title, header, rows, frozenset(numeric)))]
         spread = {row.error_over: row for row in self.table if row.error_over}
         for over in spread:
             lines.append(f"Accuracy is the mean and its standard error over {over}.")
-        lines += _promised(self.records)
-        lines += _left_out(self.records)
-        lines += _told(self.failures)
+        lines += _cycle_lines(self.records)
+        lines += _rejected_candidate_lines(self.records)
+        lines += _failure_lines(self.failures)
         done, total = sum(row.tasks for row in self.table), sum(row.expected for row in self.table)
         if self.resumed:
             lines.append(f"{self.resumed} of {total} tasks from an earlier run ({self.store})")
         if self.interrupted:
-            on = "; the same call with the same store goes on" if self.store else ""
-            lines.append(f"Interrupted: {done} of {total} tasks are done{on}.")
+            resume = "; run it again with the same store to resume" if self.store else ""
+            lines.append(f"Interrupted: {done} of {total} tasks are done{resume}.")
         if self.command:
             lines.append(f"The same table: {self.command}")
         return "\n".join(lines)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ModelSummary) -> tuple[str, ...]:
+    """Return the cells of one row of the table."""
     used = [name for name in row.solvers if name != row.solver]
     spread = "" if row.standard_error is None else f" ± {row.standard_error:.3f}"
     return (
         row.model,
         f"{row.solver} ({', '.join(used)})" if used else row.solver,
-        _number(row.accuracy) + spread,
-        _number(row.balanced_accuracy),
-        _number(row.auc),
+        _format_number(row.accuracy) + spread,
+        _format_number(row.balanced_accuracy),
+        _format_number(row.auc),
         str(row.tasks) if row.tasks == row.expected else f"{row.tasks} of {row.expected}",
         f"{row.uncertified} of {row.fits}",
         f"{row.seconds:.1f}",
     )
 
 
-def _told(failures: Sequence[Failure]) -> list[str]:
-    """Each failure, those of one model and one reason as one."""
+def _failure_lines(failures: Sequence[Failure]) -> list[str]:
+    """Return one line per model and reason of failure, with the number of tasks."""
     alike: dict[tuple[str, str], list[Failure]] = {}
-    for one in failures:
-        alike.setdefault((one.model, one.reason), []).append(one)
-    return [str(same[0]) + (f" So did {len(same) - 1} more." if len(same) > 1 else "") for same in alike.values()]
+    for failure in failures:
+        alike.setdefault((failure.model, failure.reason), []).append(failure)
+    return [
+        str(same[0]) + (f" {len(same) - 1} more failed for the same reason." if len(same) > 1 else "")
+        for same in alike.values()
+    ]
 
 
-def _promised(records: Sequence[Record]) -> list[str]:
-    """How many fits without a certificate are what their scheme promises all the same, model by model."""
+def _cycle_lines(records: Sequence[Record]) -> list[str]:
+    """Return one line per model with fits that ended in a cycle; these are successful, but have no certificate."""
     lines = []
     for model in dict.fromkeys(record.model for record in records):
-        fits = [fit for record in records if record.model == model for fit in record.fits if not fit.certified]
-        if kept := sum(fit.kept for fit in fits):
+        fits = [fit for record in records if record.model == model for fit in record.fits if not fit.is_certified]
+        if cycles := sum(fit.is_successful for fit in fits):
             lines.append(
-                f"{model}: {kept} of the {len(fits)} uncertified fits ended as a cycle, their best iterate kept."
+                f"{model}: {cycles} of the {len(fits)} uncertified fits ended in a cycle; their best iterate was used."
             )
     return lines
 
 
-def _left_out(records: Sequence[Record]) -> list[str]:
-    """How many candidates of grids were left out, model by model, and why the first was."""
+def _rejected_candidate_lines(records: Sequence[Record]) -> list[str]:
+    """Return one line per model with rejected candidates, with the reason of the first one."""
     lines = []
     for model in dict.fromkeys(record.model for record in records):
-        every = [one for record in records if record.model == model for one in record.candidates]
-        if out := [one for one in every if one.reason]:
-            first = f"{', '.join(out[0].settings)}: {out[0].reason}"
-            lines.append(f"{model}: {len(out)} of {len(every)} candidates were left out; the first, {first}")
+        candidates = [each for record in records if record.model == model for each in record.candidates]
+        if rejected := [candidate for candidate in candidates if candidate.reason]:
+            first = f"{', '.join(rejected[0].settings)}: {rejected[0].reason}"
+            lines.append(f"{model}: {len(rejected)} of {len(candidates)} candidates were rejected; the first, {first}")
     return lines
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
+    """Format a number, or return "-" for None."""
     return "-" if value is None else f"{value:.3f}"
 
 
-def _repeats(records: Iterable[Record], measure: str) -> dict[int, list[float]]:
-    """The values of a measure, repeat by repeat, each in the order of the folds."""
-    found: dict[int, list[float]] = {}
-    for record in sorted(records, key=lambda one: (one.repeat, one.fold)):
+def _values_by_repeat(records: Iterable[Record], measure: str) -> dict[int, list[float]]:
+    """Return the values of a measure by repeat, each in the order of the folds."""
+    values: dict[int, list[float]] = {}
+    for record in sorted(records, key=lambda record: (record.repeat, record.fold)):
         value = getattr(record, measure)
         if value is not None:
-            found.setdefault(record.repeat, []).append(value)
-    return found
+            values.setdefault(record.repeat, []).append(value)
+    return values
 
 
 def _mean(records: Sequence[Record], measure: str) -> float | None:
-    repeats = _repeats(records, measure)
+    """Return the mean of a measure over the folds of each repeat, then over the repeats; None without values."""
+    repeats = _values_by_repeat(records, measure)
     return fmean(map(fmean, repeats.values())) if repeats else None
 
 
-def _spread(records: Sequence[Record]) -> tuple[str, list[float]]:
-    """What varies, repeats or folds, and the accuracies of each."""
-    repeats = _repeats(records, "accuracy")
+def _accuracies_by_repeat_or_fold(records: Sequence[Record]) -> tuple[str, list[float]]:
+    """Return "repeats" and the mean accuracy of each repeat, or, for a single repeat, "folds" and those of its folds.
+
+    The first value is empty if there are fewer than two accuracies.
+    """
+    repeats = _values_by_repeat(records, "accuracy")
     if len(repeats) > 1:
         return "repeats", [fmean(folds) for folds in repeats.values()]
     folds = next(iter(repeats.values()), [])

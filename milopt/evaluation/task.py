@@ -1,4 +1,4 @@
-"""A task: one model on one split. A pure function of plain data, whichever process runs it."""
+"""Tasks: one model on one split. The result only depends on the task's data, not on the process that runs it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ import numpy as np
 
 import milopt
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.kernels.recollection import recollection
+from milopt.declaration.kernels.gram_cache import result_cache
 from milopt.errors import DeclarationError, MiloptWarning
 from milopt.estimator import BagClassifier
 from milopt.evaluation.one_thread import one_thread
 from milopt.evaluation.protocol import Labels, derived_seed
 from milopt.evaluation.record import Fit, Label, Record
-from milopt.evaluation.selection import made, members, select
-from milopt.model_registry import held_model, origin_of, parse_grid, parse_settings
+from milopt.evaluation.selection import configure_model, grid_combinations, select
+from milopt.model_registry import given_model, origin_of, parse_grid, parse_settings
 from milopt.model_registry.settings import fields_of
 
 
 @dataclass(frozen=True)
 class Pool:
-    """All bags of a data set with their labels: the training part, then the official test part where there is one."""
+    """All bags of a data set with their labels: the training part, then the official test part if there is one."""
 
     bags: Bags
     labels: Labels
@@ -36,64 +36,75 @@ class Pool:
 
 @dataclass(frozen=True)
 class Task:
-    """What decides the outcome of a task, in plain data: a model by name, its fields as texts, bags by place."""
+    """All inputs that determine the result of one model on one split, as plain data.
+
+    The model is given by name, hyper-parameters as text, and bags by index.
+    """
 
     data: str
-    """The digest of the data set."""
+    """Digest of the data set."""
     model: str
+    """Name of the model, with the full path if its class is in a file."""
     origin: str
-    """Which code the name stands for."""
+    """Text that identifies the code of the model: package with version, or digest of the file."""
     solver: str | tuple[str, ...]
     settings: tuple[str, ...]
     grid: tuple[str, ...]
     division: str
+    """How a repeat divides the bags, as text such as `10-fold`."""
     repeat: int
     fold: int
     seed: int
     inner_repeats: int
-    """How often the inner folds are drawn."""
+    """Number of times that the inner folds are drawn."""
     train: tuple[int, ...]
     test: tuple[int, ...]
     solvers: tuple[str, ...] = ()
-    """Those that may run, with their versions."""
+    """Solvers that may run, with their versions."""
     version: str = milopt.__version__
 
     @property
     def content(self) -> dict[str, Any]:
-        """What identifies the task: all of it but the place of a person's file, with the bags as a digest."""
+        """Fields that identify the task, as JSON data.
+
+        The name of the model is left out, because `origin` identifies its code; the split is replaced by a digest.
+        """
         parts = hashlib.sha256(json.dumps([self.train, self.test]).encode()).hexdigest()
-        apart = ("model", "train", "test")
-        plain = {name: value for name, value in vars(self).items() if name not in apart} | {"split": parts}
+        excluded = ("model", "train", "test")
+        plain = {name: value for name, value in vars(self).items() if name not in excluded} | {"split": parts}
         return cast(dict[str, Any], json.loads(json.dumps(plain)))
 
     @property
     def key(self) -> str:
-        """The name of the task among all others."""
+        """Digest of `content`, which names the file of the task in a store."""
         return hashlib.sha256(json.dumps(self.content, sort_keys=True).encode()).hexdigest()
 
 
-def run(task: Task, pool: Pool) -> Record:
-    """Choose hyper-parameters in the training part, fit there, and label the test part."""
-    began = perf_counter()
-    model = _model(task)
+def run_task(task: Task, pool: Pool) -> Record:
+    """Select hyper-parameters in the training part, fit the model there, and predict the labels of the test part.
+
+    `pool` has all bags of the data set; the indices in `task` refer to it.
+    """
+    start = perf_counter()
+    model = _load_model_class(task)
     base = {"solver": task.solver, **parse_settings(model, task.settings)}
     if "random_state" in fields_of(model):
         base.setdefault("random_state", derived_seed(task.seed, task.repeat, task.fold))
-    grid = members(parse_grid(model, task.grid))
+    grid = grid_combinations(parse_grid(model, task.grid))
     train, test = np.array(task.train), np.array(task.test)
-    with one_thread(), recollection(), warnings.catch_warnings():
-        # The record tells how each fit ended.
+    with one_thread(), result_cache(), warnings.catch_warnings():
+        # The record states how each fit ended.
         warnings.simplefilter("ignore", MiloptWarning)
-        # Both parts are cut out before anything looks at them: no fit can reach a test bag.
+        # The training part is extracted first, so that no fit can use a test bag.
         bags, labels = pool.bags[train], pool.labels[train]
         inner_seed = derived_seed(task.seed, task.repeat, task.fold, 1)
         selection = select(model, base, grid, bags, labels, inner_seed, task.inner_repeats)
-        fitted = made(model, base, grid[selection.chosen]).fit(bags, labels)
-        # One bag at a time: its score is then its own, to the last bit, whatever other test bags hold.
-        alone = [pool.bags[place : place + 1] for place in task.test]
-        scores = np.concatenate([fitted.decision_function(bag) for bag in alone])
+        fitted = configure_model(model, base, grid[selection.chosen]).fit(bags, labels)
+        # One bag at a time, so that a score does not depend on the other test bags, not even by rounding.
+        test_bags = [pool.bags[index : index + 1] for index in task.test]
+        scores = np.concatenate([fitted.decision_function(bag) for bag in test_bags])
         predicted = fitted.labels(scores)
-    accuracy, balanced, auc = _measures(pool.labels[test], predicted, scores, fitted.classes_)
+    accuracy, balanced, auc = _test_measures(pool.labels[test], predicted, scores, fitted.classes_)
     return Record(
         model=task.model,
         repeat=task.repeat,
@@ -103,34 +114,40 @@ def run(task: Task, pool: Pool) -> Record:
         auc=auc,
         chosen=selection.chosen,
         candidates=selection.candidates,
-        fits=(*selection.fits, Fit.of(fitted.results_, selection.chosen, None)),
+        fits=(*selection.fits, Fit.from_results(fitted.results_, selection.chosen, None)),
         test=task.test,
         predicted=tuple(cast(list[Label], predicted.tolist())),
-        scores=tuple(tuple(one) if isinstance(one, list) else one for one in scores.tolist()),
-        seconds=perf_counter() - began,
+        scores=tuple(tuple(score) if isinstance(score, list) else score for score in scores.tolist()),
+        seconds=perf_counter() - start,
         pid=os.getpid(),
         finished=datetime.now(UTC).isoformat(),
     )
 
 
-def _model(task: Task) -> type[BagClassifier]:
-    """The class behind the task's name, which must be the code that the task was made for."""
-    model = held_model(task.model)
-    found, version = origin_of(task.model), milopt.__version__
-    if found != task.origin or version != task.version:
-        here, there = f"{found}, milopt {version}", f"{task.origin}, milopt {task.version}"
+def _load_model_class(task: Task) -> type[BagClassifier]:
+    """Return the model class of a task, after checking that its code is the code for which the task was created."""
+    model = given_model(task.model)
+    origin, version = origin_of(task.model), milopt.__version__
+    if origin != task.origin or version != task.version:
+        current, expected = f"{origin}, milopt {version}", f"{task.origin}, milopt {task.version}"
         raise DeclarationError(
-            f"The model {task.model} is {here} where the task runs, and was {there}: start it again."
+            f"The model {task.model} is {current} in the process of the task, but was {expected}: "
+            "start the evaluation again."
         )
     return model
 
 
-def _measures(labels: Labels, predicted: Labels, scores: Labels, classes: Labels) -> tuple[float, float, float | None]:
-    """Accuracy, balanced accuracy, and the area under the ROC curve of two classes."""
+def _test_measures(
+    labels: Labels, predicted: Labels, scores: Labels, classes: Labels
+) -> tuple[float, float, float | None]:
+    """Return the accuracy, the balanced accuracy and the area under the ROC curve.
+
+    The area is None for more than two classes, or if the test labels are all equal.
+    """
     from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
     with warnings.catch_warnings():
-        # A test part may lack a class that was predicted: its recall is then left out of the mean.
+        # A test part may not contain a class that was predicted; its recall is then not part of the mean.
         warnings.simplefilter("ignore", UserWarning)
         balanced = float(balanced_accuracy_score(labels, predicted))
     positive = labels == classes[-1]

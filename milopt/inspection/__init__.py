@@ -1,1 +1,1 @@
-"""Looking at programs: summaries, files, pictures, and other modelling languages."""
+"""Inspection of programs: summaries, LaTeX, files, plots, and models of cvxpy and Pyomo."""

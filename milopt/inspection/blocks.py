@@ -1,16 +1,16 @@
-"""The declared blocks of a program, a table for each sort: variables, functions, parameters, constraints, atoms."""
+"""Tables of the declared parts of a program: variables, functions, parameters, constraints and atoms."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.compilation.entry_sides import OBJECTIVE, Side
+from milopt.compilation.entry_sides import OBJECTIVE, AtomSides
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.lowered import evaluated_points
+from milopt.compilation.lowering_attempt import count_evaluated_points
 from milopt.compilation.sides import sides
 from milopt.cones import NONNEGATIVE, ZERO, Cone
-from milopt.declaration.atoms.atom import Atom, Selecting
+from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
 from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.program import Program
@@ -21,29 +21,29 @@ _SENSES = {ZERO: "= 0", NONNEGATIVE: ">= 0"}
 
 
 def variable_table(program: Program) -> Table:
-    """Name, size, bounds, integrality."""
+    """Return the table of variables: name, size, bounds, integrality."""
     rows = tuple((v.name, _size(v), _bounds(v.lower, v.upper), _integrality(v)) for v in program.variables.values())
     return Table("variables", ("name", "size", "bounds", ""), rows, frozenset({"size"}))
 
 
 def _size(leaf: Leaf) -> str:
-    """Return the number of entries, or the shape of a matrix."""
+    """Return the shape as text: "5" for a vector, "5 x 3" for a matrix, or "scalar"."""
     return " x ".join(map(str, leaf.shape)) if leaf.shape else "scalar"
 
 
 def _integrality(variable: Variable) -> str:
-    """Return which entries are integer: all, a number of them, or none."""
+    """Return "integer" if all entries are integer, "3 integer" if three of them are, or "" if none is."""
     count = int(variable.integer_entries.sum())
     return "integer" if 0 < count == variable.size else f"{count} integer" if count else ""
 
 
 def function_table(program: Program) -> Table:
-    """Name, kernel, and at how many points each function is evaluated."""
+    """Return the table of functions: name, kernel, number of evaluation points, size of the dictionary (if any)."""
     rows = tuple(
         (
             f.name,
             repr(f.kernel),
-            str(evaluated_points(program, f)),
+            str(count_evaluated_points(program, f)),
             "" if f.dictionary is None else str(f.dictionary.shape[0]),
         )
         for f in program.functions.values()
@@ -52,7 +52,7 @@ def function_table(program: Program) -> Table:
 
 
 def parameter_table(program: Program) -> Table:
-    """Name, size, sign, whether there is a value."""
+    """Return the table of parameters: name, size, sign, and whether a value is set."""
     rows = tuple(
         (p.name, _size(p), _SIGNS[p.sign], "not set" if p.value is None else "set") for p in program.parameters.values()
     )
@@ -60,7 +60,11 @@ def parameter_table(program: Program) -> Table:
 
 
 def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
-    """Declared rows and what they became; rows that no one declared (epigraphs, absolute values) last."""
+    """Return the table of constraints with their numbers of declared rows and of rows in the evaluation form.
+
+    Auxiliary rows (of epigraphs and absolute values), which do not belong to a declared constraint, come last. If
+    `form` is None, the numbers of rows in the evaluation form are empty, and there are no auxiliary rows.
+    """
     rows = [
         (
             name,
@@ -79,27 +83,33 @@ def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
 
 
 def atom_table(program: Program) -> Table:
-    """Every atom and the side on which it stands; the bags of a bag_max side by side."""
-    found = [side for side in sides(program) if isinstance(side.atom, Selecting)]
-    rows = [(side.atom.describe(), _place(side.where), _side_words(side)) for side in found]
-    places = [(OBJECTIVE, program.minimized(), 1.0)]
+    """Return the table of atoms and their sides (convex or concave); for every maximum, the number of bags per side."""
+    selections = [side for side in sides(program) if isinstance(side.atom, SelectionAtom)]
+    rows = [(side.atom.describe(), _place(side.where), _side_words(side)) for side in selections]
+    places = [(OBJECTIVE, program.minimized_objective(), 1.0)]
     places += [(name, constraint.expression, -1.0) for name, constraint in program.constraints.items()]
     for where, expression, convex_sign in places:
-        rows += [(what, _place(where), side) for what, side in _scalar_atoms(expression, convex_sign)]
+        rows += [(text, _place(where), side) for text, side in _scalar_atoms(expression, convex_sign)]
     return Table("atoms", ("atom", "in", "side"), tuple(rows))
 
 
 def _scalar_atoms(expression: Expression, convex_sign: float) -> list[tuple[str, str]]:
-    found = []
+    """Return (description, side) of each atom of an expression that is not a maximum (a `SelectionAtom`).
+
+    `convex_sign` is the sign of the coefficients on the convex side: 1 in the minimised objective, -1 in e >= 0. The
+    side is "convex", "concave", "either" (both signs, or a product with a parameter), or "dropped" (only zeros).
+    """
+    atoms = []
     for leaf, coefficient in expression.terms:
-        if isinstance(leaf, Atom) and not isinstance(leaf, Selecting):
+        if isinstance(leaf, Atom) and not isinstance(leaf, SelectionAtom):
             signs = {0.0} if coefficient.products else set(np.sign(coefficient.matrix.data).tolist()) - {0.0}
             side = "convex" if signs <= {convex_sign} else "concave" if signs == {-convex_sign} else "either"
-            found.append((leaf.describe(), side if signs else "dropped"))
-    return found
+            atoms.append((leaf.describe(), side if signs else "dropped"))
+    return atoms
 
 
-def _side_words(side: Side) -> str:
+def _side_words(side: AtomSides) -> str:
+    """Describe how many bags are on the convex side, need a witness (concave side), or are dropped (coefficient 0)."""
     rows = int(side.atom.segments.sizes[side.convex].sum())
     epigraph = f" (epigraph {rows} rows)" if side.convex.size else ""
     return (
@@ -109,10 +119,12 @@ def _side_words(side: Side) -> str:
 
 
 def _place(where: str) -> str:
+    """Return the name of a constraint in quotes, or "the objective"."""
     return "the objective" if where == OBJECTIVE else repr(where)
 
 
 def _sense(name: str, constraint: Constraint, form: EvaluationForm | None) -> str:
+    """Return the sense of a constraint: "= 0", ">= 0", the names of its cones, or "two sides" (l <= e <= u)."""
     if constraint.layout is not None and (constraint.layout.sign < 0).any():
         return "two sides"
     cones = [] if form is None else [block.cone for block in form.blocks if block.origin == name]
@@ -120,15 +132,18 @@ def _sense(name: str, constraint: Constraint, form: EvaluationForm | None) -> st
 
 
 def _cone_words(cone: Cone) -> str:
-    return _SENSES.get(cone, cone.words)
+    """Return "= 0", ">= 0", or the name of the cone for a cone that is not polyhedral."""
+    return _SENSES.get(cone, cone.display_name)
 
 
 def _bounds(lower: Vector, upper: Vector) -> str:
+    """Return the bounds of a variable as text: "lower .. upper", or "free" if all entries are unbounded."""
     if not lower.size or (np.isneginf(lower).all() and np.isposinf(upper).all()):
         return "free"
     return f"{_ends(lower)} .. {_ends(upper)}"
 
 
 def _ends(bound: Vector) -> str:
+    """Return the common value of a bound as text, or its range "[min to max]" if the entries differ."""
     low, high = float(bound.min()), float(bound.max())
     return f"{low:.4g}" if low == high else f"[{low:.4g} to {high:.4g}]"

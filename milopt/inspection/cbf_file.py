@@ -1,9 +1,9 @@
-"""Conic Benchmark Format text of a flat program, the one format here that holds all cones.
+"""Writer of the Conic Benchmark Format (CBF), the only format here that supports all cones.
 
-CBF minimises `a'x + b` subject to `A x + b in K` and `x in K_x`, which is the standard form itself: blocks keep their
-order, and each cone has its own code and order of rows (`Cone.cbf`). A bound at zero is a cone of the variable;
-any other bound is a row after the declared ones. A quadratic objective is the last cone: with P = B'B and one more
-column t,
+CBF minimises `q'x + c` subject to `A x + b in K` and `x in K_x`, which is the standard form itself. Blocks keep their
+order, and each cone has its own code and order of rows (`Cone.cbf`). A bound at zero is a cone of the variable; any
+other bound is a row after the declared ones. A quadratic objective is the last cone: with P = B'B and one more column
+t,
 
     min t + q'x + c   s.t.  (t, 1, B x) in QR,   that is  2 t 1 >= ||B x||^2.
 
@@ -26,25 +26,40 @@ from milopt.inspection.preamble import one_line, preamble
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Consecutive rows `A x + b` in cones of one code; the comment says where they came from."""
+class _ConeRows:
+    """Consecutive rows `A x + b` in cones of one type.
+
+    Attributes
+    ----------
+    cone : str
+        CBF code of the cone.
+    matrix, offset : csr_array, ndarray
+        A and b.
+    comment : str
+        Name of the block, for a comment line.
+    sizes : list of int
+        Number of rows of each cone.
+    version : int
+        Version of the format that has the cone.
+    """
 
     cone: str
     matrix: sp.csr_array
     offset: Vector
     comment: str
     sizes: list[int]
-    """The number of rows of each cone."""
     version: int = 1
-    """The version of the format that has the cone."""
 
 
 def write_cbf(form: StandardForm) -> str:
     """Return the form as CBF text, in the first version of the format that has its cones.
 
-    Raise `ConvexityError` if the quadratic objective is not convex.
+    Raises
+    ------
+    ConvexityError
+        If the quadratic objective is not convex.
     """
-    blocks = [block for block in (*_declared(form), *_bounds(form)) if block.offset.size]
+    blocks = [block for block in (*_declared_rows(form), *_bounds(form)) if block.offset.size]
     width = form.n
     cost = form.q
     variable_cones = _variable_cones(form)
@@ -73,48 +88,52 @@ def write_cbf(form: StandardForm) -> str:
     return "\n".join(lines)
 
 
-def _declared(form: StandardForm) -> Iterator[_Rows]:
+def _declared_rows(form: StandardForm) -> Iterator[_ConeRows]:
+    """Yield the rows of each row block of the form, in the order of rows that CBF has for its cone."""
     for block in form.rows:
         code = block.cone.cbf
         rows = np.arange(block.start, block.stop)
         if code.order is not None:
             rows = rows.reshape(-1, len(code.order))[:, code.order].ravel()
         sizes = [block.size] if block.cone.is_polyhedral else block.cone_sizes.tolist()
-        yield _Rows(code.code, sp.csr_array(form.F[rows]), form.g[rows], one_line(block.name), sizes, code.version)
+        yield _ConeRows(code.code, sp.csr_array(form.F[rows]), form.g[rows], one_line(block.name), sizes, code.version)
 
 
-def _bounds(form: StandardForm) -> Iterator[_Rows]:
-    """`x - lower >= 0` and `x - upper <= 0`, without the bounds that `_variable_cones` has said already."""
+def _bounds(form: StandardForm) -> Iterator[_ConeRows]:
+    """Yield the rows `x - lower >= 0` and `x - upper <= 0` of bounds that are not cones of variables."""
     signs = np.array([_sign_cone(low, high) for low, high in zip(form.lower, form.upper, strict=True)], dtype=object)
     identity = sp.eye_array(form.n, format="csr")
     below = np.flatnonzero(np.isfinite(form.lower) & (signs != "L+"))
     above = np.flatnonzero(np.isfinite(form.upper) & (signs != "L-"))
-    yield _Rows("L+", sp.csr_array(identity[below]), -form.lower[below], "lower bounds", [below.size])
-    yield _Rows("L-", sp.csr_array(identity[above]), -form.upper[above], "upper bounds", [above.size])
+    yield _ConeRows("L+", sp.csr_array(identity[below]), -form.lower[below], "lower bounds", [below.size])
+    yield _ConeRows("L-", sp.csr_array(identity[above]), -form.upper[above], "upper bounds", [above.size])
 
 
 def _sign_cone(low: float, high: float) -> str:
+    """Return the CBF cone of a variable: L+ (x >= 0) if low = 0, L- (x <= 0) if only high = 0, otherwise F (free)."""
     if low == 0:
         return "L+"
     return "L-" if high == 0 else "F"
 
 
 def _variable_cones(form: StandardForm) -> list[tuple[str, int]]:
+    """Return the cones of the variables as (code, number of consecutive variables)."""
     cones = (_sign_cone(low, high) for low, high in zip(form.lower.tolist(), form.upper.tolist(), strict=True))
     return [(cone, len(list(run))) for cone, run in groupby(cones)]
 
 
-def _epigraph(form: StandardForm) -> _Rows:
-    """(t, 1, B x), t being the column after the last."""
+def _epigraph(form: StandardForm) -> _ConeRows:
+    """Return the rows (t, 1, B x) with P = B'B, where t is a new column after the last column of the form."""
     root = factor(form.P)
     head = sp.csr_array(([1.0], ([0], [form.n])), shape=(2, form.n + 1))
     tail = sp.hstack([root, sp.csr_array((root.shape[0], 1))])
     offset = np.zeros(2 + root.shape[0])
     offset[1] = 1.0
-    return _Rows("QR", sp.csr_array(sp.vstack([head, tail])), offset, "quadratic objective", [offset.size])
+    return _ConeRows("QR", sp.csr_array(sp.vstack([head, tail])), offset, "quadratic objective", [offset.size])
 
 
-def _comments(form: StandardForm, blocks: list[_Rows]) -> Iterator[str]:
+def _comments(form: StandardForm, blocks: list[_ConeRows]) -> Iterator[str]:
+    """Yield comment lines with the names of the column blocks and of the row blocks."""
     for column in form.columns:
         yield f"# columns {column.start}..{column.stop - 1}: {one_line(column.name)}"
     if not form.P.is_zero:
@@ -125,15 +144,16 @@ def _comments(form: StandardForm, blocks: list[_Rows]) -> Iterator[str]:
         start += block.offset.size
 
 
-def _widened(matrix: sp.csr_array, width: int) -> sp.csr_array:
-    """The same rows over more columns."""
+def _widen(matrix: sp.csr_array, width: int) -> sp.csr_array:
+    """Return the matrix with zero columns appended up to `width` columns."""
     return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
 
 
-def _coordinates(blocks: list[_Rows], width: int) -> Iterator[str]:
+def _coordinates(blocks: list[_ConeRows], width: int) -> Iterator[str]:
+    """Yield the lines of A (ACOORD) and b (BCOORD) of all blocks: one line with indices and value per nonzero entry."""
     if not blocks:
         return
-    matrix = sp.csr_array(sp.vstack([_widened(block.matrix, width) for block in blocks]))
+    matrix = sp.csr_array(sp.vstack([_widen(block.matrix, width) for block in blocks]))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     entries = sp.coo_array(matrix)

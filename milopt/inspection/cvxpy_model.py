@@ -1,7 +1,8 @@
-"""A flat program as a cvxpy problem that keeps the names of its blocks.
+"""Conversion of a flat program to a cvxpy problem that keeps the names of its blocks.
 
-One variable a column block, one constraint a row block, bounds as constraints of their own, and the quadratic objective
-piece by piece: `1/2 ||W^(1/2) R x||^2` where W is diagonal, `1/2 (R x)' W (R x)` where it is dense.
+There is one variable per column block, one constraint per row block, and separate constraints for bounds. The quadratic
+objective is a sum of pieces with rows R and weight W: `1/2 ||W^(1/2) R x||^2` if W is stored as a vector (diagonal),
+`1/2 (R x)' W (R x)` if W is a matrix.
 """
 
 from __future__ import annotations
@@ -17,29 +18,44 @@ import scipy.sparse as sp
 from milopt.arrays import Matrix, Vector
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import RowBlock, StandardForm
-from milopt.cones import in_cvxpy
+from milopt.cones import cvxpy_constraints
 from milopt.errors import ConvexityError
 
 if TYPE_CHECKING:
     import cvxpy as cp
 
 
-SLACK = 1e-10
-"""How negative an eigenvalue may be, relative to the largest diagonal entry, and still count as rounding."""
+PSD_TOLERANCE = 1e-10
+"""Eigenvalues above minus this fraction of the largest absolute diagonal entry count as nonnegative (rounding)."""
 
 
 @dataclass(frozen=True)
 class CvxpyModel:
-    """A cvxpy problem and its parts by name, in the order of the form's blocks (empty blocks are left out)."""
+    """A cvxpy problem with its parts by name, in the order of the form's blocks (without empty blocks).
+
+    Attributes
+    ----------
+    problem : cvxpy.Problem
+        The problem.
+    variables, constraints : dict
+        Variables and constraints by name.
+    columns : dict of str to ndarray of int
+        Columns of the form that each variable represents.
+    """
 
     problem: cp.Problem
     variables: dict[str, cp.Variable]
     constraints: dict[str, cp.Constraint]
     columns: dict[str, npt.NDArray[np.intp]]
-    """The form's columns that each variable holds."""
 
     def point(self) -> Vector | None:
-        """The variables' values as one vector of the form's columns; None before a solve, or when it left no point."""
+        """Return the values of all variables in the order of the form's columns.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,) or None
+            None before a solve, or if the solver returned no point.
+        """
         x = np.full(sum(index.size for index in self.columns.values()), np.nan)
         for name, variable in self.variables.items():
             if variable.value is None:
@@ -48,21 +64,37 @@ class CvxpyModel:
         return x
 
     def multipliers(self, form: StandardForm) -> Vector | None:
-        """The rows' multipliers in K*; None when the solver gave none."""
+        """Return the multipliers of the rows, which lie in the dual cone K* of the cone K of the rows.
+
+        Parameters
+        ----------
+        form : StandardForm
+            Form that the model was made from.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or None
+            None if the solver returned no multipliers.
+        """
         z = np.zeros(form.m)
         blocks = [block for block in form.rows if block.size]
         for block, constraint in zip(blocks, self.constraints.values(), strict=True):
-            found = in_cvxpy.multipliers(block.cone, constraint, block.cone_sizes)
-            if found is None:
+            values = cvxpy_constraints.read_multipliers(block.cone, constraint, block.cone_sizes)
+            if values is None:
                 return None
-            z[block.start : block.stop] = found
+            z[block.start : block.stop] = values
         return z
 
 
 def to_cvxpy(form: StandardForm) -> CvxpyModel:
-    """The form as a cvxpy problem; `ConvexityError` when its quadratic objective is not convex.
+    """Convert a flat program to a cvxpy problem.
 
-    Columns of one block of which only some are integer become two variables, the second named `<block>.integer`.
+    A column block with continuous and integer columns becomes two variables; the second is named `<block>.integer`.
+
+    Raises
+    ------
+    ConvexityError
+        If the quadratic objective is not convex.
     """
     import cvxpy as cp
 
@@ -70,16 +102,16 @@ def to_cvxpy(form: StandardForm) -> CvxpyModel:
     columns: dict[str, npt.NDArray[np.intp]] = {}
     for block in form.columns:
         index = np.arange(block.start, block.stop, dtype=np.intp)
-        whole = form.integer[index]
-        mixed = whole.any() and not whole.all()
-        for part, integer, suffix in ((index[~whole], False, ""), (index[whole], True, ".integer" if mixed else "")):
+        is_integer = form.integer[index]
+        suffix_of_integers = ".integer" if is_integer.any() and not is_integer.all() else ""
+        for part, integer, suffix in ((index[~is_integer], False, ""), (index[is_integer], True, suffix_of_integers)):
             if part.size:
                 name = _free_name(block.name + suffix, variables)
                 variables[name] = cp.Variable(part.size, name=name, integer=integer)
                 columns[name] = part
 
     def times(matrix: sp.csr_array) -> Any:
-        """matrix @ x, written over the variables that it touches (over one at least)."""
+        """Return matrix @ x as an expression of the variables with entries in the matrix (at least one variable)."""
         by_column = sp.csc_array(matrix)
         used = np.diff(by_column.indptr) > 0
         touched = [name for name in variables if used[columns[name]].any()] or list(variables)[:1]
@@ -94,7 +126,7 @@ def to_cvxpy(form: StandardForm) -> CvxpyModel:
         objective = objective + 0.5 * _square(piece, times)
     bounds = [bound for name, variable in variables.items() for bound in _bounds(form, variable, columns[name])]
     for name, constraint in constraints.items():
-        # Labels came after cvxpy 1.5; they only make a printed problem readable.
+        # cvxpy has labels since version 1.6. They only make a printed problem readable.
         if hasattr(constraint, "set_label"):
             constraint.set_label(name)
     return CvxpyModel(
@@ -103,27 +135,35 @@ def to_cvxpy(form: StandardForm) -> CvxpyModel:
 
 
 def _constraint(form: StandardForm, block: RowBlock, times: Any) -> Any:
+    """Return the cvxpy constraint of a row block; `times` maps a matrix to the cvxpy expression matrix @ x."""
     rows = slice(block.start, block.stop)
     expression = times(sp.csr_array(form.F[rows])) + form.g[rows]
-    return in_cvxpy.constraint(block.cone, expression, block.cone_sizes)
+    return cvxpy_constraints.write_constraint(block.cone, expression, block.cone_sizes)
 
 
 def _convex_pieces(P: Quadratic) -> tuple[Piece, ...]:
-    """Pieces that are each convex and sum to P: the declared ones, or one dense piece when only their sum is convex."""
+    """Return convex pieces that sum to P: the declared ones, or one dense piece if only their sum is convex.
+
+    Raises
+    ------
+    ConvexityError
+        If P itself is not convex.
+    """
     if all(_is_convex(piece.weight) for piece in P.pieces):
         return P.pieces
     if not _is_convex(P.dense):
         raise ConvexityError(
-            "The quadratic objective has a direction of negative curvature, and cvxpy takes convex programs only; "
-            "write an LP or MPS file, or choose a solver that takes non-convex quadratics."
+            "The quadratic objective has a direction of negative curvature, and cvxpy only supports convex programs; "
+            "write an LP or MPS file, or choose a solver that supports non-convex quadratics."
         )
     return (Piece(sp.csr_array(sp.eye_array(P.size)), P.dense),)
 
 
 def _is_convex(weight: Vector | Matrix) -> bool:
+    """Return True if a weight is nonnegative (a vector) or positive semidefinite up to rounding errors (a matrix)."""
     if weight.ndim == 1:
         return bool((weight >= 0).all())
-    shift = SLACK * float(np.abs(np.diagonal(weight)).max(initial=0.0))
+    shift = PSD_TOLERANCE * float(np.abs(np.diagonal(weight)).max(initial=0.0))
     if shift == 0:
         return not weight.any()
     try:
@@ -134,7 +174,7 @@ def _is_convex(weight: Vector | Matrix) -> bool:
 
 
 def _square(piece: Piece, times: Any) -> Any:
-    """(R x)' W (R x)."""
+    """Return (R x)' W (R x) for the rows R and the weight W of a piece; `times` maps a matrix to matrix @ x."""
     import cvxpy as cp
 
     if piece.weight.ndim == 1:
@@ -146,6 +186,7 @@ def _square(piece: Piece, times: Any) -> Any:
 
 
 def _bounds(form: StandardForm, variable: Any, index: npt.NDArray[np.intp]) -> list[Any]:
+    """Return the constraints of the finite bounds of a variable; `index` gives its columns in the form."""
     lower, upper = form.lower[index], form.upper[index]
     below, above = np.isfinite(lower), np.isfinite(upper)
     result = []
@@ -157,6 +198,7 @@ def _bounds(form: StandardForm, variable: Any, index: npt.NDArray[np.intp]) -> l
 
 
 def _free_name(name: str, taken: dict[str, Any]) -> str:
+    """Return the name, with `_2`, `_3`, ... appended if it is a key of `taken`."""
     candidate, copy = name, 1
     while candidate in taken:
         copy += 1

@@ -1,4 +1,7 @@
-"""The matrix in front of a leaf, read for what it is: a number, a vector entry by entry, a sum, bags, or a matrix."""
+"""Classification of coefficient matrices for printing: elementwise, selection, weighted sum, bag sum, or general.
+
+A leaf is the variable, parameter, evaluation or atom that the matrix multiplies; row i of the product is printed.
+"""
 
 from __future__ import annotations
 
@@ -12,66 +15,70 @@ from milopt.declaration.bags.bags import Bags
 
 
 @dataclass(frozen=True)
-class EntryByEntry:
-    """values_i leaf_i; a scalar leaf has no index."""
+class Elementwise:
+    """Elementwise coefficient: values_i leaf_i (a scalar leaf has no index)."""
 
     values: Vector
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """values_i leaf_{pi(i)}: each row has one entry of the leaf."""
+class EntrySelection:
+    """Selection of entries: values_i leaf_{pi(i)}; each row i has exactly one entry pi(i) of the leaf."""
 
     values: Vector
 
 
 @dataclass(frozen=True)
-class Weighted:
-    """sum_j values_j leaf_j: one row over a vector."""
+class WeightedSum:
+    """Weighted sum: sum_j values_j leaf_j, a single row over all entries of the leaf."""
 
     values: Vector
 
 
 @dataclass(frozen=True)
-class OverBags:
-    """values_i sum_{x in B_i} leaf_x, a mean when `mean`."""
+class BagSum:
+    """Sum over each bag B_i: values_i sum_{x in B_i} leaf_x, or values_i times the mean if `mean` is True."""
 
     values: Vector
     mean: bool
 
 
 @dataclass(frozen=True)
-class Full:
-    """sum_j A_ij leaf_j."""
+class GeneralMatrix:
+    """General matrix A: sum_j A_ij leaf_j."""
 
 
-Reading = EntryByEntry | Chosen | Weighted | OverBags | Full
+CoefficientKind = Elementwise | EntrySelection | WeightedSum | BagSum | GeneralMatrix
+"""Any of the classes of coefficient matrices."""
 
 
-def read(matrix: sp.csr_array, leaf_is_scalar: bool, is_scalar_row: bool, bags: Bags | None) -> Reading:
-    """The simplest way to say a matrix (rows x entries of the leaf)."""
+def classify(matrix: sp.csr_array, leaf_is_scalar: bool, is_scalar_row: bool, bags: Bags | None) -> CoefficientKind:
+    """Classify a coefficient matrix (rows x entries of the leaf) as the first class that fits.
+
+    `is_scalar_row`: the expression is a scalar. `bags`: bags of the instances that the leaf is indexed by, or None.
+    """
     matrix = sp.csr_array(matrix, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     rows, columns = matrix.shape
     if leaf_is_scalar:
-        return EntryByEntry(np.asarray(matrix.toarray()).ravel())
+        return Elementwise(np.asarray(matrix.toarray()).ravel())
     if is_scalar_row:
-        return Weighted(np.asarray(matrix.toarray()).ravel())
+        return WeightedSum(np.asarray(matrix.toarray()).ravel())
     per_row = np.diff(matrix.indptr)
     diagonal = rows == columns and (matrix.nnz == 0 or bool((matrix.indices == np.repeat(range(rows), per_row)).all()))
     if diagonal:
-        return EntryByEntry(matrix.diagonal())
+        return Elementwise(matrix.diagonal())
     over = _over_bags(matrix, bags)
     if over is not None:
         return over
     if (per_row == 1).all():
-        return Chosen(matrix.data.copy())
-    return Full()
+        return EntrySelection(matrix.data.copy())
+    return GeneralMatrix()
 
 
-def _over_bags(matrix: sp.csr_array, bags: Bags | None) -> OverBags | None:
-    """Bag sums times values, where row i has one value at exactly the instances of bag i."""
+def _over_bags(matrix: sp.csr_array, bags: Bags | None) -> BagSum | None:
+    """Return a bag sum if the nonzeros of each row i are one common value at the instances of bag i, otherwise None."""
     if bags is None or matrix.shape != (len(bags), int(bags.offsets[-1])):
         return None
     members = sp.csr_array(bags.membership.T)
@@ -83,11 +90,12 @@ def _over_bags(matrix: sp.csr_array, bags: Bags | None) -> OverBags | None:
     if not np.allclose(matrix.data, np.repeat(values, bags.sizes), rtol=1e-12, atol=0.0):
         return None
     scaled = np.asarray(values * bags.sizes, dtype=np.float64)
-    # With bags of one size both readings fit; a sum is meant unless the numbers are those of a mean.
+    # If all bags have the same size, both classes fit. Choose the sum unless the values are those of a mean.
     mean = _same_size(scaled) and (not _same_size(values) or abs(float(scaled[0])) == 1.0 != abs(float(values[0])))
-    return OverBags(scaled if mean else values, mean)
+    return BagSum(scaled if mean else values, mean)
 
 
 def _same_size(values: Vector) -> bool:
+    """Return True if all values have the same absolute value, up to rounding errors."""
     size = np.abs(values)
     return bool(np.ptp(size) <= 1e-12 * size.max())

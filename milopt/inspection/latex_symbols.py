@@ -1,4 +1,4 @@
-"""Names and numbers as LaTeX, within what MathJax and matplotlib's mathtext both understand."""
+"""LaTeX of names and numbers, restricted to commands that both MathJax and matplotlib's mathtext support."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ GREEK = frozenset(
         *("Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"),
     )
 )
+"""Names of Greek letters with a LaTeX command."""
 _ESCAPED = {
     "\\": r"\backslash ",
     "{": r"\{",
@@ -28,10 +29,11 @@ _ESCAPED = {
     "~": r"\sim ",
     " ": r"\ ",
 }
+"""LaTeX of special characters."""
 
 
 def symbol(name: str) -> str:
-    """One letter as it is, a Greek letter as its command, a word upright."""
+    """Return the LaTeX of a name: a letter unchanged, a Greek letter as its command, other names in upright type."""
     if len(name) == 1 and name.isalpha():
         return name
     if name in GREEK:
@@ -40,12 +42,12 @@ def symbol(name: str) -> str:
 
 
 def upright(text: str) -> str:
-    """Any text as an upright word of a formula."""
+    """Return the LaTeX of a text in upright type, with special characters escaped."""
     return rf"\mathrm{{{''.join(_ESCAPED.get(character, character) for character in text)}}}"
 
 
 def number(value: float) -> str:
-    """A number: small fractions as such, powers of ten written out, six digits of the rest."""
+    """Return a number in LaTeX: an integer, a fraction of integers up to 12, or six digits (with a power of ten)."""
     if value < 0:
         return f"-{number(-value)}"
     if value == float("inf"):
@@ -64,30 +66,31 @@ def number(value: float) -> str:
 
 
 def index_after(used: str) -> str:
-    """The letter for an index inside a formula that uses `used` already."""
+    """Return the letter after the index `used` (of i to n), or i if `used` is none of i to m."""
     letters = "ijklmn"
     return letters[letters.index(used) + 1] if used and used in letters[:-1] else letters[0]
 
 
 class Symbols:
-    """The vectors and matrices of one program that are printed as symbols: one symbol is one array, throughout.
+    """Symbols of the vectors and matrices of one program; a symbol stands for the same array in the whole program.
 
-    The opposite of a known array is printed as minus its symbol. Other arrays of one name are numbered from the second
-    on, by primes or in the superscript.
+    The negative of a known array is printed as minus its symbol. Further arrays with the same name are numbered, by
+    primes or in the superscript.
     """
 
     def __init__(self) -> None:
         self._arrays: dict[tuple[str, str], list[Any]] = {}
 
-    def named(self, letter: str, superscript: str, array: Any, is_negated: bool = False) -> tuple[str, float]:
-        """Return the symbol of an array without its index, and 1 or -1 so that their product is the array.
+    def symbol_of(self, letter: str, superscript: str, array: Any, is_negated: bool = False) -> tuple[str, float]:
+        """Return the symbol of an array without its index, and a sign (1 or -1) so that sign * symbol is the array.
 
-        If `is_negated`, a new symbol stands for the opposite of the array, which is what the user wrote.
+        An array without a symbol gets a new one. If `is_negated`, the user wrote -array, so the new symbol represents
+        -array, and the sign is -1.
         """
         known = self._arrays.setdefault((letter, superscript), [])
-        for place, held in enumerate(known):
+        for place, array_of_symbol in enumerate(known):
             for sign in (1.0, -1.0):
-                if _is_same(held, sign * array):
+                if _is_same(array_of_symbol, sign * array):
                     return spelled_symbol(letter, superscript, place), sign
         sign = -1.0 if is_negated else 1.0
         known.append(sign * array)
@@ -96,20 +99,21 @@ class Symbols:
     def values(self) -> dict[str, Any]:
         """Return every array by its symbol."""
         return {
-            spelled_symbol(letter, superscript, place): held
+            spelled_symbol(letter, superscript, place): array
             for (letter, superscript), arrays in self._arrays.items()
-            for place, held in enumerate(arrays)
+            for place, array in enumerate(arrays)
         }
 
 
 def spelled_symbol(letter: str, superscript: str, place: int) -> str:
-    """Return the symbol of the array in this place among those of one name: y, y', ... or a^{x}, a^{x,2}, ..."""
+    """Return the symbol of the array number `place` of one name: y, y', ... or a^{x}, a^{x,2}, ..."""
     if not superscript:
         return letter + "'" * place
     return f"{letter}^{{{superscript}{f',{place + 1}' if place else ''}}}"
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    if one.shape != other.shape or sp.issparse(one) != sp.issparse(other):
+def _is_same(a: Any, b: Any) -> bool:
+    """Return True if two arrays have the same shape and entries, and both or neither are sparse."""
+    if a.shape != b.shape or sp.issparse(a) != sp.issparse(b):
         return False
-    return abs(one - other).count_nonzero() == 0 if sp.issparse(one) else np.array_equal(one, other)
+    return abs(a - b).count_nonzero() == 0 if sp.issparse(a) else np.array_equal(a, b)

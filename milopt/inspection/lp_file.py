@@ -1,10 +1,10 @@
-"""CPLEX LP text of a flat program: the most readable of the formats, for LP, QP and MILP.
+"""Writer of CPLEX LP files, the most readable format, for LP, QP and MILP.
 
     minimize    obj: q'x + c + [ x'Px ] / 2
     subject to  row: F x >= -g   (or = -g)
     bounds, general, binary, end
 
-A square bracket holds twice the quadratic part, so `1/2 x'Px` has coefficients P_ii and 2 P_ij inside `[ ... ] / 2`.
+Square brackets contain twice the quadratic part, so `1/2 x'Px` has coefficients P_ii and 2 P_ij inside `[ ... ] / 2`.
 """
 
 from __future__ import annotations
@@ -16,25 +16,31 @@ import scipy.sparse as sp
 
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO
-from milopt.inspection.names import OBJECTIVE, legal_columns, legal_rows
-from milopt.inspection.preamble import preamble, refuse_cones
+from milopt.inspection.legal_names import OBJECTIVE, legal_columns, legal_rows
+from milopt.inspection.preamble import check_no_cones, preamble
 
 LINE_CHARACTERS = 240
-"""Characters a line aims for; the format's readers take at least 510."""
+"""Target number of characters per line. Readers accept at least 510."""
 
 TERM_CHARACTERS = 28
-"""Characters of the longest sign and number of a term, with the blanks around it."""
+"""Maximum number of characters of the sign and the number of a term, with the blanks around them."""
 
 
 def write_lp(form: StandardForm) -> str:
-    """The form as CPLEX LP text; `UnsupportedError` if rows lie in cones that are not polyhedral."""
-    refuse_cones(form, "LP")
+    """Return the form as CPLEX LP text.
+
+    Raises
+    ------
+    UnsupportedError
+        If rows lie in cones that are not polyhedral.
+    """
+    check_no_cones(form, "LP")
     names = legal_columns(form)
     longest = max(map(len, names), default=0)
     parts = [
         *preamble(form, "\\", columns=form.n, rows=form.m),
         "minimize",
-        _wrapped(f" {OBJECTIVE}:", list(_objective(form, names)), 2 * longest),
+        _wrap_terms(f" {OBJECTIVE}:", list(_objective(form, names)), 2 * longest),
         "subject to",
     ]
     parts.extend(_rows(form, names, longest))
@@ -48,12 +54,13 @@ def write_lp(form: StandardForm) -> str:
 
 
 def _objective(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
+    """Yield the text of the terms of the objective; there is at least one, because readers need it."""
     used = np.flatnonzero(form.q).tolist()
     yield from _terms(form.q[used].tolist(), [names[j] for j in used])
     if not used:
         yield from _terms([0.0], list(names[:1]))
     if form.constant:
-        yield _signed(form.constant)
+        yield _format_signed(form.constant)
     upper = sp.coo_array(sp.triu(form.P.sparse)) if not form.P.is_zero else None
     if upper is None or upper.nnz == 0:
         return
@@ -61,11 +68,12 @@ def _objective(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
     for i, j, value in zip(upper.row.tolist(), upper.col.tolist(), upper.data.tolist(), strict=True):
         if value:
             product = f"{names[i]} ^ 2" if i == j else f"{names[i]} * {names[j]}"
-            yield f"{_signed(value if i == j else 2 * value)} {product}"
+            yield f"{_format_signed(value if i == j else 2 * value)} {product}"
     yield "] / 2"
 
 
 def _rows(form: StandardForm, names: Sequence[str], longest: int) -> Iterator[str]:
+    """Yield the text of each row; `longest` is the number of characters of the longest column name."""
     labels = legal_rows(form)
     matrix = sp.csr_array(form.F, copy=True)
     matrix.sum_duplicates()
@@ -76,16 +84,16 @@ def _rows(form: StandardForm, names: Sequence[str], longest: int) -> Iterator[st
         for i in range(block.start, block.stop):
             entries = slice(starts[i], starts[i + 1])
             terms = _terms(values[entries], [names[j] for j in columns[entries]])
-            # Readers want a term in every row, even in one that says 0 >= -g.
+            # Readers need a term in every row, even in a row without variables (0 >= -g).
             terms = terms or _terms([0.0], list(names[:1]))
             terms.append(f"{relation} {offsets[i]!r}")
-            yield _wrapped(f" {labels[i]}:", terms, longest)
+            yield _wrap_terms(f" {labels[i]}:", terms, longest)
 
 
 def _bounds(
     form: StandardForm, names: Sequence[str], binary: np.ndarray[tuple[int], np.dtype[np.bool_]]
 ) -> Iterator[str]:
-    """One line a column, `x >= 0` too though it is the default; a binary column has its bounds from its section."""
+    """Yield the bounds of each column that is not binary, one line per column, also for the default `x >= 0`."""
     for name, low, high, is_binary in zip(
         names, form.lower.tolist(), form.upper.tolist(), binary.tolist(), strict=True
     ):
@@ -100,22 +108,25 @@ def _bounds(
 
 
 def _section(title: str, names: list[str], longest: int) -> list[str]:
-    return [title, _wrapped("", names, longest)] if names else []
+    """Return the lines of a section of names, or nothing if there are no names."""
+    return [title, _wrap_terms("", names, longest)] if names else []
 
 
 def _terms(values: list[float], names: list[str]) -> list[str]:
+    """Return the text of one term per value: sign, absolute value and name."""
     return [
         f"- {-value!r} {name}" if value < 0 else f"+ {value!r} {name}"
         for value, name in zip(values, names, strict=True)
     ]
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
+    """Return a number as text with its sign in front, as in "- 2.0" or "+ 2.0"."""
     return f"- {-value!r}" if value < 0 else f"+ {value!r}"
 
 
-def _wrapped(head: str, terms: list[str], longest: int) -> str:
-    """The head and its terms, so many a line that no line is long."""
+def _wrap_terms(head: str, terms: list[str], longest: int) -> str:
+    """Return the head and its terms, broken into lines of about `LINE_CHARACTERS`; `longest`: characters of a name."""
     size = max(1, LINE_CHARACTERS // (TERM_CHARACTERS + longest))
     lines = [" ".join(terms[k : k + size]) for k in range(0, len(terms), size)]
     return f"{head} " + "\n  ".join(lines)

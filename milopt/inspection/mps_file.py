@@ -1,7 +1,7 @@
-"""Free MPS text of a flat program: what every LP, QP and MILP solver reads.
+"""Writer of free MPS files, which every LP, QP and MILP solver reads.
 
 Rows are `F x >= -g` (G) or `= -g` (E). The right-hand side of the objective row is minus the constant. QUADOBJ has one
-triangle of P in `1/2 x'Px`. Bounds are always written, since readers disagree on the defaults of integer columns.
+triangle of P in `1/2 x'Px`. Bounds are always written, because readers disagree about the defaults of integer columns.
 """
 
 from __future__ import annotations
@@ -13,13 +13,19 @@ import scipy.sparse as sp
 
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO
-from milopt.inspection.names import OBJECTIVE, legal_columns, legal_name, legal_rows
-from milopt.inspection.preamble import preamble, refuse_cones
+from milopt.inspection.legal_names import OBJECTIVE, legal_columns, legal_name, legal_rows
+from milopt.inspection.preamble import check_no_cones, preamble
 
 
 def write_mps(form: StandardForm) -> str:
-    """The form as free MPS text; `UnsupportedError` if rows lie in cones that are not polyhedral."""
-    refuse_cones(form, "MPS")
+    """Return the form as free MPS text.
+
+    Raises
+    ------
+    UnsupportedError
+        If rows lie in cones that are not polyhedral.
+    """
+    check_no_cones(form, "MPS")
     names, labels = legal_columns(form), legal_rows(form)
     lines = preamble(form, "*", columns=form.n, rows=form.m)
     lines += [f"NAME {legal_name(form.name)}", "OBJSENSE", " MIN", "ROWS", f" N {OBJECTIVE}"]
@@ -40,6 +46,7 @@ def write_mps(form: StandardForm) -> str:
 
 
 def _columns(form: StandardForm, names: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the section COLUMNS: markers around integer columns, then costs and entries per column."""
     matrix = sp.csc_array(form.F, copy=True)
     matrix.sum_duplicates()
     starts, rows, values = matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist()
@@ -52,7 +59,7 @@ def _columns(form: StandardForm, names: Sequence[str], labels: Sequence[str]) ->
             markers += 1
             yield f" MARKER{markers} 'MARKER' '{'INTORG' if inside else 'INTEND'}'"
         first, last = starts[j], starts[j + 1]
-        # An empty column still has to be named once, or readers do not know it.
+        # An empty column must occur once, otherwise readers ignore it.
         if costs[j] or first == last:
             yield f" {name} {OBJECTIVE} {costs[j]!r}"
         for k in range(first, last):
@@ -62,6 +69,7 @@ def _columns(form: StandardForm, names: Sequence[str], labels: Sequence[str]) ->
 
 
 def _bounds(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the section BOUNDS."""
     for name, low, high in zip(names, form.lower.tolist(), form.upper.tolist(), strict=True):
         if low == high:
             yield f" FX BND {name} {low!r}"
@@ -73,6 +81,7 @@ def _bounds(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
 
 
 def _quadratic(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the section QUADOBJ (the lower triangle of P), if the objective is quadratic."""
     if form.P.is_zero:
         return
     triangle = sp.coo_array(sp.tril(form.P.sparse))

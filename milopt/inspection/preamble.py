@@ -1,4 +1,4 @@
-"""What opens a written file: comments that say which program it is, and the refusal of what a format cannot say."""
+"""Comment lines at the start of written files, and the check that a format supports the cones of a program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from milopt.errors import UnsupportedError
 
 
 def preamble(form: StandardForm, mark: str, *, columns: int, rows: int) -> list[str]:
-    """Return comment lines, each opened by the format's comment `mark`, with the numbers of columns and rows."""
+    """Return comment lines that start with `mark`: name, numbers of columns and rows, and notes of the program."""
     name = one_line(form.name) or "program"
     lines = [f"{mark} {name}: {columns} columns, {rows} rows"]
     if form.maximize:
@@ -16,15 +16,15 @@ def preamble(form: StandardForm, mark: str, *, columns: int, rows: int) -> list[
     return lines
 
 
-def refuse_cones(form: StandardForm, format_name: str) -> None:
-    """Raise an error if rows lie in cones that are not polyhedral: LP and MPS files have none in common."""
+def check_no_cones(form: StandardForm, format_name: str) -> None:
+    """Raise an error if rows lie in cones that are not polyhedral, which LP and MPS files do not support."""
     for block in form.conic:
         raise UnsupportedError(
-            f"{format_name} files hold linear rows only, and {block.name!r} has {block.cone.words}s; "
+            f"{format_name} files only support linear rows, and {block.name!r} has {block.cone.display_name}s; "
             "write a CBF file instead."
         )
 
 
 def one_line(text: str) -> str:
-    """The text with every run of white space made one blank, safe inside a comment line."""
+    """Return the text with each run of white space replaced by one blank, for use in a comment line."""
     return " ".join(text.split())

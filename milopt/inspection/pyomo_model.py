@@ -1,8 +1,8 @@
-"""A flat program as a Pyomo model that keeps the names of its blocks.
+"""Conversion of a flat program to a Pyomo model that keeps the names of its blocks.
 
-One indexed `Var` a column block, one indexed `Constraint` a row block, the objective `1/2 x'Px + q'x + c`, and a `dual`
-suffix unless some column is integer. Pyomo keeps every term as a Python object: expressions are built as flat lists of
-coefficients, never by summing one by one.
+There is one indexed `Var` per column block, one indexed `Constraint` per row block, the objective `1/2 x'Px + q'x + c`,
+and a `dual` suffix unless a column is integer. Pyomo stores every term as a Python object, so expressions are built
+from lists of coefficients instead of sums of terms.
 """
 
 from __future__ import annotations
@@ -16,25 +16,31 @@ from milopt.arrays import Vector
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO, Cone
 from milopt.errors import UnsupportedError
-from milopt.inspection.names import legal_names
+from milopt.inspection.legal_names import legal_names
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
 
 RESERVED = ("objective", "dual", "slack", "rc")
+"""Names of components that blocks must not have."""
 
 
 def to_pyomo(form: StandardForm) -> ConcreteModel:
-    """The form as a Pyomo model; `UnsupportedError` if rows lie in cones that are not polyhedral.
+    """Convert a flat program to a Pyomo model.
 
-    Components are called by their blocks' names where Pyomo can; a variable and a constraint of one name become
-    `name` and `name_2`. `column_components` and `row_components` find them again, in the form's order.
+    Components have the names of their blocks, if Pyomo accepts these; a variable and a constraint with the same name
+    become `name` and `name_2`. `column_components` and `row_components` return the components in the order of the form.
+
+    Raises
+    ------
+    UnsupportedError
+        If rows lie in cones that are not polyhedral.
     """
     import pyomo.environ as pyo
 
     for block in form.conic:
         raise UnsupportedError(
-            f"Pyomo takes LP, QP and MILP, and {block.name!r} has {block.cone.words}s; "
+            f"Pyomo supports LP, QP and MILP, and {block.name!r} has {block.cone.display_name}s; "
             "use to_cvxpy(), or a CBF file, instead."
         )
     model = pyo.ConcreteModel(name=form.name)
@@ -58,23 +64,24 @@ def to_pyomo(form: StandardForm) -> ConcreteModel:
 
 
 def component_names(form: StandardForm) -> list[str]:
-    """The model's component names: those of the column blocks, then those of the row blocks."""
+    """Return the names of the model's components: those of the column blocks, then those of the row blocks."""
     return legal_names([block.name for block in form.columns] + [block.name for block in form.rows], reserved=RESERVED)
 
 
 def column_components(form: StandardForm, model: ConcreteModel) -> list[Any]:
-    """The Pyomo variable of every column."""
+    """Return the Pyomo variable of every column."""
     names = component_names(form)[: len(form.columns)]
     return [variable for name in names for variable in model.component(name).values()]
 
 
 def row_components(form: StandardForm, model: ConcreteModel) -> list[Any]:
-    """The Pyomo constraint of every row."""
+    """Return the Pyomo constraint of every row."""
     names = component_names(form)[len(form.columns) :]
     return [constraint for name in names for constraint in model.component(name).values()]
 
 
 def _set_domains(form: StandardForm, columns: list[Any]) -> None:
+    """Set the bounds of the Pyomo variables `columns`, and the domain of the integer ones."""
     import pyomo.environ as pyo
 
     for variable, low, high, integer in zip(
@@ -87,13 +94,13 @@ def _set_domains(form: StandardForm, columns: list[Any]) -> None:
 
 
 def _fill(constraint: Any, matrix: sp.csr_array, right: Vector, cone: Cone, columns: list[Any]) -> None:
-    """Add `F_i x >= right_i` (or `=`) for every row."""
+    """Add `F_i x >= right_i` (`=` if `cone` is ZERO) for every row F_i of `matrix` to the indexed `constraint`."""
     from pyomo.core.expr.numeric_expr import LinearExpression
 
     starts, indices, values = matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist()
     for i, bound in enumerate(right.tolist()):
         entries = slice(starts[i], starts[i + 1])
-        # Pyomo refuses a constraint without a variable, so a row that says 0 >= right gets one with coefficient 0.
+        # Pyomo rejects a constraint without a variable, so an empty row gets one with coefficient 0.
         coefficients = values[entries] or [0.0]
         variables = [columns[j] for j in indices[entries]] or columns[:1]
         body = LinearExpression(linear_coefs=coefficients, linear_vars=variables)
@@ -101,6 +108,7 @@ def _fill(constraint: Any, matrix: sp.csr_array, right: Vector, cone: Cone, colu
 
 
 def _objective(form: StandardForm, columns: list[Any]) -> Any:
+    """Return the objective as a Pyomo expression."""
     from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression, ProductExpression, SumExpression
 
     linear = LinearExpression(constant=form.constant, linear_coefs=form.q.tolist(), linear_vars=columns)

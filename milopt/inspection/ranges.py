@@ -1,4 +1,4 @@
-"""How far apart the coefficients of a program are, and when that is a reason to rescale it."""
+"""Ranges of the coefficients of a program, and a warning if they are too wide."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ import numpy as np
 from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
 
-WIDE = 1e6
-"""Coefficients of one sort that differ by more than this factor lose digits in every solver."""
+WIDE_RATIO = 1e6
+"""Ratio of the largest to the smallest coefficient above which solvers lose digits and a warning is given."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The smallest and the largest absolute value of the non-zero coefficients of one sort."""
+    """Smallest and largest absolute value of the nonzero coefficients of one kind.
+
+    Attributes
+    ----------
+    what : str
+        Kind of coefficients, such as "the matrix".
+    smallest, largest : float
+        Extreme absolute values.
+    """
 
     what: str
     smallest: float
@@ -24,27 +32,27 @@ class Range:
 
     @property
     def ratio(self) -> float:
-        """largest / smallest."""
+        """Ratio largest / smallest."""
         return self.largest / self.smallest
 
     @property
     def is_wide(self) -> bool:
-        """Whether it deserves a warning."""
-        return self.ratio > WIDE
+        """Whether the ratio exceeds `WIDE_RATIO`."""
+        return self.ratio > WIDE_RATIO
 
     def warning(self) -> str:
-        """One sentence on what to do."""
+        """Return a sentence that recommends rescaling."""
         return (
             f"The coefficients of {self.what} range from {self.smallest:.3g} to {self.largest:.3g}, a factor of "
-            f"{self.ratio:.1e}: rescale the data or the units to come below {WIDE:.0e}."
+            f"{self.ratio:.1e}: rescale the data or the units to come below {WIDE_RATIO:.0e}."
         )
 
 
 def ranges(form: EvaluationForm) -> tuple[Range, ...]:
-    """Of matrix, evaluations, objective, offsets and bounds; a sort without non-zeros is left out."""
+    """Return the ranges of matrix, evaluations, objective, offsets and bounds, without those that are all zero."""
     rows, o = form.rows, form.objective
     squares = [square.weight.ravel() for square in o.squares]
-    found = [
+    candidates = [
         _range("the matrix", [rows.A.data]),
         *(_range(f"{s.function.name} in the rows", [e.data]) for s, e in zip(form.spaces, rows.E, strict=True)),
         _range("the linear objective", [o.q, *o.p]),
@@ -52,10 +60,11 @@ def ranges(form: EvaluationForm) -> tuple[Range, ...]:
         _range("the offsets", [rows.g]),
         _range("the bounds", [form.lower, form.upper]),
     ]
-    return tuple(one for one in found if one is not None)
+    return tuple(entry for entry in candidates if entry is not None)
 
 
 def _range(what: str, parts: Iterable[Vector]) -> Range | None:
+    """Return the range of the absolute values of all nonzero finite values, or None if there are none."""
     size = np.abs(np.concatenate([np.ravel(part) for part in parts]))
     used = size[np.isfinite(size) & (size > 0)]
     return Range(what, float(used.min()), float(used.max())) if used.size else None

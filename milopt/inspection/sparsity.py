@@ -1,4 +1,4 @@
-"""A picture of where a flat program has its numbers: the pattern of P over that of F, cut at the named blocks."""
+"""Plot of the sparsity pattern of a flat program: P (if nonzero) above F, divided at the named blocks."""
 
 from __future__ import annotations
 
@@ -12,60 +12,76 @@ import scipy.sparse as sp
 from milopt.arrays import Matrix
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptError, ParameterError
-from milopt.files import write_whole
+from milopt.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-BINS = 600
-"""A pattern larger than this many rows or columns is drawn as its density on a grid of so many cells."""
+MAX_CELLS = 600
+"""Maximum number of cells per axis. A larger pattern is drawn as its density on a grid of this size."""
 
-INCHES = 7.0
-NEAREST = 0.025
-"""Names nearer to each other than this share of their axis would overlap: the smaller block goes without its name."""
-LEVEL = 0.15
-"""Names of columns nearer than this share of the axis are turned."""
+FIGURE_INCHES = 7.0
+"""Width of the figure in inches."""
+MIN_NAME_DISTANCE = 0.025
+"""Minimum distance between names, as a fraction of the axis. Of two closer blocks, the smaller has no name."""
+ROTATION_DISTANCE = 0.15
+"""Distance between names of columns, as a fraction of the axis, below which the names are rotated."""
 
 
 def spy(form: StandardForm, target: str | PathLike[str] | Axes) -> Axes:
-    """Draw the pattern of [P; F] into a file (its ending says which) or into a matplotlib Axes; return the Axes."""
+    """Draw the sparsity pattern of [P; F], the quadratic objective (if nonzero) above the rows.
+
+    Parameters
+    ----------
+    form : StandardForm
+        Flat program.
+    target : str, path-like or matplotlib Axes
+        File (its ending selects the format) or Axes to draw into.
+
+    Returns
+    -------
+    matplotlib Axes
+        Axes with the plot.
+    """
     if not isinstance(target, str | PathLike):
         _draw(form, target)
         return target
     check_picture(target)
     from matplotlib.figure import Figure
 
-    # A figure of its own, without pyplot: no display, no global state.
-    figure = Figure(figsize=(INCHES, INCHES * _aspect(form)), layout="constrained")
+    # Create the figure without pyplot, which has global state and may need a display.
+    figure = Figure(figsize=(FIGURE_INCHES, FIGURE_INCHES * _aspect(form)), layout="constrained")
     axes = figure.add_subplot()
     _draw(form, axes)
-    write_whole(target, lambda beside: figure.savefig(beside, dpi=150))
+    write_atomically(target, lambda path: figure.savefig(path, dpi=150))
     return axes
 
 
 def check_picture(path: str | PathLike[str]) -> None:
-    """Say so where a picture cannot be drawn: no matplotlib, or a file whose ending names no format of its own."""
+    """Raise an error if matplotlib is missing or the ending of the file is not a supported image format."""
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
-        raise MiloptError("A picture needs matplotlib; run: pip install 'milopt[plot]'") from missing
-    # PGF is drawn by a LaTeX that may not be there.
+        raise MiloptError("Plots need matplotlib; run: pip install 'milopt[plot]'") from missing
+    # PGF needs a LaTeX installation.
     known = sorted(Figure().canvas.get_supported_filetypes().keys() - {"pgf"})
     if Path(path).suffix.lower().removeprefix(".") not in known:
-        raise ParameterError(f"{path} has no ending that a picture can have: give one of .{', .'.join(known)}.")
+        raise ParameterError(f"{path} does not end like an image file: use one of .{', .'.join(known)}.")
 
 
 def _aspect(form: StandardForm) -> float:
+    """Return the ratio of height to width of the figure: that of the pattern, clipped to [0.45, 1.6]."""
     height = form.m + (0 if form.P.is_zero else form.n)
     return float(np.clip(height / max(form.n, 1), 0.45, 1.6))
 
 
 def _draw(form: StandardForm, axes: Axes) -> None:
+    """Draw the sparsity pattern with lines and names of the blocks into the Axes."""
     head = 0 if form.P.is_zero else form.n
     pattern = sp.coo_array(sp.vstack([form.P.sparse, form.F])) if head else sp.coo_array(form.F)
     height, width = head + form.m, form.n
-    # The root shows a nearly empty cell beside a full one; vmin < 0 keeps every cell with a number in it off white.
+    # The square root makes nearly empty cells visible, and vmin < 0 keeps all nonempty cells from being white.
     shade = np.sqrt(_density(pattern))
     extent = (-0.5, width - 0.5, height - 0.5, -0.5)
     shown = np.ma.masked_equal(shade, 0)
@@ -82,16 +98,16 @@ def _draw(form: StandardForm, axes: Axes) -> None:
     middles = _label(axes.xaxis, columns, width)
     axes.xaxis.tick_top()
     axes.tick_params(length=0, labelsize=8)
-    if (np.diff(middles) < LEVEL * width).any():
+    if (np.diff(middles) < ROTATION_DISTANCE * width).any():
         axes.tick_params(axis="x", labelrotation=60)
     title = f"{form.name}: {form.n} columns, {form.m} rows, {form.F.nnz} non-zeros"
     axes.set_xlabel(f"{title}, P has {form.P.sparse.nnz}" if head else title)
 
 
 def _density(pattern: sp.coo_array) -> Matrix:
-    """The share of non-zeros in each cell of a grid of at most `BINS` cells a side."""
+    """Return the fraction of nonzeros in each cell of a grid of at most `MAX_CELLS` x `MAX_CELLS` cells."""
     height, width = (max(1, side) for side in pattern.shape)
-    high, wide = min(height, BINS), min(width, BINS)
+    high, wide = min(height, MAX_CELLS), min(width, MAX_CELLS)
     used = pattern.data != 0
     cell = (pattern.row[used].astype(np.int64) * high // height) * wide + pattern.col[used].astype(
         np.int64
@@ -102,11 +118,15 @@ def _density(pattern: sp.coo_array) -> Matrix:
 
 
 def _label(axis: Axis, blocks: list[tuple[str, int, int]], length: int) -> list[float]:
-    """Block names at the middle of their ranges, the largest blocks first while there is room; returns the middles."""
+    """Write the names of blocks (name, start, stop) along an axis, each at the middle of its range.
+
+    A block has no name if that of a larger block is too close (`MIN_NAME_DISTANCE`). Returns the middles of the named
+    blocks.
+    """
     named: dict[float, str] = {}
     for name, start, stop in sorted(blocks, key=lambda block: block[1] - block[2]):
         middle = (start + stop - 1) / 2
-        if all(abs(middle - other) >= NEAREST * length for other in named):
+        if all(abs(middle - other) >= MIN_NAME_DISTANCE * length for other in named):
             named[middle] = name
     middles = sorted(named)
     axis.set_ticks(middles, [named[middle] for middle in middles])

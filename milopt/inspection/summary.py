@@ -1,8 +1,7 @@
-"""A program at a glance: its blocks, the sides of its atoms, its sizes and coefficient ranges, and what to beware of.
+"""Summary of a program: blocks, sides of its atoms, sizes, coefficient ranges and warnings.
 
-Everything is read from the declaration and the evaluation form (a DC program's at bag means), so that no kernel
-between all instances is evaluated: coefficient ranges are those of variables and of evaluations f(x), not of
-coordinates.
+All information comes from the declaration and the evaluation form (of a DC program: at bag means), so that no full Gram
+matrix is computed. The coefficient ranges are those of variables and of evaluations f(x), not of coordinates.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from milopt.compilation.curvature_verdict import sentence, verdict
-from milopt.compilation.evaluation_form import Block, EvaluationForm
-from milopt.compilation.kind import kind, occurs, step_kind
-from milopt.compilation.lowered import lowered
+from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock
+from milopt.compilation.kind import kind, may_be_nonzero, step_kind
+from milopt.compilation.lowering_attempt import try_lower
+from milopt.compilation.program_curvature import describe_curvature, program_curvature
 from milopt.cones import CONES
 from milopt.declaration.programs.expression import describe_terms
 from milopt.declaration.programs.program import Program
@@ -25,7 +24,17 @@ from milopt.table import Table
 
 @dataclass(frozen=True)
 class Summary:
-    """A headline, tables, and sentences of warning."""
+    """Summary of a program.
+
+    Attributes
+    ----------
+    headline : str
+        Name, kind and objective of the program.
+    tables : tuple of Table
+        Variables, functions, parameters, constraints, atoms, sizes and coefficient ranges.
+    warnings : tuple of str
+        Sentences about possible problems.
+    """
 
     headline: str
     tables: tuple[Table, ...]
@@ -38,7 +47,13 @@ class Summary:
         return "\n\n".join(parts)
 
     def html(self) -> str:
-        """The same for a notebook, every text escaped."""
+        """Return the summary as HTML for a notebook.
+
+        Returns
+        -------
+        str
+            HTML with all texts escaped.
+        """
         warnings = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
         return (
             f"<div><p><b>{escape(self.headline)}</b></p>"
@@ -49,8 +64,8 @@ class Summary:
 
 
 def summarise(program: Program) -> Summary:
-    """The summary; never fails on a program that could be declared: what cannot be known is said to be so."""
-    low = lowered(program)
+    """Return the summary of a program; information that cannot be computed is replaced by a warning."""
+    low = try_lower(program)
     tables = [
         variable_table(program),
         function_table(program),
@@ -65,26 +80,26 @@ def summarise(program: Program) -> Summary:
         word = "kind unknown"
         warnings.append(str(error))
     if low.form is not None:
-        found = ranges(low.form)
-        tables += [size_table(low.form), range_table(found)]
-        warnings += [one.warning() for one in found if one.is_wide]
+        coefficient_ranges = ranges(low.form)
+        tables += [size_table(low.form), range_table(coefficient_ranges)]
+        warnings += [entry.warning() for entry in coefficient_ranges if entry.is_wide]
     elif low.reason not in warnings:
-        warnings.append(f"Sizes and ranges are left out: {low.reason.rstrip('.')}.")
-    bends = sentence(verdict(program))
-    if bends:
-        warnings.append(bends)
+        warnings.append(f"Sizes and ranges are not available: {low.reason.rstrip('.')}.")
+    curvature = describe_curvature(program_curvature(program))
+    if curvature:
+        warnings.append(curvature)
     verb = "maximise" if program.maximizes else "minimise"
     headline = f"{program.name}: {word}, {verb} {_objective_words(program)}"
     return Summary(headline, tuple(table for table in tables if table.rows), tuple(warnings))
 
 
 def size_table(form: EvaluationForm) -> Table:
-    """Rows, columns, non-zeros and cones of the evaluation form."""
+    """Return the table of rows, columns, nonzeros and cones of the evaluation form."""
     rows = [("rows", str(form.rows.count), "all epigraph rows included")]
     rows.append(("columns", str(form.n), f"{int(form.integer.sum())} of them integer" if form.integer.any() else ""))
     for space, e in zip(form.spaces, form.rows.E, strict=True):
         name = space.function.name
-        rows.append((f"evaluations of {name}", str(space.count), f"{e.nnz} non-zeros; at most so many coordinates"))
+        rows.append((f"evaluations of {name}", str(space.count), f"{e.nnz} non-zeros; at most as many coordinates"))
     rows.append(("non-zeros", str(form.rows.A.nnz), "of the columns in the rows"))
     squares = len(form.objective.squares) + sum(1 for ridge in form.objective.ridge if ridge)
     if squares:
@@ -96,19 +111,19 @@ def size_table(form: EvaluationForm) -> Table:
         elif blocks:
             count = sum(block.cone_sizes.size for block in blocks)
             sizes = ", ".join(f"{b.name} {_cone_sizes(b)}{_and_function(form, b.space)}" for b in blocks)
-            rows.append((f"{cone.words}s", str(count), f"rows each: {sizes}"))
+            rows.append((f"{cone.display_name}s", str(count), f"rows each: {sizes}"))
     return Table("sizes", ("what", "count", "remark"), tuple(rows), frozenset({"count"}))
 
 
-def range_table(found: tuple[Range, ...]) -> Table:
-    """The sizes of coefficients."""
-    rows = tuple((one.what, f"{one.smallest:.3g}", f"{one.largest:.3g}", f"{one.ratio:.1e}") for one in found)
+def range_table(entries: tuple[Range, ...]) -> Table:
+    """Return the table of coefficient ranges."""
+    rows = tuple((r.what, f"{r.smallest:.3g}", f"{r.largest:.3g}", f"{r.ratio:.1e}") for r in entries)
     return Table(
         "coefficients", ("of", "smallest", "largest", "ratio"), rows, frozenset({"smallest", "largest", "ratio"})
     )
 
 
-def _cone_sizes(block: Block) -> str:
+def _cone_sizes(block: LoweredBlock) -> str:
     """Return the number of rows per cone: "4", "5 x 3" for five cones of 3 rows, or "5 x 2 to 9"."""
     sizes = block.cone_sizes
     each = str(sizes.min(initial=block.count))
@@ -118,13 +133,16 @@ def _cone_sizes(block: Block) -> str:
 
 
 def _and_function(form: EvaluationForm, space: int | None) -> str:
+    """Return " and f" for the function f whose norm belongs to the cone, or "" if there is none (`space` is None)."""
     return "" if space is None else f" and {form.spaces[space].function.name}"
 
 
 def _objective_words(program: Program) -> str:
-    return describe_terms(term for term in program.objective.terms if occurs(term[1]))
+    """Describe the terms of the objective that may be nonzero."""
+    return describe_terms(term for term in program.objective.terms if may_be_nonzero(term[1]))
 
 
 def _kind_words(program: Program) -> str:
+    """Return the kind of the program as text; for a DC program, with the kind of its convex steps."""
     word = kind(program)
     return f"DC (each convex step is of kind {step_kind(program)})" if word == "DC" else word

@@ -1,4 +1,7 @@
-"""What a file must say of a DC program: that it holds one convex step, and at which witnesses."""
+"""Comments for files of DC programs: the file contains one convex step, with some maxima fixed at witnesses.
+
+The witness of a bag is the instance whose value replaces the maximum over the bag.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,28 @@ from milopt.compilation.compile_program import WitnessChoice, chosen_witnesses
 from milopt.compilation.entry_sides import OBJECTIVE
 from milopt.compilation.minorant import StandIn
 from milopt.compilation.sides import sides
-from milopt.declaration.atoms.atom import Selecting
+from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.declaration.programs.program import Program
 
 LINE_CHARACTERS = 100
-"""Characters that a list of witnesses aims for."""
+"""Target number of characters per line of a list of witnesses."""
 
 
 def witness_notes(program: Program, witnesses: WitnessChoice) -> tuple[str, ...]:
-    """Lines for a person, none for a convex program."""
+    """Return comment lines about the witnesses; none for a convex program."""
     chosen, lines = chosen_witnesses(program, witnesses), list[str]()
     for side in sides(program):
         if side.witness.size:
             place = "the objective" if side.where == OBJECTIVE else f"{side.where!r}"
             what = f"{side.witness.size} of the {side.atom.size} maxima of {side.atom.describe()} in {place}"
             lines.append(f"one convex step of a DC program: {what}, on their concave side,")
-            if isinstance(side.atom, Selecting):
+            if isinstance(side.atom, SelectionAtom):
                 lines += _places(side.atom, side.witness, chosen.get(side.atom))
     return tuple(lines)
 
 
-def _places(atom: Selecting, bags: Index, witness: StandIn | None) -> list[str]:
+def _places(atom: SelectionAtom, bags: Index, witness: StandIn | None) -> list[str]:
+    """Return lines that list the witness of each of the `bags`, or say that bag means are used if `witness` is None."""
     if witness is None:
         return ["are taken at the mean of each bag"]
     slopes = witness.slopes  # type: ignore[union-attr]  # chosen witnesses are selections

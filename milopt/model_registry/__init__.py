@@ -1,23 +1,25 @@
-"""Models by name, and their hyper-parameters as text: what the command line and the evaluation speak in."""
+"""Model classes by name, and hyper-parameters as text, for the command line and evaluations."""
 
 from milopt.model_registry.lookup import (
-    checked_model,
+    check_model,
     get_model,
-    held_model,
-    hold,
+    given_model,
     model_names,
     name_of,
     origin_of,
     portable_name,
+    set_given_model,
 )
-from milopt.model_registry.settings import parse_grid, parse_settings, spelled_grid, spelled_settings
-from milopt.model_registry.values import parse_value, spelled
+from milopt.model_registry.settings import format_grid, format_settings, parse_grid, parse_settings
+from milopt.model_registry.values import format_value, parse_value
 
 __all__ = [
-    "checked_model",
+    "check_model",
+    "format_grid",
+    "format_settings",
+    "format_value",
     "get_model",
-    "held_model",
-    "hold",
+    "given_model",
     "model_names",
     "name_of",
     "origin_of",
@@ -25,7 +27,5 @@ __all__ = [
     "parse_settings",
     "parse_value",
     "portable_name",
-    "spelled",
-    "spelled_grid",
-    "spelled_settings",
+    "set_given_model",
 ]

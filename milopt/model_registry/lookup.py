@@ -1,7 +1,7 @@
-"""Model classes by name: registered ones, found through the entry points `milopt.models`, and those of a person's file.
+"""Lookup of model classes by name: registered models (entry points `milopt.models`), and classes in files of users.
 
-A name can be sent to another process, where a class of a person's own file could not; `origin_of` says whether it leads
-to the same code there.
+A name can be sent to another process, which is not possible for a class in a file of a user. `origin_of` identifies the
+code behind a name, so that processes can check that they use the same code.
 """
 
 from __future__ import annotations
@@ -17,67 +17,70 @@ from weakref import WeakKeyDictionary
 import milopt
 from milopt.errors import DeclarationError
 from milopt.estimator import BagClassifier
-from milopt.names import quoted
+from milopt.name_suggestions import quote
 from milopt.solving import registry
 
-_GIVEN: WeakKeyDictionary[type, str] = WeakKeyDictionary()
-"""The name by which a class of a person's own file was asked for."""
-_HELD: dict[str, type[BagClassifier]] = {}
-"""Classes that a person gave, by their name: in this process nothing needs to be imported for them."""
+_NAMES_OF_FILE_CLASSES: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+"""Names `path/file.py:Class` under which classes in files of users were requested, by class."""
+_GIVEN_MODELS: dict[str, type[BagClassifier]] = {}
+"""Classes that the user gave as objects, by portable name; this process does not look them up by name."""
 
 
 def model_names() -> tuple[str, ...]:
-    """Every registered model."""
+    """Return the names of all registered models."""
     return tuple(registry.model_names())
 
 
 def get_model(name: str) -> type[BagClassifier]:
-    """The model class of this name; `path/file.py:Class` is a class in a person's own file."""
-    found = checked_model(registry.model(name), name)
+    """Return the model class of a registered name, or of `path/file.py:Class`, a class in a file of the user."""
+    cls = check_model(registry.model_class(name), name)
     if _is_file(name):
-        _GIVEN[found] = name
-    return found
+        _NAMES_OF_FILE_CLASSES[cls] = name
+    return cls
 
 
-def checked_model(found: type, name: str) -> type[BagClassifier]:
-    """The class of this name, which must be a whole model."""
-    if not issubclass(found, BagClassifier):
-        raise DeclarationError(f"{quoted(name)} is no model: its class must be derived from milopt.BagClassifier.")
-    if inspect.isabstract(found):
-        missing = sorted(found.__abstractmethods__)[0]
-        raise DeclarationError(f"{quoted(name)} is no whole model: its class has no method {quoted(missing)}.")
-    return found
+def check_model(cls: type, name: str) -> type[BagClassifier]:
+    """Return a class; raise `DeclarationError` if it is not a `BagClassifier` or lacks a method such as `declare`."""
+    if not issubclass(cls, BagClassifier):
+        raise DeclarationError(f"{quote(name)} is not a model: its class must be derived from milopt.BagClassifier.")
+    if inspect.isabstract(cls):
+        missing = sorted(cls.__abstractmethods__)[0]
+        raise DeclarationError(f"{quote(name)} is not a complete model: its class has no method {quote(missing)}.")
+    return cls
 
 
-def hold(name: str, cls: type[BagClassifier] | None) -> None:
-    """Let `held_model` give this class for the name; None for the one that is found by it."""
+def set_given_model(name: str, cls: type[BagClassifier] | None) -> None:
+    """Set the class that `given_model` returns for a name; None restores the lookup by name."""
     if cls is not None:
-        _HELD[portable_name(name)] = cls
+        _GIVEN_MODELS[portable_name(name)] = cls
     else:
-        _HELD.pop(portable_name(name), None)
+        _GIVEN_MODELS.pop(portable_name(name), None)
 
 
-def held_model(name: str) -> type[BagClassifier]:
-    """The class that a person gave for this name in this process, or the one that is found by it."""
-    return _HELD.get(portable_name(name)) or get_model(name)
+def given_model(name: str) -> type[BagClassifier]:
+    """Return the class that the user gave for a name in this process, or else the class found by the name."""
+    return _GIVEN_MODELS.get(portable_name(name)) or get_model(name)
 
 
 def name_of(cls: type) -> str:
-    """The registered name of a model class, or the path by which it was or can be asked for."""
-    if cls in _GIVEN:
-        return _GIVEN[cls]
-    entry = _registered().get(f"{cls.__module__}:{cls.__qualname__}")
+    """Return the registered name of a model class, or the name `path/file.py:Class` by which it can be requested.
+
+    Raise `DeclarationError` if it has neither.
+    """
+    if cls in _NAMES_OF_FILE_CLASSES:
+        return _NAMES_OF_FILE_CLASSES[cls]
+    entry = _entry_points_by_class().get(f"{cls.__module__}:{cls.__qualname__}")
     if entry is not None:
         return entry.name
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     if file is None or not _is_file(f"{file}:") or not Path(file).is_file() or "." in cls.__qualname__:
-        raise DeclarationError(f"{cls.__name__} has no name: write it at the top of a file, or register it.")
+        raise DeclarationError(f"{cls.__name__} has no name: define it at the top level of a file, or register it.")
     return f"{file}:{cls.__qualname__}"
 
 
 def portable_name(name: str) -> str:
-    """The name as another process on this machine understands it: the path of a file in full."""
+    """Return a name that other processes on this machine understand, with the full path of a file."""
     if not _is_file(name):
         return name
     path, _, within = name.rpartition(":")
@@ -85,28 +88,35 @@ def portable_name(name: str) -> str:
 
 
 def origin_of(name: str) -> str:
-    """Which code a name stands for: its package with the version, and the digest of the file that it is written in."""
+    """Describe the code behind a name: the digest of its source file, and for registered models also the package.
+
+    The package is named with its version.
+    """
     if _is_file(name):
         path, _, within = name.rpartition(":")
         return f"{within} of a file with sha256 {sha256(Path(path).expanduser().read_bytes()).hexdigest()}"
-    entries = [entry for entry in _registered().values() if entry.name == name]
-    ours = any(entry.value.startswith(f"{registry.MODELS}.") for entry in entries)
+    entries = [entry for entry in _entry_points_by_class().values() if entry.name == name]
+    is_own = any(entry.value.startswith(f"{registry.MODELS}.") for entry in entries)
     package = f"milopt {milopt.__version__}"
-    if entries and not ours and entries[0].dist is not None:
+    if entries and not is_own and entries[0].dist is not None:
         package = f"{entries[0].dist.name} {entries[0].dist.version}"
-    return f"{name} of {package}{_digest(get_model(name))}"
+    return f"{name} of {package}{_source_digest(get_model(name))}"
 
 
 def _is_file(name: str) -> bool:
+    """Return True if a name has the form `path/file.py:Class`."""
     return name.rpartition(":")[0].endswith(".py")
 
 
-def _digest(cls: type) -> str:
-    """Of the source of a class, in words: a version does not change with every edit."""
+def _source_digest(cls: type) -> str:
+    """Return the digest of the source file of a class as text, empty if the file is unknown.
+
+    It detects edits that do not change the version of the package.
+    """
     file = inspect.getsourcefile(cls)
     return f", a file with sha256 {sha256(Path(file).read_bytes()).hexdigest()}" if file is not None else ""
 
 
-def _registered() -> Mapping[str, EntryPoint]:
-    """The entry points by the class that they lead to."""
+def _entry_points_by_class() -> Mapping[str, EntryPoint]:
+    """Return the entry points of the registered models by the path of their classes, `module:Class`."""
     return {entry.value: entry for entry in entry_points(group=registry.MODELS)}

@@ -1,1 +1,1 @@
-"""What comes back: results, certificates, statuses, polish."""
+"""Outcomes of a solve: results, certificates, statuses and polishing."""

@@ -1,4 +1,8 @@
-"""From an outcome on the evaluation form to a result by block names."""
+"""Assemble the `Result` that users see from the `Outcome` of a convex solve.
+
+An outcome has vectors over all columns and rows of the evaluation form. A result has values, functions and multipliers
+by the names of the declared variables, functions and constraint blocks.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,18 @@ import numpy as np
 
 from milopt.arrays import Index, Vector
 from milopt.compilation.arguments import has_affine_argument
-from milopt.compilation.compiled import Point
+from milopt.compilation.compiled_form import PrimalDualPoint
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.sides import on_other_side
+from milopt.compilation.sides import other_side_atoms
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.program import Program
-from milopt.outcome.by_name import Deferred
 from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.multiplier_slopes import declared_duals
+from milopt.outcome.named_parts import DeferredParts
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Attempt, FittedFunction, Result, Seconds, Size, Step
@@ -43,9 +47,13 @@ def assemble(
     program: Program | None = None,
     attempts: tuple[Attempt, ...] = (),
 ) -> Result:
-    """Return the result of a scheme that ended with this outcome; `program` is by default the one that was lowered."""
+    """Return the result of a scheme that ended with this outcome.
+
+    `termination`, `point` (the status), `message` and `bound` (on the minimised objective) replace those of the outcome
+    if they are given. `program` is the program of the result, by default the one that was lowered.
+    """
     program = program or lowering.program
-    found = outcome.point is not None
+    has_point = outcome.point is not None
     limit = bound if bound is not None else outcome.bound
     ended = termination or outcome.termination
     return Result(
@@ -54,10 +62,10 @@ def assemble(
         scheme=scheme,
         termination=ended,
         point=point or outcome.status,
-        objective=_objective(lowering, outcome) if found else _without_point(ended, program.maximizes),
+        objective=_objective(lowering, outcome) if has_point else _objective_without_point(ended, program.maximizes),
         bound=None if limit is None else (-limit if program.maximizes else limit),
-        values=_values(lowering, outcome) if found else {},
-        functions=_functions(lowering, spaces, outcome) if found else {},
+        values=_values(lowering, outcome) if has_point else {},
+        functions=_functions(lowering, spaces, outcome) if has_point else {},
         duals=_duals(program, outcome),
         reduced_costs=_reduced_costs(lowering, outcome),
         certificate=outcome.certificate,
@@ -75,20 +83,23 @@ def assemble(
         size=_size(lowering, outcome.form),
         farkas=_farkas(lowering, outcome, ended),
         ray=_ray(lowering, spaces, outcome, ended),
-        cone_duals=_cone_duals(outcome) if found else {},
-        parameters={name: one.value for name, one in program.parameters.items() if one.value is not None},
+        cone_duals=_cone_duals(outcome) if has_point else {},
+        parameters={name: p.value for name, p in program.parameters.items() if p.value is not None},
     )
 
 
 def _size(lowering: Lowering, form: EvaluationForm) -> Size | None:
-    """Return the size of a form; None if witnesses stand on both sides, which makes another program."""
+    """Return the size of a form; None if it is another program: minorants replace atoms on their convex side too."""
     if lowering.other_side.both_sides:
         return None
     return Size(form.rows.count, form.n, sum(space.count for space in form.spaces))
 
 
 def _objective(lowering: Lowering, outcome: Outcome) -> float:
-    """Of the declared program: where an atom stands behind an auxiliary column, it is evaluated itself."""
+    """Return the declared objective at the point, in its declared sense.
+
+    Atoms are evaluated directly instead of read from auxiliary columns.
+    """
     program = lowering.program
     atoms = [leaf for leaf, _ in program.objective.terms if isinstance(leaf, Atom)]
     if any(not atom.is_quadratic or not has_affine_argument(atom) for atom in atoms):
@@ -96,30 +107,34 @@ def _objective(lowering: Lowering, outcome: Outcome) -> float:
     return -outcome.objective if program.maximizes else outcome.objective
 
 
-def _without_point(ended: Termination, maximizes: bool) -> float:
-    """Return the optimum of a program without points, or without a limit; nan if the optimum is not known."""
+def _objective_without_point(ended: Termination, maximizes: bool) -> float:
+    """Return +inf for an infeasible and -inf for an unbounded minimisation (negated if maximised), otherwise nan."""
     least = {Termination.INFEASIBLE: np.inf, Termination.UNBOUNDED: -np.inf}.get(ended, np.nan)
     return -least if maximizes else least
 
 
 def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
+    """Return the values of the variables by name."""
     assert outcome.point is not None
     return _by_variable(lowering.program.variables, outcome.form, outcome.point.x)
 
 
 def _reduced_costs(lowering: Lowering, outcome: Outcome) -> Mapping[str, Vector]:
-    """Return the multipliers of bounds by variable, when they are asked for."""
-    point, worth = outcome.point, outcome.worth
-    if point is None or worth is None or point.z is None:
+    """Return the multipliers of the bounds by variable, computed on first access; empty without multipliers."""
+    point, evaluation = outcome.point, outcome.evaluation
+    if point is None or evaluation is None or point.z is None:
         return {}
     variables, form, x, z = dict(lowering.program.variables), outcome.form, point.x, point.z
-    return Deferred(lambda: _by_variable(variables, form, column_gradient(form, x, worth, z)))
+    return DeferredParts(lambda: _by_variable(variables, form, column_gradient(form, x, evaluation, z)))
 
 
 def _farkas(lowering: Lowering, outcome: Outcome, ended: Termination) -> dict[str, Vector]:
-    """Return the multipliers that prove infeasibility; those of a step with witnesses prove nothing."""
+    """Return multipliers, by block and by variable, that prove infeasibility; empty without proof or for a DC program.
+
+    The convex steps of a DC program prove nothing about the program itself.
+    """
     proof = outcome.contradiction
-    if proof is None or ended is not Termination.INFEASIBLE or on_other_side(lowering.program):
+    if proof is None or ended is not Termination.INFEASIBLE or other_side_atoms(lowering.program):
         return {}
     return proof.rows | proof.bounds
 
@@ -127,21 +142,25 @@ def _farkas(lowering: Lowering, outcome: Outcome, ended: Termination) -> dict[st
 def _ray(
     lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome, ended: Termination
 ) -> dict[str, Vector | FittedFunction]:
-    """Return the ray of an unbounded program, its largest entry 1; that of a step with witnesses proves nothing."""
+    """Return the ray of an unbounded program by variable and function; empty without a ray or for a DC program.
+
+    The ray is scaled so that the largest entry is 1: of the variables, or of the coefficients of functions if no
+    variable moves. The convex steps of a DC program prove nothing about the program itself.
+    """
     ray = outcome.ray
-    if ray is None or ended is not Termination.UNBOUNDED or on_other_side(lowering.program):
+    if ray is None or ended is not Termination.UNBOUNDED or other_side_atoms(lowering.program):
         return {}
     values = _by_variable(lowering.program.variables, outcome.form, ray.x)
     sizes = [np.abs(part).max(initial=0.0) for part in values.values()]
     sizes = [size for size in sizes if size > 0] or [np.abs(a).max(initial=0.0) for a in ray.coefficients]
     unit = float(max(sizes))
-    ray = Point(ray.x / unit, tuple(a / unit for a in ray.coefficients), None)
+    ray = PrimalDualPoint(ray.x / unit, tuple(a / unit for a in ray.coefficients), None)
     moved = replace(outcome, point=ray)
     return {**_values(lowering, moved), **_functions(lowering, spaces, moved)}
 
 
 def _cone_duals(outcome: Outcome) -> dict[str, tuple[Vector, ...]]:
-    """Return the multipliers of cones that are not polyhedral, by the name of their block of rows."""
+    """Return the multipliers of non-polyhedral cones by the name of their block of rows."""
     assert outcome.point is not None
     z = outcome.point.z
     if z is None:
@@ -153,31 +172,32 @@ def _cone_duals(outcome: Outcome) -> dict[str, tuple[Vector, ...]]:
 
 
 def _by_variable(declared: Mapping[str, Variable], form: EvaluationForm, columns: Vector) -> dict[str, Vector]:
-    """Return numbers of columns by the names of the declared variables."""
-    found: dict[str, Vector] = {}
+    """Return the entries of a vector over columns, by the names of the declared variables and in their shapes."""
+    values: dict[str, Vector] = {}
     for column in form.columns:
         if column.name in declared:
-            found[column.name] = columns[column.start : column.stop].reshape(declared[column.name].shape)
-    return found
+            values[column.name] = columns[column.start : column.stop].reshape(declared[column.name].shape)
+    return values
 
 
 def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome) -> dict[str, FittedFunction]:
+    """Return the fitted functions by name, with and without a dictionary."""
     assert outcome.point is not None
     fitted: dict[str, FittedFunction] = {}
     for space, coefficients in zip(spaces, outcome.point.coefficients, strict=True):
         support = np.flatnonzero(coefficients)
         function = space.function
         fitted[function.name] = FittedFunction(function.kernel, space.points[support], coefficients[support])
-    values = _values(lowering, outcome)
+    values = _values(lowering, outcome) if lowering.program.functions else {}
     for name, function in lowering.program.functions.items():
         if function.dictionary is not None:
-            a = function.expanded(values[f"{name}.coefficients"])
+            a = function.dictionary_coefficients(values[f"{name}.coefficients"])
             fitted[name] = FittedFunction(function.kernel, function.dictionary, a)
     return fitted
 
 
 def _duals(program: Program, outcome: Outcome) -> Mapping[str, Vector]:
-    """Return the multipliers by block: only when they are asked for, since a master may have a thousand blocks."""
+    """Return multipliers by constraint block, computed on first access, because a master may have a thousand blocks."""
     if outcome.point is None or outcome.point.z is None:
         return {}
     constraints, form, z = dict(program.constraints), outcome.form, outcome.point.z
@@ -186,4 +206,4 @@ def _duals(program: Program, outcome: Outcome) -> Mapping[str, Vector]:
         duals = declared_duals(constraints, form, z)
         return {name: constraints[name].multipliers(dual) for name, dual in duals.items()}
 
-    return Deferred(make)
+    return DeferredParts(make)

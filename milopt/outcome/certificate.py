@@ -1,39 +1,51 @@
-"""The proof that comes with an answer: KKT residuals recomputed from the program, never read from a solver.
+"""Certificates: KKT residuals that are recomputed from the program's own data, never read from a solver.
 
-For the evaluation form  min 1/2 x'Px + q'x (+ functions)  s.t.  s = A x + E f + g in K,  l <= x <= u  at (x, f, z):
+The evaluation form is  min 1/2 x'Px + q'x + sum_f (c ||f||^2 / 2 + p'f)  s.t.  s = A x + E f + g in K,  l <= x <= u,
+where p'f and E f are sums over the values of the functions f at their points.
+At a point (x, f) with multipliers z of the rows, let r = P x + q - A'z be the gradient of the Lagrangian without the
+entries that are reduced costs of finite bounds. The certificate consists of
 
-    primal = max of  dist(s_i, K_i) / (u_i + |g_i|)  over rows, of  violation / (1 + |bound|)  over bounds, and of
-             violation / (1 + largest term)  over the declared rows, with atoms evaluated as declared;
-             u_i = min(1, max(largest coefficient of the row, |A_i||x|)), so that the unit of a row does not matter
-    dual   = max of  |r_j| / scale_j  over the columns, r = P x + q - A'z  where no bound takes it, and of the same for
-             functions and for multipliers outside a second-order cone
+    primal = maximum of
+             dist(s_i, K_i) / (u_i + |g_i|)         over the rows, u_i = min(1, max(largest coefficient, |A_i||x|)),
+                                                    so that the unit of a row does not matter,
+             violation / (1 + |bound|)              over the bounds, and
+             violation / (u_i + largest term)       over the declared rows, with atoms evaluated as declared
+    dual   = maximum of
+             |r_j| / scale_j                        over the columns,
+             ||r_f|| / scale_f                      over the functions, and
+             dist(z_k, K_k*) / scale_k              over the cones K_k that are not polyhedral
     gap    = error / (1 + |objective|)
     error  = max{ |objective - bound| + effect,  sum_i |z_i| dist(s_i, K_i) + sum_j |reduced cost_j| violation_j }
 
-A residual is compared with the numbers that cancel in it, so that no choice of units makes a wrong answer look right:
+Every dual residual is divided by the size of the numbers that cancel in it. So no choice of units makes a wrong answer
+look right. With G = max_k(|q_k|, |Px|_k), k over the columns that are not fixed and over the points of functions:
 
-    column j                       max(|q_j|, |Px|_j, |A_j|'|z|) + a little of max_k(|q_k|, |Px|_k), k over columns that
-                                   are not fixed and over points: 1e-3 of it if q_j = 0, and 1e-4 of it otherwise
-    column with a square of its    the same or, if larger, sqrt(2 h (1 + |objective|)), at which the residual is worth
-    own, h x_j^2 / 2               1 + |objective|
-    function f, c ||f||^2 / 2      1 + |p|
-    in the objective
-    another function               sum_p (|p| + |E|'|z|)_p sqrt(K(x_p, x_p)), over its points, + a little of the same
-                                   maximum: 1e-3 of it if p = 0, and 1e-4 of it otherwise
-    multiplier (t, w) of a         max(|t|, ||w||) + 0.001 max |z|, or, if the head of the row is a constant R (a ball),
-    second-order cone              (1 + |objective|) / R
+    column j                       max(|q_j|, |Px|_j, |A_j|'|z|) + c G,  c = 1e-3 if q_j = 0 and c = 1e-4 otherwise
+    column j with a separable      the same or, if larger, sqrt(2 h (1 + |objective|)); at that residual the objective
+    term h x_j^2 / 2               can change by 1 + |objective|
+    function f with the term       1 + |p|
+    c ||f||^2 / 2
+    any other function             sum_p (|p| + |E|'|z|)_p sqrt(K(x_p, x_p)), over its points, + c G,  c = 1e-3 if p = 0
+                                   and c = 1e-4 otherwise
+    multiplier (t, w) of a         max(|t|, ||w||) + 0.001 max |z|, or, if the first row of the cone is a constant R
+    second-order cone              (a ball), (1 + |objective|) / R
 
-The little terms admit the noise of interior-point methods: at a tolerance of 1e-6, 1e-9 of the largest gradient in
-columns and functions without a linear term and in cones, 1e-10 of it in others, and 1e-13 in any case.
+The terms c G admit the noise of interior-point methods: at a tolerance of 1e-6, residuals of 1e-9 of the largest
+gradient are admitted in cones and in columns and functions without a linear term, of 1e-10 of it in other columns and
+functions, and of 1e-13 in any case.
 
-`objective` is the declared one. `bound` is the dual value of z. It is a lower bound on the optimum if r = 0. The effect
-of another r is  sum_j |r_j| |x_j|,  or  r_j^2 / (2 h)  with a square of its own, for columns;  ||r_f||^2 / (2 c),  or
-||r_f|| ||f|| if c = 0, for functions; and, for a multiplier outside its cone, the distance times the head of its row.
-Since interior-point methods leave r at their own tolerance, a point may first be given multipliers for which r vanishes
-(`dual_repair`): then the bound holds whatever the size of x.
+`objective` is the declared objective. `bound` is the value of the Lagrange dual at z, a lower bound on the optimum if
+r = 0. If r is not 0, `effect` estimates by how much the bound may be wrong. It is the sum of
 
-The objectives of two points of one program differ by at most the sum of their errors, and so by at most
-tolerance * (2 + |objective_1| + |objective_2|) if both certificates hold; see `Certificate.error` for the conditions.
+    |r_j| |x_j|              for a column,        r_j^2 / (2 h)        for a column with a separable term h x_j^2 / 2,
+    ||r_f||^2 / (2 c)        for a function,      ||r_f|| ||f||        for a function with c = 0, and of
+    dist(z_k, K_k*) ||s||    for a multiplier outside its dual cone, with s the rows that bound the cone (its head).
+
+Interior-point methods leave r at their own tolerance. So a point may first be given multipliers with r = 0
+(`milopt.outcome.dual_repair`), for which the bound holds whatever the size of x.
+
+The objectives of two points of the same program differ by at most the sum of their errors. If both certificates hold,
+they differ by at most tolerance * (2 + |objective_1| + |objective_2|); `Certificate.error` states the conditions.
 Negative multipliers of inequalities count as 0.
 """
 
@@ -46,56 +58,89 @@ from dataclasses import dataclass
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.compilation.compiled import Point
+from milopt.compilation.compiled_form import PrimalDualPoint
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.quadratic import weighted
+from milopt.compilation.minorant_lowering import TermSizes
+from milopt.compilation.quadratic import apply_weight
 from milopt.compilation.rows import Rows
-from milopt.compilation.supports import TermSizes
 from milopt.cones.cone import factor_starts
-from milopt.declaration.programs.sparse import absolute, row_lengths, transposed
+from milopt.declaration.programs.sparse import absolute, row_lengths, transpose
 
-NOISE, DATA_NOISE = 1e-3, 1e-4
-"""Share of the largest number of its kind that is added to the scale of a dual residual; the second for data."""
-NOTHING = 1e-7
-"""Added to the scale of every dual residual: a gradient of 1e-13, at a tolerance of 1e-6, is nothing in any unit."""
-ROUNDING = 1e-15
-"""Share of the largest gradient up to which the linear term of a column is no data."""
+NOISE_SHARE, DATA_NOISE_SHARE = 1e-3, 1e-4
+"""Shares of the largest number of its kind that are added to the scale of a dual residual.
+
+`DATA_NOISE_SHARE` is used for columns and functions with a linear term, `NOISE_SHARE` for all others.
+"""
+ABSOLUTE_SCALE = 1e-7
+"""Added to the scale of every dual residual: at a tolerance of 1e-6, gradients of 1e-13 count as 0 in any unit."""
+DATA_THRESHOLD = 1e-15
+"""Share of the largest gradient up to which a column or function counts as having no linear term."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Scaled residuals of a point; see the module.
+    """Residuals of a primal-dual point, recomputed from the program.
 
-    For an integer program `gap` is the distance to the solver's own bound, which cannot be recomputed, and `dual` is 0.
+    The certificate holds if `primal`, `dual` and `gap` are at most the tolerance. The module docstring of
+    `milopt.outcome.certificate` states all formulas. For an integer program, `gap` is the relative distance to the
+    solver's own bound, which cannot be recomputed, and `dual` is 0.
+
+    Attributes
+    ----------
+    primal : float
+        Largest violation of a row, bound or declared constraint, each relative to its own unit.
+    dual : float
+        Largest residual of the gradient of the Lagrangian (stationarity) and of the dual cones, each relative to the
+        numbers that cancel in it.
+    gap : float
+        Relative duality gap, ``error / (1 + |objective|)``.
+    violation : float
+        Largest violation of a row or bound, unscaled.
+    bound : float
+        Value of the Lagrange dual: a lower bound on the minimised objective, as exact as `dual` is small.
+    error : float, default=nan
+        Bound on the distance between the declared objective at the point and the optimum, in the unit of the objective.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("plane")
+    >>> x = program.variable("x", 2, lower=0)
+    >>> program.minimize(x.sum())
+    >>> rows = program.subject_to(x[0] + 2 * x[1] >= 2)
+    >>> certificate = milopt.solve(program).certificate
+    >>> certificate.holds(1e-6)
+    True
+    >>> print(f"{certificate.bound:.4f}")
+    1.0000
     """
 
     primal: float
     dual: float
     gap: float
     violation: float
-    """The largest violation of a row or bound, unscaled."""
     bound: float
-    """The dual value: a lower bound on the minimised objective, as exact as `dual` is small."""
     error: float = math.nan
-    """Bound on the distance between the declared objective at this point and the optimum, in the objective's own unit.
+    """Bound on the distance between the declared objective at this point and the optimum, in the unit of the objective.
 
-    It is proved if `dual` and `primal` are 0. Otherwise it holds to first order: for every optimum whose free columns
-    are no larger than those of the point, and if violated rows are worth what their multipliers say.
+    The bound is proved if `dual` and `primal` are 0. Otherwise it holds to first order: for optima whose free columns
+    are no larger than those of the point, and if relaxing a violated row changes the optimum at the rate of its
+    multiplier.
     """
 
     @property
     def worst(self) -> float:
-        """The largest of the three."""
+        """Largest of the three residuals `primal`, `dual` and `gap`."""
         return max(self.primal, self.dual, self.gap)
 
     @property
     def largest_error(self) -> float:
-        """The larger of `error` and `violation`: unscaled, unlike `worst`."""
+        """Larger of `error` and `violation`; both are unscaled, unlike `worst`."""
         return max(self.error, self.violation)
 
     def holds(self, tolerance: float) -> bool:
-        """Whether all three are within tolerance."""
+        """Return True if `primal`, `dual` and `gap` are at most the tolerance; False if one of them is NaN."""
         return all(residual <= tolerance for residual in (self.primal, self.dual, self.gap))  # false for NaN
 
     def __str__(self) -> str:
@@ -104,80 +149,112 @@ class Certificate:
 
 @dataclass(frozen=True)
 class DeclaredResiduals:
-    """The declared program at a point; see `milopt.outcome.declared`."""
+    """Violations and objective of the declared program at a point, computed by `milopt.outcome.declared_residuals`."""
 
     primal: float
-    """The largest violation of a declared row, divided by 1 + the largest term of the row."""
+    """Largest violation of a declared row, divided by its unit (at most 1) + its largest constant or atom term."""
     violation: float
-    """The largest violation of a declared row, unscaled."""
+    """Largest violation of a declared row, unscaled."""
     objective: float
-    """The declared objective as a minimisation."""
+    """Declared objective, negated if the program is a maximisation."""
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """What a point is worth in a form: values of the functions, rows, objective."""
+class PointEvaluation:
+    """Values of an evaluation form at a point."""
 
-    evaluations: tuple[Vector, ...]
+    function_values: tuple[Vector, ...]
+    """Per function, its values at all points at which the form evaluates it."""
     rows: Vector
+    """Values s = A x + E f + g of all rows."""
     objective: float
 
 
-def evaluate(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point) -> Evaluated:
-    """Functions at all their points, all rows, and the objective."""
-    evaluations = tuple(space.values(a) for space, a in zip(spaces, point.coefficients, strict=True))
-    norms = tuple(float(a @ values) for a, values in zip(point.coefficients, evaluations, strict=True))
-    return Evaluated(evaluations, form.rows.value(point.x, evaluations), form.value(point.x, evaluations, norms))
+def evaluate(form: EvaluationForm, spaces: Sequence[KernelSpace], point: PrimalDualPoint) -> PointEvaluation:
+    """Evaluate all functions at all their points, all rows, and the objective of a form at a point."""
+    function_values = tuple(space.values(a) for space, a in zip(spaces, point.coefficients, strict=True))
+    norms = tuple(float(a @ values) for a, values in zip(point.coefficients, function_values, strict=True))
+    rows = form.rows.value(point.x, function_values)
+    return PointEvaluation(function_values, rows, form.value(point.x, function_values, norms))
 
 
 def certify(
     form: EvaluationForm,
     spaces: Sequence[KernelSpace],
-    point: Point,
-    worth: Evaluated,
+    point: PrimalDualPoint,
+    evaluation: PointEvaluation,
     declared: DeclaredResiduals | None = None,
     sizes: TermSizes | None = None,
 ) -> Certificate:
-    """Compute the certificate of a primal-dual point; `declared` adds the residuals of the declared program.
+    """Compute the certificate of a primal-dual point.
 
-    `sizes` are terms that cancel within the form's own coefficients, and so count in the scale too.
+    Parameters
+    ----------
+    form : EvaluationForm
+        Program for which the residuals are computed.
+    spaces : sequence of KernelSpace
+        Kernel values of the functions of the form.
+    point : PrimalDualPoint
+        Values and multipliers. Multipliers of inequalities are clipped at 0; missing multipliers count as 0.
+    evaluation : PointEvaluation
+        Values of the form at the point.
+    declared : DeclaredResiduals or None, default=None
+        Residuals of the declared program. If given, the larger violation and the larger objective count.
+    sizes : TermSizes or None, default=None
+        Sizes of terms that cancelled when the coefficients of the form were computed. They count in the scale of the
+        dual residual.
+
+    Returns
+    -------
+    Certificate
     """
-    norms = _norms(point, worth)
-    wrong, scale = _violations(form, point.x, worth, norms)
-    outside, beyond = form.bounds.violation(point.x)
-    primal, violation = max(_largest_ratio(wrong, scale), outside), max(_inf(wrong), beyond)
-    objective = worth.objective
+    norms = _function_norms(point, evaluation)
+    violations, scale = _violations(form, point.x, evaluation, norms)
+    scaled_bound, bound_violation = form.bounds.violation(point.x)
+    primal = max(_largest_ratio(violations, scale), scaled_bound)
+    violation = max(_max_abs(violations), bound_violation)
+    objective = evaluation.objective
     if declared is not None:
         primal, violation = max(primal, declared.primal), max(violation, declared.violation)
         objective = max(objective, declared.objective)
-    gradient = _Gradient(form, spaces, point, worth, norms, sizes)
+    gradient = _ObjectiveGradient(form, spaces, point, evaluation, norms, sizes)
     z = np.zeros(form.rows.count) if point.z is None or gradient.is_zero else point.z
-    proof = gradient.proof(np.where(form.inequality, np.maximum(z, 0.0), z))
-    paid = float(_largest_of_cones(form, np.abs(proof.z)) @ wrong) + float(proof.taken @ form.bounds.distance(point.x))
-    error = max(abs(objective - proof.bound) + proof.effect, paid)
+    proof = gradient.residuals(np.where(form.inequality, np.maximum(z, 0.0), z))
+    row_cost = float(_spread_cone_maxima(form, np.abs(proof.z)) @ violations)
+    bound_cost = float(proof.reduced_cost_sizes @ form.bounds.distance(point.x))
+    error = max(abs(objective - proof.bound) + proof.effect, row_cost + bound_cost)
     return Certificate(primal, proof.dual, error / (1.0 + abs(objective)), violation, proof.bound, error)
 
 
-def remainder(form: EvaluationForm, spaces: Sequence[KernelSpace], point: Point, worth: Evaluated) -> Vector:
-    """Return what no bound takes of P x + q - A'z, column by column."""
+def stationarity_residual(
+    form: EvaluationForm, spaces: Sequence[KernelSpace], point: PrimalDualPoint, evaluation: PointEvaluation
+) -> Vector:
+    """Return the gradient of the Lagrangian, P x + q - A'z, by column, without the reduced costs of finite bounds.
+
+    Negative multipliers of inequalities, and missing multipliers, count as 0.
+    """
     z = np.zeros(form.rows.count) if point.z is None else point.z
-    gradient = _Gradient(form, spaces, point, worth, [0.0] * len(spaces))
-    return gradient.proof(np.where(form.inequality, np.maximum(z, 0.0), z)).left
+    gradient = _ObjectiveGradient(form, spaces, point, evaluation, [0.0] * len(spaces))
+    return gradient.residuals(np.where(form.inequality, np.maximum(z, 0.0), z)).residual
 
 
 def certify_integer(
     form: EvaluationForm,
-    point: Point,
-    worth: Evaluated,
+    point: PrimalDualPoint,
+    evaluation: PointEvaluation,
     bound: float | None,
     declared: DeclaredResiduals | None = None,
 ) -> Certificate:
-    """Feasibility, integrality and the MIP gap to a proved bound."""
-    x, objective = point.x, worth.objective
-    wrong, scale = _violations(form, x, worth, _norms(point, worth))
-    outside, beyond = form.bounds.violation(x)
-    fraction = _inf((x - np.round(x))[form.integer])
-    primal, violation = max(_largest_ratio(wrong, scale), outside, fraction), max(_inf(wrong), beyond, fraction)
+    """Compute the certificate of a point of an integer program: violations, distance from integers, and gap to `bound`.
+
+    `bound` is the lower bound that the solver's search proved, or None. Without a bound, the gap is infinite.
+    """
+    x, objective = point.x, evaluation.objective
+    violations, scale = _violations(form, x, evaluation, _function_norms(point, evaluation))
+    scaled_bound, bound_violation = form.bounds.violation(x)
+    fraction = _max_abs((x - np.round(x))[form.integer])
+    primal = max(_largest_ratio(violations, scale), scaled_bound, fraction)
+    violation = max(_max_abs(violations), bound_violation, fraction)
     if declared is not None:
         primal, violation = max(primal, declared.primal), max(violation, declared.violation)
         objective = max(objective, declared.objective)
@@ -187,117 +264,137 @@ def certify_integer(
 
 
 @dataclass(frozen=True)
-class _Proof:
-    """Multipliers, and what they prove."""
+class _DualProof:
+    """Multipliers with their dual residual and the lower bound that they prove."""
 
     z: Vector
-    left: Vector
-    """What no bound takes of the gradient of the Lagrangian, column by column."""
-    taken: Vector
-    """The sizes of the reduced costs: what bounds take of it."""
+    residual: Vector
+    """Part of the gradient of the Lagrangian that is not the reduced cost of a finite bound, column by column."""
+    reduced_cost_sizes: Vector
+    """Absolute reduced costs, column by column."""
     dual: float
+    """Largest scaled dual residual."""
     bound: float
+    """Value of the Lagrange dual."""
     effect: float
+    """Estimate of the error of `bound` due to the residuals (see the module docstring)."""
 
 
-class _Gradient:
-    """The gradient of the objective at a point, from which the residuals of any multipliers follow."""
+class _ObjectiveGradient:
+    """Gradient of the objective at a point, which gives the dual residual of any multipliers."""
 
     def __init__(
         self,
         form: EvaluationForm,
         spaces: Sequence[KernelSpace],
-        point: Point,
-        worth: Evaluated,
+        point: PrimalDualPoint,
+        evaluation: PointEvaluation,
         norms: Sequence[float],
         sizes: TermSizes | None = None,
     ) -> None:
         o = form.objective
-        self._form, self._spaces, self._point, self._worth, self._norms = form, spaces, point, worth, norms
+        self._form, self._spaces, self._point, self._evaluation, self._norms = form, spaces, point, evaluation, norms
         self._sizes = sizes
-        self._columns, self._terms, linear = o.q.copy(), np.abs(o.q), np.abs(o.q)
-        self._pulls = [ridge * a + p for ridge, a, p in zip(o.ridge, point.coefficients, o.p, strict=True)]
-        self._offsets = [_inf(p) for p in o.p]
+        self._column_gradient, self._column_sizes, linear_sizes = o.q.copy(), np.abs(o.q), np.abs(o.q)
+        self._function_gradients = [ridge * a + p for ridge, a, p in zip(o.ridge, point.coefficients, o.p, strict=True)]
+        self._linear_sizes = [_max_abs(p) for p in o.p]
         for square in o.squares:
-            r, h = square.rows.value(point.x, worth.evaluations), square.rows.g
-            pull, offset = weighted(square.weight, r), weighted(square.weight, h)
-            self._columns += square.rows.pulled(pull)
-            linear = np.maximum(linear, _pulled_sizes(square.rows, offset))
-            self._terms = np.maximum(self._terms, _pulled_sizes(square.rows, pull))
+            r, h = square.rows.value(point.x, evaluation.function_values), square.rows.g
+            weighted_residual, weighted_offset = apply_weight(square.weight, r), apply_weight(square.weight, h)
+            self._column_gradient += square.rows.transpose_times(weighted_residual)
+            linear_sizes = np.maximum(linear_sizes, _absolute_transpose_times(square.rows, weighted_offset))
+            self._column_sizes = np.maximum(
+                self._column_sizes, _absolute_transpose_times(square.rows, weighted_residual)
+            )
             for k, e in enumerate(square.rows.E):
                 if e.nnz:
-                    self._pulls[k] = self._pulls[k] + transposed(e) @ pull
-                    self._offsets[k] = max(self._offsets[k], _inf(transposed(e) @ offset))
+                    self._function_gradients[k] = self._function_gradients[k] + transpose(e) @ weighted_residual
+                    self._linear_sizes[k] = max(self._linear_sizes[k], _max_abs(transpose(e) @ weighted_offset))
 
-        moves, pulled = form.lower < form.upper, max([0.0, *(_inf(pull) for pull in self._pulls)])
-        self.is_zero = max(_inf(self._terms[moves]), pulled) == 0.0
-        """True if the objective is flat, so that z = 0 proves any feasible point optimal."""
+        is_free = form.lower < form.upper
+        largest_function_gradient = max([0.0, *(_max_abs(gradient) for gradient in self._function_gradients)])
+        self.is_zero = max(_max_abs(self._column_sizes[is_free]), largest_function_gradient) == 0.0
+        """True if the gradient of the objective is zero, so that z = 0 proves every feasible point optimal."""
         if sizes is not None:
-            self._terms = np.maximum(self._terms, sizes.columns)
-        self._largest = max(_inf(self._terms[moves]), pulled)
-        has_data = linear > ROUNDING * self._largest
-        self._noise = np.where(has_data, DATA_NOISE, NOISE) * self._largest + NOTHING
+            self._column_sizes = np.maximum(self._column_sizes, sizes.columns)
+        self._largest = max(_max_abs(self._column_sizes[is_free]), largest_function_gradient)
+        has_data = linear_sizes > DATA_THRESHOLD * self._largest
+        self._noise = np.where(has_data, DATA_NOISE_SHARE, NOISE_SHARE) * self._largest + ABSOLUTE_SCALE
 
-    def proof(self, z: Vector) -> _Proof:
-        """Compute the residuals and the bound of multipliers with the right signs."""
-        form, point, worth = self._form, self._point, self._worth
-        whole = self._columns - form.rows.pulled(z)
-        left, at_bounds = form.bounds.shared(whole)
-        scale = np.maximum(self._terms, _pulled_sizes(form.rows, z)) + self._noise
-        bend, size = form.objective.separable_curvature, np.abs(left)
-        scale = np.maximum(scale, np.sqrt(2.0 * bend * (1.0 + abs(worth.objective))))
+    def residuals(self, z: Vector) -> _DualProof:
+        """Compute the dual residual and the bound of multipliers z, which must be >= 0 on inequalities."""
+        form, point, evaluation = self._form, self._point, self._evaluation
+        gradient = self._column_gradient - form.rows.transpose_times(z)
+        residual, bound_term = form.bounds.split_gradient(gradient)
+        scale = np.maximum(self._column_sizes, _absolute_transpose_times(form.rows, z)) + self._noise
+        curvature, size = form.objective.separable_curvature, np.abs(residual)
+        scale = np.maximum(scale, np.sqrt(2.0 * curvature * (1.0 + abs(evaluation.objective))))
         dual = _largest_ratio(size, scale)
-        worth_of = np.where(bend > 0, size**2 / (2.0 * np.where(bend > 0, bend, 1.0)), size * np.abs(point.x))
-        effect = float(worth_of.sum())
-        tails: list[float] = []
-        for k, (space, pull) in enumerate(zip(self._spaces, self._pulls, strict=True)):
-            held = transposed(form.rows.E[k]) @ z
-            tails.append(space.norm(pull - held))
+        column_effects = np.where(
+            curvature > 0, size**2 / (2.0 * np.where(curvature > 0, curvature, 1.0)), size * np.abs(point.x)
+        )
+        effect = float(column_effects.sum())
+        function_residuals: list[float] = []
+        for k, (space, function_gradient) in enumerate(zip(self._spaces, self._function_gradients, strict=True)):
+            row_terms = transpose(form.rows.E[k]) @ z
+            function_residuals.append(space.norm(function_gradient - row_terms))
             if any(block.space == k for _, block in form.conic):
                 continue
             ridge = form.objective.ridge[k]
             if ridge > 0:
-                dual = max(dual, tails[-1] / (1.0 + self._offsets[k]))
-                effect += tails[-1] ** 2 / (2.0 * ridge)
-            elif tails[-1] > 0:
-                sizes = np.abs(pull) + transposed(absolute(form.rows.E[k])) @ np.abs(z)
+                dual = max(dual, function_residuals[-1] / (1.0 + self._linear_sizes[k]))
+                effect += function_residuals[-1] ** 2 / (2.0 * ridge)
+            elif function_residuals[-1] > 0:
+                sizes = np.abs(function_gradient) + transpose(absolute(form.rows.E[k])) @ np.abs(z)
                 cancelling = None if self._sizes is None else self._sizes.points[k]
                 sizes = sizes if cancelling is None else np.maximum(sizes, cancelling)
-                share = DATA_NOISE if self._offsets[k] > ROUNDING * self._largest else NOISE
-                dual = max(dual, tails[-1] / (space.size(sizes) + share * self._largest + NOTHING))
-                effect += tails[-1] * self._norms[k]
-        outside, more = _outside_dual(form, z, tails, worth)
-        gap = float(self._columns @ point.x) + float(form.rows.g @ z)
-        gap += sum(float(pull @ values) for pull, values in zip(self._pulls, worth.evaluations, strict=True))
-        bound = worth.objective - (gap - at_bounds)
-        return _Proof(z, left, np.abs(whole - left), max(dual, outside), bound, effect + more)
+                share = DATA_NOISE_SHARE if self._linear_sizes[k] > DATA_THRESHOLD * self._largest else NOISE_SHARE
+                dual = max(
+                    dual, function_residuals[-1] / (space.term_size(sizes) + share * self._largest + ABSOLUTE_SCALE)
+                )
+                effect += function_residuals[-1] * self._norms[k]
+        cone_residual, cone_effect = _dual_cone_residual(form, z, function_residuals, evaluation)
+        gap = float(self._column_gradient @ point.x) + float(form.rows.g @ z)
+        gap += sum(
+            float(function_gradient @ values)
+            for function_gradient, values in zip(self._function_gradients, evaluation.function_values, strict=True)
+        )
+        bound = evaluation.objective - (gap - bound_term)
+        return _DualProof(
+            z, residual, np.abs(gradient - residual), max(dual, cone_residual), bound, effect + cone_effect
+        )
 
 
-def _norms(point: Point, worth: Evaluated) -> list[float]:
-    """Return the norm of each function."""
-    squares = (float(a @ values) for a, values in zip(point.coefficients, worth.evaluations, strict=True))
+def _function_norms(point: PrimalDualPoint, evaluation: PointEvaluation) -> list[float]:
+    """Return the norm ||f|| of each function in its kernel space."""
+    squares = (float(a @ values) for a, values in zip(point.coefficients, evaluation.function_values, strict=True))
     return [float(np.sqrt(max(0.0, square))) for square in squares]
 
 
-def _violations(form: EvaluationForm, x: Vector, worth: Evaluated, norms: Sequence[float]) -> tuple[Vector, Vector]:
-    """Return (violation, scale) of each row, given the norms of functions that end cones."""
-    rows = worth.rows
-    wrong = np.where(form.equality, np.abs(rows), np.where(form.inequality, np.maximum(-rows, 0.0), 0.0))
-    unit, offset = _row_units(form.rows, x, worth.evaluations), np.abs(form.rows.g)
+def _violations(
+    form: EvaluationForm, x: Vector, evaluation: PointEvaluation, norms: Sequence[float]
+) -> tuple[Vector, Vector]:
+    """Return the violation and the scale of each row; those of a non-polyhedral cone are at its first row.
+
+    `norms` are the norms of the functions, for the cones that end in a function.
+    """
+    rows = evaluation.rows
+    violations = np.where(form.equality, np.abs(rows), np.where(form.inequality, np.maximum(-rows, 0.0), 0.0))
+    unit, offset = _row_units(form.rows, x, evaluation.function_values), np.abs(form.rows.g)
     scale = unit + offset
     for start, block in form.conic:
         span, sizes = slice(start, start + block.count), block.cone_sizes
         local = factor_starts(sizes)
         # A function that ends a cone adds one row: its norm.
         tail = [] if block.space is None else [norms[block.space]]
-        wrong[start + local] = block.cone.distance(np.append(rows[span], tail), sizes + len(tail))
+        violations[start + local] = block.cone.distance(np.append(rows[span], tail), sizes + len(tail))
         largest = np.maximum.reduceat(unit[span], local) if block.space is None else 1.0
         scale[start + local] = np.maximum.reduceat(offset[span], local) + largest
-    return wrong, scale
+    return violations, scale
 
 
-def _largest_of_cones(form: EvaluationForm, values: Vector) -> Vector:
-    """Return the values with, in the first row of each cone that is not polyhedral, the largest value of the cone."""
+def _spread_cone_maxima(form: EvaluationForm, values: Vector) -> Vector:
+    """Return the values with the maximum of each non-polyhedral cone in place of its first value."""
     largest = values.copy()
     for start, block in form.conic:
         local = factor_starts(block.cone_sizes)
@@ -306,9 +403,9 @@ def _largest_of_cones(form: EvaluationForm, values: Vector) -> Vector:
 
 
 def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
-    """Return per row its largest coefficient or the size of its terms, whichever is larger, but at most 1.
+    """Return the unit of each row: its largest coefficient or the sum of its absolute terms, but at most 1.
 
-    A row without coefficients has the unit 1: its constant may be the rounding error of larger numbers.
+    A row without coefficients has the unit 1, because its constant may be the rounding error of larger numbers.
     """
     unit, terms = np.zeros(rows.count), np.zeros(rows.count)
     for matrix, values in ((rows.A, x), *zip(rows.E, evaluations, strict=True)):
@@ -321,57 +418,63 @@ def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
     return np.where(unit > 0, np.minimum(unit, 1.0), 1.0)
 
 
-def _outside_dual(form: EvaluationForm, z: Vector, tails: Sequence[float], worth: Evaluated) -> tuple[float, float]:
-    """Return how far the multipliers of other cones than R+ lie outside K*: (scaled, effect on the bound).
+def _dual_cone_residual(
+    form: EvaluationForm, z: Vector, function_residuals: Sequence[float], evaluation: PointEvaluation
+) -> tuple[float, float]:
+    """Return the largest scaled distance of a multiplier from its dual cone, and the total effect on the bound.
 
-    In a ball of a fixed radius the effect is at most the distance times the radius, so there it is the residual too.
-    The parts of a function's multiplier in the cones that it ends need only sum to it, so each cone takes as much as it
-    has room for: t^2 - ||w||^2.
+    Only cones that are not polyhedral are considered. In a ball of fixed radius, the effect on the bound is at most the
+    distance times the radius, so this product also serves as the residual. The multipliers that a function has in the
+    cones that it ends only need to sum to a given vector. So each cone gets a share in proportion to the capacity of
+    its multiplier (t, w), sqrt(t^2 - ||w||^2).
     """
-    rooms = {start: _room(z[start : start + block.count]) for start, block in form.conic if block.space is not None}
-    worst, effect, noise = 0.0, 0.0, NOISE * _inf(z)
+    capacities = {
+        start: _tail_capacity(z[start : start + block.count]) for start, block in form.conic if block.space is not None
+    }
+    worst, effect, noise = 0.0, 0.0, NOISE_SHARE * _max_abs(z)
     for start, block in form.conic:
         part, sizes = z[start : start + block.count], block.cone_sizes
         if block.space is not None:
-            total = sum(rooms[other] for other, one in form.conic if one.space == block.space)
-            part = np.append(part, tails[block.space] * (rooms[start] / total if total > 0 else 1.0))
+            total = sum(capacities[other] for other, other_block in form.conic if other_block.space == block.space)
+            part = np.append(part, function_residuals[block.space] * (capacities[start] / total if total > 0 else 1.0))
             sizes = sizes + 1
-        outside = block.cone.dual_distance(part, sizes)
-        for k in np.flatnonzero(outside):
+        distances = block.cone.dual_distance(part, sizes)
+        for k in np.flatnonzero(distances):
             first, size = int(sizes[:k].sum()), int(sizes[k])
-            # An error d of z costs at most d times the rows in which a cone is bounded: the head of a ball.
+            # An error d of z changes the bound by at most d times the rows that bound the cone (the head of a ball).
             point = block.cone.interior(size)
             bounding = start + first + np.flatnonzero(np.ones(size) if point is None else point)
-            head = float(np.linalg.norm(worth.rows[bounding]))
+            head = float(np.linalg.norm(evaluation.rows[bounding]))
             length = float(np.linalg.norm(part[first + 1 : first + size]))
-            effect += float(outside[k]) * head
+            effect += float(distances[k]) * head
             if all(_is_constant(form.rows, row) for row in bounding.tolist()):
-                worst = max(worst, float(outside[k]) * head / (1.0 + abs(worth.objective)))
+                worst = max(worst, float(distances[k]) * head / (1.0 + abs(evaluation.objective)))
             else:
-                worst = max(worst, float(outside[k]) / (max(abs(float(part[first])), length) + noise))
+                worst = max(worst, float(distances[k]) / (max(abs(float(part[first])), length) + noise))
     return worst, effect
 
 
-def _room(z: Vector) -> float:
+def _tail_capacity(z: Vector) -> float:
     """Return the largest norm that a function may have at the end of a multiplier (t, w): sqrt(t^2 - ||w||^2)."""
     return float(np.sqrt(max(0.0, max(float(z[0]), 0.0) ** 2 - float(z[1:] @ z[1:]))))
 
 
 def _is_constant(rows: Rows, row: int) -> bool:
-    """Return True if a row has no entries."""
+    """Return True if a row has no coefficients."""
     return all(int(part.indptr[row]) == int(part.indptr[row + 1]) for part in (rows.A, *rows.E))
 
 
-def _pulled_sizes(rows: Rows, z: Vector) -> Vector:
-    """Return |A|'|z|."""
-    return np.asarray(transposed(absolute(rows.A)) @ np.abs(z))
+def _absolute_transpose_times(rows: Rows, z: Vector) -> Vector:
+    """Return |A|'|z|, with A the coefficients of the columns in the rows, and absolute values of all entries."""
+    return np.asarray(transpose(absolute(rows.A)) @ np.abs(z))
 
 
 def _largest_ratio(values: Vector, scale: Vector) -> float:
-    """Return the largest values / scale, where 0 / 0 is 0."""
+    """Return the largest values / scale, where 0 / 0 counts as 0."""
     met = values > 0
     return float(np.max(values[met] / np.maximum(scale[met], 1e-300), initial=0.0))
 
 
-def _inf(values: Vector) -> float:
+def _max_abs(values: Vector) -> float:
+    """Return the largest absolute value, 0 if there are none."""
     return float(np.max(np.abs(values), initial=0.0))

@@ -1,4 +1,4 @@
-"""Check with the declared program what a solver found with the rows that atoms became: infeasible, or unbounded."""
+"""Checks, with the declared program, of claims "infeasible" and "unbounded" that were proved for the lowered rows."""
 
 from __future__ import annotations
 
@@ -7,132 +7,147 @@ from collections.abc import Sequence
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.compilation.compiled import Compiled, Point
+from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import Minorant
-from milopt.compilation.supports import SupportedLowering, Supports, TermSizes
-from milopt.declaration.atoms.atom import Radial
-from milopt.declaration.programs.sparse import absolute, transposed
-from milopt.outcome.contradiction import Contradiction, scaled_contradiction
-from milopt.outcome.declared import declared_residuals
-from milopt.outcome.multiplier_slopes import atom_supports, declared_duals, radial_support, row_multipliers
+from milopt.compilation.minorant_lowering import MinorantLowering, Minorants, TermSizes
+from milopt.declaration.atoms.atom import RadialAtom
+from milopt.declaration.programs.sparse import absolute, transpose
+from milopt.outcome.contradiction import Contradiction, build_contradiction
+from milopt.outcome.declared_residuals import declared_residuals
+from milopt.outcome.multiplier_slopes import atom_minorants, declared_duals, radial_minorant, row_multipliers
 from milopt.outcome.point_values import LeafValues
 
-VANISHING_SUM = 1e-6
-"""Share of the terms of a column's sum up to which the sum counts as 0 when a Farkas vector is checked."""
-SMALLEST_MARGIN = 1e-9
-"""Smallest margin of a Farkas vector, relative to the terms that it is the sum of."""
-SMALLEST_SIZE = 1e-2
-"""Share of the largest size of a column's terms that counts as the size of every column's terms."""
+SUM_TOLERANCE = 1e-6
+"""Share of the absolute terms of a sum up to which the sum counts as 0 in the check of a Farkas vector."""
+MIN_MARGIN = 1e-9
+"""Smallest margin of a Farkas vector, relative to the sum of its absolute terms."""
+MIN_SIZE_SHARE = 1e-2
+"""Share of the largest column size that counts as the size of every column's terms."""
 RAY_STEPS = (0.0, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18)
-"""How far along a ray, in units of the feasible point that it starts from, the declared program is evaluated."""
-RAY_NOISE = 1e-6
-"""Share of the largest entry of a ray below which an entry may be an error."""
-RAY_FALL = 1e-6
-"""Smallest fall along a ray with such entries, relative to the largest cost times the largest entry."""
-RAY_VIOLATION, RAY_ROUNDING = 1e-5, 1e-13
-"""Largest violation of a declared row along a ray, in units of the feasible point: fixed, and per length of the ray."""
+"""Step lengths along a ray, in units of the feasible starting point, at which the declared program is evaluated."""
+RAY_ENTRY_TOLERANCE = 1e-6
+"""Share of the largest entry of a ray below which an entry may be a rounding error."""
+MIN_RAY_DECREASE = 1e-6
+"""Smallest decrease along a whole ray, small entries included, relative to the largest cost times the largest entry."""
+MAX_RAY_VIOLATION, MAX_RAY_VIOLATION_PER_LENGTH = 1e-5, 1e-13
+"""Largest violation of a declared row along a ray, relative to the starting point: constant, and per length."""
 
 
-def contradiction(
-    lowering: Lowering, form: EvaluationForm, spaces: Sequence[KernelSpace], farkas: Point
+def find_contradiction(
+    lowering: Lowering, form: EvaluationForm, spaces: Sequence[KernelSpace], farkas: PrimalDualPoint
 ) -> Contradiction | None:
-    """Return the multipliers that prove that no point satisfies the declared rows, from those of the lowered rows.
+    """Return multipliers that prove that no point satisfies the declared rows, given those of the lowered rows.
 
-    With the slopes that the multipliers have, the declared rows have a relaxation without cones. The multipliers y of
-    the declared rows prove that it has no point if  y'(A x + E f + g) < 0  for all x within the bounds and all f.
-    Return None if they do not prove it.
+    `farkas.z` are the multipliers of the lowered rows, those of `form`. They give slopes of the atoms, and the
+    corresponding minorants give a relaxation of the declared rows without cones, A x + E f + g >= 0 (or = 0) in the
+    variables x and the functions f. The multipliers y of the declared rows prove that the relaxation has no feasible
+    point if y'(A x + E f + g) < 0  for all x within the bounds and all f. Return None if they do not prove it.
     """
     z = np.zeros(form.rows.count) if farkas.z is None else farkas.z
     if not lowering.has_epigraphs:
-        # The rows are the declared ones, with which the multipliers were checked already.
-        return scaled_contradiction(lowering, form, z)
+        # The lowered rows are the declared rows, for which the multipliers have been checked already.
+        return build_contradiction(lowering, form, z)
     evaluations = tuple(space.values(a) for space, a in zip(spaces, farkas.coefficients, strict=True))
     values = LeafValues(lowering, farkas, evaluations)
-    # A Farkas vector has no objective: its rows alone make up the gradient.
-    gradient = -np.asarray(transposed(form.rows.A) @ z)
+    # A Farkas vector belongs to a program without an objective, so the gradient consists of the rows only.
+    gradient = -np.asarray(transpose(form.rows.A) @ z)
     duals = declared_duals(lowering.program.constraints, form, z)
-    supports = _with_norms(lowering, spaces, duals, atom_supports(lowering, form, z, gradient, values))
-    relaxed, y, more = _relaxed(lowering, duals, supports)
-    pull, sizes = relaxed.rows.pulled(y), more.columns + transposed(absolute(relaxed.rows.A)) @ np.abs(y)
-    side = np.where(pull > 0.0, relaxed.upper, relaxed.lower)
+    minorants = _add_norm_minorants(lowering, spaces, duals, atom_minorants(lowering, form, z, gradient, values))
+    relaxed, y, sizes_of_terms = _relax(lowering, duals, minorants)
+    combination, sizes = (
+        relaxed.rows.transpose_times(y),
+        sizes_of_terms.columns + transpose(absolute(relaxed.rows.A)) @ np.abs(y),
+    )
+    side = np.where(combination > 0.0, relaxed.upper, relaxed.lower)
     is_bounded = np.isfinite(side)
-    # Slopes that are noise have only noise to be compared with, so the largest size counts too.
-    sizes = np.maximum(sizes, SMALLEST_SIZE * float(sizes.max(initial=0.0)))
-    if (np.abs(pull) > VANISHING_SUM * sizes)[~is_bounded].any():
+    # If the slopes of a column are noise, the sizes of its terms are noise too, so the largest size counts as well.
+    sizes = np.maximum(sizes, MIN_SIZE_SHARE * float(sizes.max(initial=0.0)))
+    if (np.abs(combination) > SUM_TOLERANCE * sizes)[~is_bounded].any():
         return None
-    for space, E, others in zip(spaces, relaxed.rows.E, more.points, strict=True):
-        own = transposed(absolute(E)) @ np.abs(y)
-        if space.norm(transposed(E) @ y) > VANISHING_SUM * space.size(own if others is None else own + others):
+    for space, E, others in zip(spaces, relaxed.rows.E, sizes_of_terms.points, strict=True):
+        own = transpose(absolute(E)) @ np.abs(y)
+        if space.norm(transpose(E) @ y) > SUM_TOLERANCE * space.term_size(own if others is None else own + others):
             return None
-    terms = np.concatenate([relaxed.rows.g * y, pull * np.where(is_bounded, side, 0.0)])
-    return scaled_contradiction(lowering, relaxed, y) if -terms.sum() > SMALLEST_MARGIN * np.abs(terms).sum() else None
+    terms = np.concatenate([relaxed.rows.g * y, combination * np.where(is_bounded, side, 0.0)])
+    return build_contradiction(lowering, relaxed, y) if -terms.sum() > MIN_MARGIN * np.abs(terms).sum() else None
 
 
-def _relaxed(
-    lowering: Lowering, duals: dict[str, Vector], supports: Supports
+def _relax(
+    lowering: Lowering, duals: dict[str, Vector], minorants: Minorants
 ) -> tuple[EvaluationForm, Vector, TermSizes]:
     """Return the relaxation with these minorants, the multipliers of its rows, and the sizes of their terms."""
-    supported = SupportedLowering(lowering, supports, duals, [0.0] * len(lowering.linear.free_functions))
-    relaxed = supported.form()
-    return relaxed, row_multipliers(relaxed, duals), supported.sizes
+    relaxed_lowering = MinorantLowering(lowering, minorants, duals, [0.0] * len(lowering.affine.free_functions))
+    relaxed = relaxed_lowering.form()
+    return relaxed, row_multipliers(relaxed, duals), relaxed_lowering.sizes
 
 
-def _with_norms(
-    lowering: Lowering, spaces: Sequence[KernelSpace], duals: dict[str, Vector], supports: Supports
-) -> Supports:
-    """Return minorants in which norms of functions, one after the other, take what other rows leave of E'y."""
-    for atom, flat in supports.items():
-        place = None if atom.function is None else lowering.linear.place_of(atom.function)
-        if place is None or not isinstance(atom, Radial):
+def _add_norm_minorants(
+    lowering: Lowering, spaces: Sequence[KernelSpace], duals: dict[str, Vector], minorants: Minorants
+) -> Minorants:
+    """Return the minorants, with other slopes for norms of functions in a kernel space.
+
+    Each norm in turn, weighted by its multiplier, gets the slopes that balance as much as possible of E'y, the gradient
+    with respect to its function that the other rows leave.
+    """
+    for atom, flat in minorants.items():
+        place = None if atom.function is None else lowering.affine.place_of(atom.function)
+        if place is None or not isinstance(atom, RadialAtom):
             continue
-        relaxed, y, _ = _relaxed(lowering, duals, supports)
-        raised, _, _ = _relaxed(lowering, duals, supports | {atom: Minorant(flat.slopes, flat.constants + 1.0)})
+        relaxed, y, _ = _relax(lowering, duals, minorants)
+        raised, _, _ = _relax(lowering, duals, minorants | {atom: Minorant(flat.slopes, flat.constants + 1.0)})
         weight = float(y @ (relaxed.rows.g - raised.rows.g))
         if weight > 0.0:
-            slopes = np.asarray(transposed(relaxed.rows.E[place]) @ y) / weight
-            supports = supports | {atom: radial_support(atom, slopes, spaces[place].norm(slopes))}
-    return supports
+            slopes = np.asarray(transpose(relaxed.rows.E[place]) @ y) / weight
+            minorants = minorants | {atom: radial_minorant(atom, slopes, spaces[place].norm(slopes))}
+    return minorants
 
 
-def falling_ray(
-    lowering: Lowering, spaces: Sequence[KernelSpace], compiled: Compiled, start: Vector, ray: Vector
+def find_falling_ray(
+    lowering: Lowering, spaces: Sequence[KernelSpace], compiled: CompiledForm, start: Vector, ray: Vector
 ) -> Vector | None:
-    """Return a ray along which the declared objective falls from a feasible point, and the declared rows hold.
+    """Return a ray along which the declared objective decreases from a feasible point while the declared rows hold.
 
-    The ray is measured in columns that are not auxiliary: those of atoms may run away alone if an epigraph is wrong.
-    Its small entries may be errors of the solver that found it, so that it is tried without them, and with those alone
-    that lower the objective. The whole ray counts only if the objective falls steeply along it: the norm of (1e-8, 1)
-    is 1 in floating point, so that no evaluation tells a cone from its neighbourhood. Return None if no part of the ray
-    is such a ray.
+    The length of the ray is measured in columns that are not auxiliary, because auxiliary columns of atoms may grow
+    alone if an epigraph is wrong. Small entries may be errors of the solver that found the ray. So the ray is tried
+    without them, then with only the entries that decrease the objective. The whole ray is accepted only if the
+    objective decreases steeply: the norm of (1e-8, 1) is 1 in floating point, so evaluations cannot distinguish a cone
+    from its neighbourhood. The returned ray is scaled to the size of `start`. Return None if no variant of the ray
+    passes. Without epigraphs the lowered rows are the declared ones, and `ray` is returned unchanged.
     """
     if not lowering.has_epigraphs:
         return ray
     own = np.ones(ray.size, dtype=bool)
-    for one in lowering.epigraphs.lowered:
-        own[np.concatenate([np.zeros(0, dtype=np.intp) if one.columns is None else one.columns, *one.new])] = False
+    for epigraph in lowering.epigraphs.lowered:
+        own[
+            np.concatenate(
+                [np.zeros(0, dtype=np.intp) if epigraph.columns is None else epigraph.columns, *epigraph.new]
+            )
+        ] = False
     start_size, q = 1.0 + float(np.abs(start[own]).max(initial=0.0)), compiled.form.q
     for part, least in (
-        (np.where(np.abs(ray) > RAY_NOISE * float(np.abs(ray[own]).max(initial=0.0)), ray, 0.0), 0.0),
+        (np.where(np.abs(ray) > RAY_ENTRY_TOLERANCE * float(np.abs(ray[own]).max(initial=0.0)), ray, 0.0), 0.0),
         (np.where(q * ray < 0.0, ray, 0.0), 0.0),
-        (ray, RAY_FALL * float(np.abs(q).max(initial=0.0))),
+        (ray, MIN_RAY_DECREASE * float(np.abs(q).max(initial=0.0))),
     ):
         length = float(np.abs(part[own]).max(initial=0.0))
         if length > 0.0:
             direction = part * (start_size / length)
-            if _fall(lowering, spaces, compiled, start, direction) > least * float(np.abs(direction).max()):
+            if _objective_decrease(lowering, spaces, compiled, start, direction) > least * float(
+                np.abs(direction).max()
+            ):
                 return direction
     return None
 
 
-def _fall(
-    lowering: Lowering, spaces: Sequence[KernelSpace], compiled: Compiled, start: Vector, direction: Vector
+def _objective_decrease(
+    lowering: Lowering, spaces: Sequence[KernelSpace], compiled: CompiledForm, start: Vector, direction: Vector
 ) -> float:
-    """Return by how much the declared objective falls in a step along a direction.
+    """Return the decrease of the declared objective from `start` to `start` + `direction`.
 
-    It is 0 unless the declared program confirms the direction as far as `RAY_STEPS` go.
+    The decrease counts as 0 unless the declared rows hold and the objective decreases at all lengths in `RAY_STEPS`.
     """
     size = float(np.abs(direction).max())
     objectives: list[float] = []
@@ -143,7 +158,7 @@ def _fall(
         values = LeafValues(lowering, point, evaluations)
         with np.errstate(over="ignore", invalid="ignore"):
             declared = declared_residuals(lowering, values, compiled.form.value(x))
-        allowed = size * (RAY_VIOLATION + RAY_ROUNDING * step)
+        allowed = size * (MAX_RAY_VIOLATION + MAX_RAY_VIOLATION_PER_LENGTH * step)
         falls = not objectives or declared.objective < objectives[-1]
         if not (declared.violation <= allowed and falls):  # false for NaN
             return 0.0

@@ -1,11 +1,12 @@
-"""Move multipliers to where the gradient of the Lagrangian vanishes, so that their dual value is a bound.
+"""Repair of multipliers, so that the gradient of the Lagrangian vanishes and their dual value is a proved bound.
 
-For a residual r = P x + q - A'z on the columns that no bound takes, the smallest step d, row by row relative to the
-multiplier that a row has, with  A_free'd = r  and  z + d >= 0  on inequalities:
+Let r = P x + q - A'z be the residual on the columns, without reduced costs of finite bounds. The repair is the smallest
+step d, relative to the present multipliers, with  A_free'd = r  and  z + d >= 0  on inequalities:
 
-    min sum_i d_i^2 / w_i^2   s.t.  A_free'd = r,    w_i = |z_i| + a little of the largest
+    min sum_i d_i^2 / w_i^2   s.t.  A_free'd = r,    w_i = |z_i| + a small share of the largest multiplier
 
-Rows in other cones keep their multipliers.
+A_free are the columns of A that have no finite bound or have a residual, restricted to equalities and inequalities.
+Multipliers of rows in other cones are not changed.
 """
 
 from __future__ import annotations
@@ -15,35 +16,40 @@ import scipy.sparse as sp
 
 from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.declaration.programs.sparse import taken, transposed
+from milopt.declaration.programs.sparse import take_rows, transpose
 
-MOST_COLUMNS = 1000
-"""Columns with a residual up to which a repair is tried: it solves a dense system of that size."""
-ROUNDS = 4
-"""Steps that are tried: where one ends at z = 0, the next spares that row."""
-LITTLE = 1e-3
-"""Share of the largest multiplier that is added to every weight; it is divided by the fourth root of 1 + the slack.
+MAX_COLUMNS = 1000
+"""Largest number of columns with a residual for which a repair, which solves a dense system, is attempted."""
+MAX_STEPS = 4
+"""Maximum number of steps. If a step ends at z_i = 0, the next step leaves that row alone."""
+WEIGHT_OFFSET = 1e-3
+"""Share of the largest multiplier that is added to every weight.
 
-A row with much slack costs much in the bound, so it should be the last to get a multiplier. The exponent is small so
-that the squared weights of all rows stay within the digits of one linear system.
+It is divided by the fourth root of 1 + the slack of the row. A multiplier on a row with a large slack worsens the
+bound, so such a row should be the last to get one. The exponent is small so that the squared weights of all rows fit
+into the digits of one linear system.
 """
 
 
-def repaired(form: EvaluationForm, rows: Vector, z: Vector, left: Vector) -> Vector | None:
-    """Return multipliers near z for which the residual `left` vanishes as far as possible; None if none are sought."""
-    columns = np.flatnonzero((np.isinf(form.lower) & np.isinf(form.upper)) | (left != 0))
+def repair_multipliers(form: EvaluationForm, rows: Vector, z: Vector, residual: Vector) -> Vector | None:
+    """Return multipliers near z for which the residual vanishes as far as possible.
+
+    `rows`: values of the rows at the point, their slacks; `residual`: r of the module docstring. Return None if the
+    residual is 0, has too many columns (`MAX_COLUMNS`), no row may change, or numbers overflow.
+    """
+    columns = np.flatnonzero((np.isinf(form.lower) & np.isinf(form.upper)) | (residual != 0))
     movable = np.flatnonzero(form.equality | form.inequality)
-    if not left.any() or columns.size > MOST_COLUMNS or not movable.size:
+    if not residual.any() or columns.size > MAX_COLUMNS or not movable.size:
         return None
-    pulls = sp.csr_array(taken(transposed(form.rows.A).tocsr(), columns)[:, movable])
+    free_columns = sp.csr_array(take_rows(transpose(form.rows.A).tocsr(), columns)[:, movable])
     signed = form.inequality[movable]
-    slack, moved, rest = np.abs(rows[movable]), z[movable], left[columns]
-    for _ in range(ROUNDS):
-        step = _step(pulls, moved, slack, rest)
+    slack, moved, rest = np.abs(rows[movable]), z[movable], residual[columns]
+    for _ in range(MAX_STEPS):
+        step = _repair_step(free_columns, moved, slack, rest)
         if step is None:
             return None
         stepped = np.where(signed, np.maximum(moved + step, 0.0), moved + step)
-        rest, moved = rest - pulls @ (stepped - moved), stepped
+        rest, moved = rest - free_columns @ (stepped - moved), stepped
         if not rest.any():
             break
     result = z.copy()
@@ -51,13 +57,16 @@ def repaired(form: EvaluationForm, rows: Vector, z: Vector, left: Vector) -> Vec
     return result
 
 
-def _step(pulls: sp.csr_array, z: Vector, slack: Vector, left: Vector) -> Vector | None:
-    """Return the smallest weighted step that takes away `left`; None if numbers overflow."""
-    held = np.abs(z)
-    largest = max(float(held.max(initial=0.0)), float(np.abs(left).max()))
-    weight = held + LITTLE * largest / (1.0 + slack) ** 0.25
-    scaled = sp.csr_array(pulls.multiply(weight[None, :]))
+def _repair_step(free_columns: sp.csr_array, z: Vector, slack: Vector, residual: Vector) -> Vector | None:
+    """Return the step d of z with the smallest weighted norm that removes the residual; None if numbers overflow.
+
+    `free_columns` is A_free' of the module docstring, and `slack` the absolute value of each row.
+    """
+    magnitudes = np.abs(z)
+    largest = max(float(magnitudes.max(initial=0.0)), float(np.abs(residual).max()))
+    weight = magnitudes + WEIGHT_OFFSET * largest / (1.0 + slack) ** 0.25
+    scaled = sp.csr_array(free_columns.multiply(weight[None, :]))
     normal = np.asarray((scaled @ scaled.T).toarray())
-    if not np.isfinite(normal).all() or not np.isfinite(left).all():
+    if not np.isfinite(normal).all() or not np.isfinite(residual).all():
         return None
-    return np.asarray(weight * (scaled.T @ np.linalg.lstsq(normal, left, rcond=1e-14)[0]))
+    return np.asarray(weight * (scaled.T @ np.linalg.lstsq(normal, residual, rcond=1e-14)[0]))

@@ -1,9 +1,13 @@
-"""The bounds that a fitted ensemble comes with: its class counted, its margins measured, and both put together.
+"""Generalisation bounds of a fitted ensemble: its class is counted, its margins are measured, and both are combined.
 
-Classes of several oracles (both signs, several lengths of windows) add up: |Theta| is the sum of theirs.
+The symbols are those of `milopt.outcome.margin_bounds`: Lam, R, rho, Rad, E_rho, and |Theta|, the number of selections
+of one instance per bag. Classes of several oracles (both signs, several window lengths) add up: |Theta| is the sum of
+their counts.
 
-A free bias b is no convex combination. But with c = Lam R and s = sum_t w_t + |b|/c, g/s is one of the columns h_t and
-of the constant sign(b) c; and sup over the constants +-c is c |sum_i s_i|, of the mean and steps of one more Z_theta.
+The ensemble is g = sum_t w_t h_t + b. A free bias b is not a convex combination of columns h_t. With c = Lam R and s =
+sum_t w_t + |b|/c, however, g/s is a convex combination of the columns h_t and of the constant sign(b) c. The supremum
+over the constants +-c is c |sum_i s_i|, which has the mean and the increments of one more Z_theta (see
+`milopt.outcome.margin_bounds`).
 """
 
 from __future__ import annotations
@@ -17,84 +21,90 @@ import numpy as np
 
 from milopt.arrays import Floats
 from milopt.declaration.bags.labels import Signs
-from milopt.declaration.kernels.dictionary import distinct
+from milopt.declaration.kernels.dictionary import distinct_instances
 from milopt.declaration.kernels.kernel import Linear
 from milopt.declaration.programs.ball import Ball
 from milopt.errors import ConvexityError
 from milopt.outcome.margin_bounds import DELTA, complexity, complexity_by_moments, fixed_bound, uniform_bound
 from milopt.outcome.result import Result
-from milopt.outcome.selections import selections
+from milopt.outcome.selection_count import count_selections
 
-_LOOKED_AT = 1000
-_ROUNDING = 1e-8
+_MAX_CHECKED_INSTANCES = 1000
+"""Largest number of instances on which the kernel is checked for positive semidefiniteness."""
+_ROUNDING_TOLERANCE = 1e-8
+"""Relative difference up to which margins count as equal."""
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """Bounds of the error on new bags, and all that they are made of; a bound of 1 or more says nothing (vacuous).
+class GeneralisationBounds:
+    """Bounds on the error on new bags, with all quantities that enter them; a bound of 1 or more is vacuous.
 
-    Kernel, scaling, Lam and R count as chosen before the bags were seen: bounds know of no search for them.
+    The bounds assume that the kernel, the scaling, Lam and R were chosen before the bags were seen. They do not account
+    for a search over them.
     """
 
     m: int
-    """Bags."""
+    """Number of bags."""
     N: int
-    """Instances, of all lengths where they are windows of several."""
+    """Number of instances, or of windows of all lengths."""
     P_S: int
-    """Different instances."""
+    """Number of distinct instances."""
     R: float
-    """max ||Phi(x)|| over the instances."""
+    """Largest norm ||Phi(x)|| of an instance."""
     Lam: float
-    """The radius of the ball of functions."""
+    """Radius of the ball of functions."""
     ln_Theta: float
-    """ln|Theta|: the smaller count of each class, added up over the classes and the constants."""
+    """ln|Theta|, with the smaller of two counts for each class, summed over the classes and the constants."""
     ln_product: float
-    """The same by sum_i ln n_i alone."""
+    """ln|Theta| with the product of the bag sizes as the count of each class."""
     ln_cover: float | None
-    """The same by Cover's count alone."""
+    """ln|Theta| with Cover's count for each class; None if a dimension was not computed."""
     q: int | None
-    """The dimension that Cover's count is for; the largest, where lengths differ."""
+    """Dimension in Cover's count; the largest one if window lengths differ."""
     ln_printed: float | None
-    """2 d* ln|P_S| of the papers, for reference: d* is D for a linear kernel and not computable otherwise."""
+    """2 d* ln|P_S| of the papers, for reference, with d* the number of features; None unless all kernels are linear."""
     Rad: float
+    """Bound on the Rademacher complexity."""
     Rad_mgf: float
-    """(Lam R / sqrt(m)) sqrt(4 (sqrt(2) - 1) + 4 ln|Theta|), which another proof gives."""
+    """(Lam R / sqrt(m)) sqrt(4 (sqrt(2) - 1) + 4 ln|Theta|), the bound on the complexity by another proof."""
     comparator_ratio: float | None
-    """Rad / rho over ln(N) ln(m) / (rho sqrt(m)), the form of older bounds without their constants."""
+    """Ratio of Rad / rho to ln(N) ln(m) / (rho sqrt(m)), the form of older bounds without their constants."""
     nu: float
+    """Share of bags that may have a margin below rho_star."""
     rho_star: float
-    """The largest margin that at most a share nu of the bags falls short of: the optimum's, with equal weights."""
+    """Largest margin such that at most a share nu of the bags is below it; with equal weights, that of the optimum."""
     scale: float
-    """s: what g is divided by to be a convex combination, 1 without a bias."""
+    """Factor s by which g is divided to be a convex combination; 1 without a bias."""
     rho: float
     """rho_star / s."""
     E_rho: float
-    """The share of bags of margin below rho; at most nu."""
+    """Share of bags with a margin below rho; at most nu."""
     delta: float
+    """Probability that a bound fails."""
     B_fixed: float
-    """As if rho had been fixed beforehand; infinite where rho <= 0."""
+    """Bound as if rho had been fixed in advance; infinite if rho <= 0."""
     B_unif: float
-    """At this rho, which the bags decided; infinite where rho <= 0."""
+    """Bound that is valid for all rho, at this rho, which depends on the bags; infinite if rho <= 0."""
     rho_best: float
-    """The rho of the least bound for all rho."""
+    """Value of rho at which the bound for all rho is smallest."""
     E_best: float
-    """The share of bags of margin below that rho."""
+    """Share of bags with a margin below `rho_best`."""
     B_best: float
-    """That bound: the one to quote, with that rho and that share."""
+    """Smallest bound over all rho: the bound to quote, with `rho_best` and `E_best`."""
     notes: tuple[str, ...] = ()
 
     @property
     def clipped(self) -> dict[str, float]:
-        """The three bounds, at most 1."""
+        """The three bounds, clipped at 1."""
         return {name: min(1.0, getattr(self, name)) for name in ("B_fixed", "B_unif", "B_best")}
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON data; None for infinity."""
+        """Return the bounds as JSON data, with None for infinity."""
         plain = {name: None if value in (inf, -inf) else value for name, value in asdict(self).items()}
         return plain | {"notes": list(self.notes), "clipped": self.clipped}
 
     def line(self) -> str:
-        """The essence in one line: the least bound, with the margin that it is at."""
+        """Return one line with the smallest bound and its margin."""
         vacuous = " (vacuous)" if self.B_best >= 1 else ""
         return (
             f"error on new bags at most {self.B_best:.4g}{vacuous} with probability {1 - self.delta:g}, "
@@ -107,7 +117,7 @@ class Bounds:
         lines = [
             ("bounds", self.line()),
             ("sample", f"{self.m} bags, {self.N} instances, {self.P_S} of them different"),
-            ("class", f"Lam {self.Lam:.4g}, R {self.R:.4g}, Lam R / rho {_over(self.Lam * self.R, self.rho):.4g}"),
+            ("class", f"Lam {self.Lam:.4g}, R {self.R:.4g}, Lam R / rho {_divide(self.Lam * self.R, self.rho):.4g}"),
             ("ln|Theta|", f"{self.ln_Theta:.4g}: product {self.ln_product:.4g}, Cover {cover}{printed}"),
             ("complexity", f"{self.Rad:.4g}, by moments {self.Rad_mgf:.4g}"),
             ("margin", f"rho* {self.rho_star:.4g}, nu {self.nu:.4g}, scale {self.scale:.4g}"),
@@ -118,8 +128,13 @@ class Bounds:
         return "\n".join([*(f"{name:<12}{text}" for name, text in lines), *self.notes])
 
 
-def generalisation(result: Result, scores: Floats, y: Signs, delta: float = DELTA) -> Bounds | None:
-    """The bounds of an ensemble with these scores on the training bags; None for a program that declares no class."""
+def generalisation_bounds(
+    result: Result, scores: Floats, y: Signs, delta: float = DELTA
+) -> GeneralisationBounds | None:
+    """Return the bounds of a result's ensemble, given its scores and the labels y (1 or -1) of the training bags.
+
+    Return None if there is no ensemble, the program declares no nu, or an oracle declares no ball of functions.
+    """
     problem, ensemble = result.program, result.ensemble
     if ensemble is None or problem.nu is None:
         return None
@@ -127,49 +142,66 @@ def generalisation(result: Result, scores: Floats, y: Signs, delta: float = DELT
     if len(balls) < len(problem.oracles):
         return None
     bias = None if problem.offset is None else ensemble.offset
-    return bounds(balls, y * scores, problem.nu, float(ensemble.weights.sum()), bias, delta)
+    return ensemble_bounds(balls, y * scores, problem.nu, float(ensemble.weights.sum()), bias, delta)
 
 
-def bounds(
+def ensemble_bounds(
     balls: Sequence[Ball],
     margins: Floats,
     nu: float,
     weight: float = 1.0,
     bias: float | None = None,
     delta: float = DELTA,
-) -> Bounds:
-    """The bounds of g = sum_t w_t h_t + b with these y g(B_i), weights of this sum, and columns of these balls.
+) -> GeneralisationBounds:
+    """Return bounds on the error of the ensemble g = sum_t w_t h_t + b (columns h_t, weights w_t, bias b) on new bags.
 
-    `bias` is b where it was free, and None where there is none.
+    Parameters
+    ----------
+    balls : sequence of Ball
+        Ball of functions of each oracle.
+    margins : ndarray of shape (n_bags,)
+        Margins y_i g(B_i) of the training bags.
+    nu : float
+        Share of bags that may have a margin below rho_star.
+    weight : float, default=1.0
+        Sum of the weights w_t.
+    bias : float or None, default=None
+        Bias b if it was free; None if there is no bias.
+    delta : float, default=0.05
+        Probability that a bound fails.
+
+    Returns
+    -------
+    GeneralisationBounds
     """
     different = tuple(dict.fromkeys(balls))
     for ball in different:
         _require_semidefinite(ball)
-    m, counted = margins.size, {ball: selections(ball.kernel, ball.bags) for ball in different}
+    m, counted = margins.size, {ball: count_selections(ball.kernel, ball.bags) for ball in different}
     R = max(float(np.sqrt(ball.kernel.diagonal(ball.bags.instances).max())) for ball in different)
     Lam = max(ball.norm for ball in different)
     reach = Lam * R
 
     def total(logs: Sequence[float]) -> float:
-        """ln of the sum of counts, with the constants as one more."""
+        """Return the logarithm of the sum of counts, given their logarithms; a free bias adds a count of 1."""
         return float(np.logaddexp.reduce([*logs, *([] if bias is None else [0.0])]))
 
     ln_theta = total([counted[ball].ln_count for ball in balls])
     covers = [cover for ball in balls if (cover := counted[ball].ln_cover) is not None]
-    dimensions = [q for one in counted.values() if (q := one.q) is not None]
-    patterns = [distinct(ball.bags.instances).shape[0] for ball in different]
+    dimensions = [q for count in counted.values() if (q := count.q) is not None]
+    patterns = [distinct_instances(ball.bags.instances).shape[0] for ball in different]
     N = sum(ball.bags.instances.shape[0] for ball in different)
     rad = complexity(Lam, R, m, ln_theta)
-    scale = (weight + (_over(abs(bias), reach) if bias else 0.0)) or 1.0
+    scale = (weight + (_divide(abs(bias), reach) if bias else 0.0)) or 1.0
     ascending = np.sort(margins)
-    place, ordered = _place(ascending, nu), ascending / scale
+    place, ordered = _count_below_rho(ascending, nu), ascending / scale
     rho, error = float(ordered[place]), place / m
-    # For one share of errors a bound falls with rho: the least lies at a margin, or where all are below.
-    tried = [*ordered[ordered > 0].tolist(), reach]
-    below = np.searchsorted(ordered, tried) / m
-    found = ((uniform_bound(e, r, rad, reach, m, delta), r, e) for e, r in zip(below, tried, strict=True))
-    best, rho_best, error_best = min(found)
-    return Bounds(
+    # For a fixed share of errors, the bound decreases in rho. So its minimum is at a margin, or above all of them.
+    radii = [*ordered[ordered > 0].tolist(), reach]
+    below = np.searchsorted(ordered, radii) / m
+    candidates = ((uniform_bound(e, r, rad, reach, m, delta), r, e) for e, r in zip(below, radii, strict=True))
+    best, rho_best, error_best = min(candidates)
+    return GeneralisationBounds(
         m=m,
         N=N,
         P_S=sum(patterns),
@@ -179,7 +211,7 @@ def bounds(
         ln_product=total([counted[ball].ln_product for ball in balls]),
         ln_cover=total(covers) if len(covers) == len(balls) else None,
         q=max(dimensions) if len(dimensions) == len(different) else None,
-        ln_printed=_printed(different, patterns),
+        ln_printed=_published_count(different, patterns),
         Rad=rad,
         Rad_mgf=complexity_by_moments(Lam, R, m, ln_theta),
         comparator_ratio=rad * sqrt(m) / (log(N) * log(m)) if m > 1 else None,
@@ -194,17 +226,21 @@ def bounds(
         rho_best=rho_best,
         E_best=float(error_best),
         B_best=float(best),
-        notes=(*_said_of_bias(bias, scale), *dict.fromkeys(one.reason for one in counted.values() if one.reason)),
+        notes=(*_bias_note(bias, scale), *dict.fromkeys(count.reason for count in counted.values() if count.reason)),
     )
 
 
 def _require_semidefinite(ball: Ball) -> None:
-    """A kernel without a space has no ball. Of many instances some are looked at, for some can disprove it."""
+    """Raise an error if the kernel of a ball is not positive semidefinite.
+
+    Without semidefiniteness there is no kernel space and no ball. If there are many instances, a subset is checked: one
+    negative eigenvalue on a subset disproves semidefiniteness.
+    """
     if ball.kernel.is_semidefinite:
         return
     rows = ball.bags.instances
-    if rows.shape[0] > _LOOKED_AT:
-        rows = rows[np.linspace(0, rows.shape[0] - 1, _LOOKED_AT).astype(np.intp)]
+    if rows.shape[0] > _MAX_CHECKED_INSTANCES:
+        rows = rows[np.linspace(0, rows.shape[0] - 1, _MAX_CHECKED_INSTANCES).astype(np.intp)]
     values = np.linalg.eigvalsh(ball.kernel(rows, rows))
     if values[0] < -1e-8 * values[-1] or values[-1] < 0:
         raise ConvexityError(
@@ -213,24 +249,31 @@ def _require_semidefinite(ball: Ball) -> None:
         )
 
 
-def _printed(balls: Sequence[Ball], patterns: Sequence[int]) -> float | None:
+def _published_count(balls: Sequence[Ball], patterns: Sequence[int]) -> float | None:
+    """Return 2 d* ln|P_S| of the papers, the logarithm of a count; None unless all kernels are linear.
+
+    d* is the number of features, and `patterns` has |P_S|, the number of distinct instances, for each ball. With
+    several balls, the result is the logarithm of the sum of their counts.
+    """
     if not all(isinstance(ball.kernel, Linear) for ball in balls):
         return None
     logs = [2 * ball.bags.dimension * log(count) for ball, count in zip(balls, patterns, strict=True)]
     return float(np.logaddexp.reduce(logs))
 
 
-def _said_of_bias(bias: float | None, scale: float) -> tuple[str, ...]:
+def _bias_note(bias: float | None, scale: float) -> tuple[str, ...]:
+    """Return the note on a free bias; empty without a bias."""
     if bias is None:
         return ()
     return (f"The bias {bias:.4g} counts as a constant column of height Lam R: margins are divided by {scale:.4g}.",)
 
 
-def _place(ordered: Floats, nu: float) -> int:
-    """How many margins lie below rho*: at most a share nu, and none that is at rho* but for rounding."""
+def _count_below_rho(ordered: Floats, nu: float) -> int:
+    """Return the number of the sorted margins that are below rho* by more than rounding; at most a share nu of them."""
     rho = ordered[min(floor(nu * ordered.size + 1e-9), ordered.size - 1)]
-    return int(np.searchsorted(ordered, rho - _ROUNDING * np.abs(ordered).max()))
+    return int(np.searchsorted(ordered, rho - _ROUNDING_TOLERANCE * np.abs(ordered).max()))
 
 
-def _over(above: float, below: float) -> float:
+def _divide(above: float, below: float) -> float:
+    """Return above / below, or infinity if the denominator is not positive."""
     return above / below if below > 0 else inf

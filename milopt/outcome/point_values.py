@@ -1,4 +1,4 @@
-"""Expressions of a program at a point, with function values that were computed already."""
+"""Values of a program's expressions at a point, from function values that are already computed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.compilation.arguments import has_affine_argument
-from milopt.compilation.compiled import Point
+from milopt.compilation.compiled_form import PrimalDualPoint
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import Minorant, tangent
-from milopt.compilation.quadratic import weighted
-from milopt.declaration.atoms.atom import Atom, Radial
+from milopt.compilation.quadratic import apply_weight
+from milopt.declaration.atoms.atom import Atom, RadialAtom
 from milopt.declaration.programs.expression import Expression, Leaf
 from milopt.declaration.programs.leaves import Function, Variable
 from milopt.declaration.programs.sparse import row_vector
@@ -21,80 +21,89 @@ from milopt.outcome.outcome import Outcome
 
 
 class LeafValues:
-    """Values of leaves at a point: every atom is evaluated as declared, never read from an auxiliary column."""
+    """Values of leaves (variables, parameters, function evaluations and atoms) at a point.
 
-    def __init__(self, lowering: Lowering, point: Point, evaluations: Sequence[Vector]) -> None:
+    Every atom is evaluated as declared, never read from an auxiliary column.
+    """
+
+    def __init__(self, lowering: Lowering, point: PrimalDualPoint, evaluations: Sequence[Vector]) -> None:
         self._lowering = lowering
         self._point = point
         self._evaluations = evaluations
         self._inner: dict[Atom, Vector] = {}
-        """The arguments of atoms that were evaluated so far."""
+        """Cached arguments of atoms."""
 
     def value(self, expression: Expression) -> Vector:
-        """Evaluate an expression, entry by entry."""
-        return expression.evaluated(self.leaf)
+        """Evaluate an expression."""
+        return expression.evaluate(self.leaf)
 
     def objective(self) -> float:
         """Evaluate the declared objective, in its declared sense."""
         return float(self.value(self._lowering.program.objective)[0])
 
-    def inner(self, atom: Atom) -> Vector:
-        """Evaluate the argument of an atom."""
+    def argument(self, atom: Atom) -> Vector:
+        """Evaluate the argument of an atom, and cache it."""
         known = self._inner.get(atom)
         if known is None:
-            known = self._inner[atom] = self._evaluated(atom)
+            known = self._inner[atom] = self._evaluate_argument(atom)
         return known
 
-    def _evaluated(self, atom: Atom) -> Vector:
+    def _evaluate_argument(self, atom: Atom) -> Vector:
+        """Evaluate the argument of an atom."""
         if not has_affine_argument(atom):
             return self.value(atom.argument)
-        rows = self._lowering.linear.inner(atom)
+        rows = self._lowering.affine.affine_argument(atom)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
     def leaf(self, leaf: Leaf) -> Vector:
-        """Evaluate a leaf."""
+        """Return the values of a leaf: a variable, a parameter, an evaluation of a function, or an atom."""
         if isinstance(leaf, Atom):
             return self.atom(leaf)
         if leaf.is_parameter:
-            return leaf.current()
+            return leaf.current_value()
         if isinstance(leaf, Variable):
-            return self._point.x[self._lowering.linear.columns_of(leaf)]
-        rows, _ = self._lowering.linear.split(leaf)
+            return self._point.x[self._lowering.affine.columns_of(leaf)]
+        rows, _ = self._lowering.affine.split(leaf)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
     def atom(self, atom: Atom) -> Vector:
         """Evaluate an atom."""
         if atom.function is None:
-            return atom.value(self.inner(atom), atom.segments)
-        assert isinstance(atom, Radial)
+            return atom.value(self.argument(atom), atom.segments)
+        assert isinstance(atom, RadialAtom)
         return atom.profile(np.sqrt(np.array([self._norm_squared(atom.function)])))
 
     def tangent(self, atom: Atom) -> Minorant:
         """Return the minorant that touches an atom at the point."""
         function = atom.function
         if function is None:
-            return tangent(atom, self.inner(atom))
-        assert isinstance(atom, Radial)
-        place = self._lowering.linear.place_of(function)
+            return tangent(atom, self.argument(atom))
+        assert isinstance(atom, RadialAtom)
+        place = self._lowering.affine.place_of(function)
         direction = self.function_values(function) if place is None else self._point.coefficients[place]
         radius = np.sqrt(np.array([self._norm_squared(function)]))
         slope, value = float(atom.profile_slope(radius)[0]), atom.profile(radius)
         return Minorant(row_vector(slope * direction / (radius[0] or 1.0)), value - slope * radius)
 
     def function_values(self, function: Function) -> Vector:
-        """Evaluate what the slopes of a minorant of a function are multiplied with: its values at all its points."""
-        place = self._lowering.linear.place_of(function)
+        """Return the vector that the slopes of a minorant of ||f|| multiply.
+
+        It consists of the values of f at all its points. For a function with a dictionary and coefficients a, it is B
+        a, where B is a matrix with ||B a|| = ||f||.
+        """
+        place = self._lowering.affine.place_of(function)
         if place is not None:
             return self._evaluations[place]
-        rows = self._lowering.linear.dictionary_rows(function)
+        rows = self._lowering.affine.dictionary_rows(function)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
     def _norm_squared(self, function: Function) -> float:
-        place = self._lowering.linear.place_of(function)
+        """Return ||f||^2, at least 0."""
+        place = self._lowering.affine.place_of(function)
         if place is None:
-            square = self._lowering.linear.dictionary_square(function, 1.0)
+            square = self._lowering.affine.dictionary_square(function, 1.0)
             a = square.rows.value(self._point.x[: square.rows.A.shape[1]], self._evaluations)
-            return max(0.0, float(a @ weighted(square.weight, a)))
+            return max(0.0, float(a @ apply_weight(square.weight, a)))
         return max(0.0, float(self._point.coefficients[place] @ self._evaluations[place]))
 
 
@@ -102,6 +111,6 @@ class PointValues(LeafValues):
     """Values of leaves at the point of an outcome."""
 
     def __init__(self, lowering: Lowering, outcome: Outcome) -> None:
-        if outcome.point is None or outcome.worth is None:
+        if outcome.point is None or outcome.evaluation is None:
             raise DeclarationError("There is no point to evaluate at.")
-        super().__init__(lowering, outcome.point, outcome.worth.evaluations)
+        super().__init__(lowering, outcome.point, outcome.evaluation.function_values)

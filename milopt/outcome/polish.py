@@ -1,12 +1,14 @@
-"""Polish: guess which rows and bounds are active, then solve the KKT system of that guess with refinement.
+"""Polishing: guess the active rows and bounds, then solve the KKT system of this guess with iterative refinement.
 
-For LP and QP only. The guess: a non-negative row is active when its multiplier exceeds its slack, a bound when the
-reduced cost exceeds the distance. The system is regularised by a small delta on both diagonals and refined against the
-unregularised one, so degenerate guesses do no harm. Whoever calls keeps the outcome only if its certificate is better.
+Only LPs and QPs are polished:  min 1/2 x'Px + q'x  s.t.  F x + g >= 0 or = 0,  l <= x <= u,  with multipliers z of the
+rows. A non-negative row is guessed to be active if its multiplier exceeds its slack, a bound if its reduced cost
+exceeds the distance to it. The system is regularised by a small delta on both diagonals and refined against the system
+without delta, so that degenerate guesses do no harm. The caller uses the polished point only if its certificate is
+better.
 
-Both the guess and the regularisation depend on the units. `equilibrated` returns the program in units that give rows,
-columns and the objective about the same size, for programs whose own units are far apart. A guess may make the system
-singular; then least squares, for small systems, are more accurate than the regularisation.
+Both the guess and the regularisation depend on the units. `equilibrate` returns the program in units that give rows,
+columns and the objective about the same size, for programs whose own units differ widely. A guess may make the system
+singular; for small systems, least squares is then more accurate than the regularisation.
 """
 
 from __future__ import annotations
@@ -23,21 +25,26 @@ from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import ZERO
 
-DENSE_BELOW = 3000
-"""KKT systems up to this size are factorised densely."""
+MAX_DENSE_SIZE = 3000
+"""Largest size of a KKT system that is factorised densely."""
 REGULARISATION = 1e-9
-"""Of both diagonals of a KKT matrix, relative to the largest diagonal entry of P."""
-LARGEST_LEAST_SQUARES = 700
-"""KKT systems up to this size are solved by least squares: their eigenvectors take a fraction of a second."""
-SINGULAR = 1e-12
-"""Eigenvalues of a KKT matrix up to this share of the largest one are 0."""
+"""Value added to both diagonals of a KKT matrix, relative to the largest diagonal entry of P."""
+MAX_LEAST_SQUARES_SIZE = 700
+"""Largest size of a KKT system that is solved by least squares; its eigenvectors take a fraction of a second."""
+SINGULARITY_TOLERANCE = 1e-12
+"""Share of the largest eigenvalue of a KKT matrix up to which an eigenvalue counts as 0."""
 
 Solve = Callable[[Vector], Vector]
+"""Function that solves the KKT system for one right-hand side."""
 Factorisation = Callable[[StandardForm, sp.csr_array, Index], Solve]
+"""Function that returns a `Solve` for the active rows F and the free columns of a program."""
 
 
 def polish(form: StandardForm, x: Vector, z: Vector, by: Factorisation) -> tuple[Vector, Vector]:
-    """A refined (x, z), by `regularised` or `least_squares`; the same point where there is nothing to refine."""
+    """Return a refined point (x, z), or the same point if there is no free column and no active row.
+
+    `by` factorises the KKT system: `factorise_regularised` or `factorise_least_squares`.
+    """
     slack = form.F @ x + form.g
     reduced = form.P.times(x) + form.q - form.F.T @ z
     with np.errstate(invalid="ignore"):
@@ -50,29 +57,29 @@ def polish(form: StandardForm, x: Vector, z: Vector, by: Factorisation) -> tuple
     if free.size + rows.size == 0:
         return x, z
     start = np.where(fixed, np.where(at_upper, form.upper, form.lower), x)
-    return _solve(form, start, np.where(active, z, 0.0), free, rows, by)
+    return _refine(form, start, np.where(active, z, 0.0), free, rows, by)
 
 
 @dataclass(frozen=True)
-class Equilibrated:
-    """A program in other units: x = column * u, and multipliers z = objective * row * v."""
+class EquilibratedProgram:
+    """Program in scaled units u and v: x = column * u, and multipliers z = objective * row * v."""
 
     form: StandardForm
     row: Vector
     column: Vector
     objective: float
 
-    def inwards(self, x: Vector, z: Vector) -> tuple[Vector, Vector]:
-        """Return a point of the program in the new units."""
+    def to_scaled(self, x: Vector, z: Vector) -> tuple[Vector, Vector]:
+        """Return a point of the original program in the scaled units."""
         return x / self.column, z / (self.objective * self.row)
 
-    def outwards(self, u: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return a point in the units of the program itself."""
+    def to_original(self, u: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Return a point in scaled units in the units of the original program."""
         return u * self.column, v * (self.objective * self.row)
 
 
-def equilibrated(form: StandardForm) -> Equilibrated:
-    """Return a program with linear rows in units of powers of two, chosen by the entries of F and P (Ruiz)."""
+def equilibrate(form: StandardForm) -> EquilibratedProgram:
+    """Return an LP or QP in units of powers of two, chosen by Ruiz equilibration of the entries of F and P."""
     P = sp.csr_array(form.P.sparse)
     rows = (*form.rows, RowBlock("quadratic", ZERO, form.m, form.m + form.n))
     units = equilibrated_units(sp.csr_array(sp.vstack([form.F, P])), rows, np.zeros(form.n, dtype=bool))
@@ -83,17 +90,19 @@ def equilibrated(form: StandardForm) -> Equilibrated:
     columns = sp.diags_array(d)
     scaled = replace(
         form,
-        P=Quadratic(form.n, tuple(Piece(sp.csr_array(one.rows @ columns), one.weight / s) for one in form.P.pieces)),
+        P=Quadratic(
+            form.n, tuple(Piece(sp.csr_array(piece.rows @ columns), piece.weight / s) for piece in form.P.pieces)
+        ),
         q=form.q * d / s,
         F=sp.csr_array(sp.diags_array(row) @ form.F @ columns),
         g=form.g * row,
         lower=form.lower / d,
         upper=form.upper / d,
     )
-    return Equilibrated(scaled, row, d, s)
+    return EquilibratedProgram(scaled, row, d, s)
 
 
-def _solve(
+def _refine(
     form: StandardForm,
     x: Vector,
     z: Vector,
@@ -101,7 +110,11 @@ def _solve(
     rows: Index,
     by: Factorisation,
 ) -> tuple[Vector, Vector]:
-    """Newton on P x + q = F'z (free columns), F x + g = 0 (active rows); one factorisation, a few refinements."""
+    """Apply Newton steps to P x + q = F'z (free columns) and F x + g = 0 (active rows), with one factorisation.
+
+    The iteration stops when the residual no longer decreases by a tenth, or after 12 steps. The best point is returned.
+    `free` and `rows` are the indices of the free columns and of the active rows.
+    """
     F = sp.csr_array(form.F[rows][:, free])
     n = free.size
     solve = by(form, F, free)
@@ -120,11 +133,15 @@ def _solve(
     return best
 
 
-def regularised(form: StandardForm, F: sp.csr_array, free: Index) -> Solve:
-    """[[P + delta I, F'], [F, -delta I]] as a solve function; the multiplier's sign is turned by the caller."""
+def factorise_regularised(form: StandardForm, F: sp.csr_array, free: Index) -> Solve:
+    """Return a function that solves systems with [[P + delta I, F'], [F, -delta I]], factorised once.
+
+    P is restricted to the free columns. F has the active rows and the free columns. The last part of a solution is the
+    step of -z.
+    """
     m, n = F.shape
     delta = REGULARISATION * max(1.0, float(np.max(np.abs(form.P.diagonal), initial=0.0)))
-    if n + m <= DENSE_BELOW:
+    if n + m <= MAX_DENSE_SIZE:
         from scipy.linalg import lu_factor, lu_solve
 
         matrix = _kkt_matrix(form, F, free)
@@ -141,19 +158,23 @@ def regularised(form: StandardForm, F: sp.csr_array, free: Index) -> Solve:
     return lambda b: np.asarray(factorised.solve(b))
 
 
-def least_squares(form: StandardForm, F: sp.csr_array, free: Index) -> Solve:
-    """[[P, F'], [F, 0]] as a function for smallest least-squares solutions; `regularised` if it is large."""
-    if sum(F.shape) > LARGEST_LEAST_SQUARES:
-        return regularised(form, F, free)
+def factorise_least_squares(form: StandardForm, F: sp.csr_array, free: Index) -> Solve:
+    """Return a function for minimum-norm least-squares solutions of [[P, F'], [F, 0]], with P of the free columns.
+
+    A system larger than `MAX_LEAST_SQUARES_SIZE` is factorised by `factorise_regularised` instead.
+    """
+    if sum(F.shape) > MAX_LEAST_SQUARES_SIZE:
+        return factorise_regularised(form, F, free)
     from scipy.linalg import eigh
 
     eigenvalues, vectors = eigh(_kkt_matrix(form, F, free), check_finite=False)
-    kept = np.abs(eigenvalues) > SINGULAR * float(np.abs(eigenvalues).max(initial=0.0))
+    kept = np.abs(eigenvalues) > SINGULARITY_TOLERANCE * float(np.abs(eigenvalues).max(initial=0.0))
     eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]
     return lambda b: np.asarray(vectors @ ((vectors.T @ b) / eigenvalues))
 
 
 def _kkt_matrix(form: StandardForm, F: sp.csr_array, free: Index) -> Matrix:
+    """Return [[P, F'], [F, 0]] as a dense matrix, with P restricted to the free columns."""
     m, n = F.shape
     matrix = np.zeros((n + m, n + m))
     matrix[:n, :n] = form.P.submatrix(free)

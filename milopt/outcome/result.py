@@ -1,4 +1,4 @@
-"""A result: what was found, how it ended, and the proof that comes with it."""
+"""Results: values, multipliers, statuses and the certificate of a solve."""
 
 from __future__ import annotations
 
@@ -9,73 +9,83 @@ import numpy as np
 
 from milopt.arrays import Index, Points, Vector
 from milopt.compilation.inertia import Inertia
-from milopt.compilation.status import PointStatus, Termination, keeps_promise
-from milopt.declaration.atoms.atom import Atom, Radial
+from milopt.compilation.status import PointStatus, Termination, is_successful
+from milopt.declaration.atoms.atom import Atom, RadialAtom
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.kernels.blocks import kernel_times
+from milopt.declaration.kernels.gram_blocks import kernel_times
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
-from milopt.declaration.programs.leaves import Evaluation, Parameter, Variable
+from milopt.declaration.programs.leaves import FunctionEvaluation, Parameter, Variable
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, UncertifiedError
-from milopt.outcome.by_name import ByName
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble
+from milopt.outcome.named_parts import NamedParts
 
 
 @dataclass(frozen=True)
 class FittedFunction:
-    """f = sum_p a_p K(x_p, .) over the points with a non-zero coefficient."""
+    """Function f = sum_p a_p K(x_p, .) in the space of a kernel, over the points with a non-zero coefficient.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel K.
+    points : array of shape (n_points, n_features)
+        Points x_p.
+    coefficients : ndarray of shape (n_points,)
+        Coefficients a_p.
+    """
 
     kernel: Kernel
     points: Points
     coefficients: Vector
 
     def __call__(self, at: Points) -> Vector:
-        """f at the rows of `at`."""
+        """Return f at the rows of `at`."""
         if not self.coefficients.size:
             return np.zeros(at.shape[0])
         return kernel_times(self.kernel, at, self.points, self.coefficients)
 
     @property
     def norm_squared(self) -> float:
-        """||f||^2."""
+        """Squared norm ||f||^2 in the kernel's space."""
         return float(self.coefficients @ self(self.points)) if self.coefficients.size else 0.0
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """Where the time went."""
+    """Wall-clock times of a solve, in seconds."""
 
     build: float = 0.0
-    """Lowering, kernel evaluation, and building the solver's own model."""
+    """Time for lowering, kernel evaluations, and building the solver's model."""
     solve: float = 0.0
-    """Inside the solver."""
+    """Time inside the solver."""
     total: float = 0.0
-    """From the call to the result, `jit` included."""
+    """Time from the call to the result, `jit` included."""
     jit: float = 0.0
-    """Just-in-time compilation of native algorithms, which is needed once per machine; not in `build` and `solve`."""
+    """Time for just-in-time compilation of native algorithms, once per machine; not part of `build` and `solve`."""
 
     @property
     def scheme(self) -> float:
-        """Everything else: choosing a solver, and the work of a scheme between its solves."""
+        """Remaining time: choosing a solver, and the work of a scheme between its solves."""
         return max(0.0, self.total - self.build - self.solve - self.jit)
 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a lowered program."""
+    """Size of a program as it is lowered for a solver, with epigraph rows and auxiliary columns."""
 
     rows: int
     columns: int
     evaluations: int
-    """Points at which functions of a kernel's space are evaluated."""
+    """Number of points at which functions in the space of a kernel are evaluated."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One solver's try at a program."""
+    """Attempt of one solver at a program: its statuses, its certificate if it has a point, and its duration."""
 
     solver: str
     termination: Termination
@@ -83,33 +93,154 @@ class Attempt:
     certificate: Certificate | None
     raw_status: str
     seconds: float
+    """Duration of the attempt."""
     message: str = ""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a scheme."""
+    """One step of a scheme, as listed in `Result.history`.
+
+    Parameters
+    ----------
+    objective : float
+        Objective of the declared program at the point of this step.
+    bound : float or None
+        Proved bound on the optimum; None if the scheme has none.
+    certificate : Certificate or None
+        Certificate of the convex subproblem of this step.
+    seconds : float
+        Time since the scheme started.
+    changed : int, default=0
+        Number of witnesses that differ from those of the previous step; in column generation, number of columns in the
+        master.
+    reached : float or None, default=None
+        In column generation, the largest column value that the oracles found before this step. It is a bound on the
+        optimum only if the oracles are exact.
+
+    Attributes
+    ----------
+    objective, bound, certificate, seconds, changed, reached
+        As the parameters.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> bags = milopt.as_bags([[[0.0], [3.0]], [[0.5], [1.0]]])
+    >>> program = milopt.Program("witness")
+    >>> w = program.variable("w", lower=0, upper=2)
+    >>> program.maximize(milopt.bag_max(w * bags.instances[:, 0], bags).sum() - milopt.square(w))
+    >>> result = milopt.solve(program)
+    >>> [round(step.objective, 4) for step in result.history][-1]
+    4.0
+    """
 
     objective: float
-    """Of the declared program at this step's point."""
     bound: float | None
-    """A proved bound on the optimum, where the scheme has one."""
     certificate: Certificate | None
-    """Of the step's convex subproblem."""
     seconds: float
-    """Since the scheme began."""
     changed: int = 0
-    """How many witnesses differ from the step before."""
     reached: float | None = None
-    """The best value that oracles found before this step, which proves nothing: a row so violated was missing."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """Values and multipliers by block name, the objective of the declared program, two statuses, and a certificate.
+    """Result of a solve: values and multipliers by name, two statuses, and a certificate.
 
-    Multipliers belong to the program as a minimisation: z >= 0 for inequality blocks, and
-    P x + q = F'z + reduced costs (reduced cost >= 0 at a lower bound, <= 0 at an upper one).
+    Multipliers belong to the program as a minimisation: z >= 0 for inequality blocks, and P x + q = F'z + reduced
+    costs. A reduced cost is >= 0 at a lower bound and <= 0 at an upper bound. A mapping by name can also be indexed
+    with the declared object itself, such as ``result.values[x]``.
+
+    Parameters
+    ----------
+    program : Program or SemiInfinite
+        Program that was solved.
+    solver : str
+        Name of the solver.
+    scheme : str
+        Name of the scheme.
+    termination : Termination
+        Reason why the algorithm ended.
+    point : PointStatus
+        Status of the point.
+    objective : float
+        Objective of the declared program at the point. Without a point, inf or -inf if the program is infeasible or
+        unbounded, and nan otherwise.
+    bound : float or None
+        Proved bound on the optimum: from below for a minimisation, from above for a maximisation.
+    values : mapping of str to ndarray
+        Values of the variables.
+    functions : mapping of str to FittedFunction
+        Functions in the space of a kernel.
+    duals : mapping of str to ndarray
+        Multipliers of the constraint blocks, by name or by the object that `subject_to` returned.
+    certificate : Certificate or None
+        Residuals recomputed by milopt; None without a point.
+    raw_status : str
+        Status reported by the solver.
+    message : str
+        Explanation, if there is something to explain: why the solve stopped, or which block is infeasible.
+    iterations : int
+        Number of iterations of the solver.
+    seconds : Seconds
+        Wall-clock times.
+    history : tuple of Step, default=()
+        Steps of the scheme.
+    attempts : tuple of Attempt, default=()
+        Attempts of the solvers that were tried.
+    polished : Certificate or None, default=None
+        Certificate before polishing, if polishing improved the point.
+    rebuilds : int, default=0
+        Number of times that the solver's model was built from scratch.
+    log : str, default=""
+        Log of the solver, if `verbose` was set.
+    witnesses : mapping of str to ndarray
+        For a DC program: the selected instance of each bag, by the description of the atom.
+    ensemble : Ensemble or None, default=None
+        For a semi-infinite program: the columns and their weights. Values and multipliers are then those of the master.
+    reduced_costs : mapping of str to ndarray
+        Multipliers of the bounds of each variable.
+    cone_duals : mapping of str to tuple of ndarray
+        Multipliers of second-order and exponential cones, one vector per cone. The constraint ``norm(x) <= t`` is the
+        cone (t, x); its multipliers (z_0, z) satisfy z_0 >= ||z||, and z_0 is the multiplier of the row.
+        `Program.summary` and `Program.to_cbf` show the names and rows of other cones.
+    farkas : mapping of str to ndarray
+        If the program is infeasible: multipliers of constraints and, by variable, of bounds, that contradict each
+        other. With y for the rows ``expression >= 0``, and r >= 0 for lower or r <= 0 for upper bounds, y'expression +
+        r'(x - bound) is -1 at every x (at most -1 if atoms occur), but at least 0 at a feasible x. Empty if
+        infeasibility is proved by a search over integers.
+    ray : mapping of str to ndarray or FittedFunction
+        If the program is unbounded: a direction, by variable and function, along which the objective improves and the
+        rows hold from every feasible point on. Its largest entry is 1.
+    inertia : Inertia or None, default=None
+        Signs of the eigenvalues of the reduced Hessian, if the program was solved in closed form. They show whether a
+        stationary point is a minimum or a saddle point.
+    size : Size or None, default=None
+        Size of the program that was solved, if it is the declared program.
+    parameters : mapping of str to ndarray
+        Values of the parameters in this solve.
+
+    Attributes
+    ----------
+    exit_code : int
+        Exit code of the command line: 0 if the solve was successful, 3 otherwise.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("diet")
+    >>> x = program.variable("x", 2, lower=0)
+    >>> program.minimize(3 * x[0] + 2 * x[1])
+    >>> protein = program.subject_to(x[0] + x[1] >= 4)
+    >>> result = milopt.solve(program)
+    >>> result.termination == "optimal", result.point == "certified"
+    (True, True)
+    >>> print(f"{result.objective:.4f}")
+    8.0000
+    >>> result.values[x].round(4).tolist()
+    [0.0, 4.0]
+    >>> result.duals[protein].round(4).tolist()
+    2.0
     """
 
     program: Program | SemiInfinite
@@ -118,52 +249,29 @@ class Result:
     termination: Termination
     point: PointStatus
     objective: float
-    """Of the declared program; without a point, inf or -inf if it is infeasible or unbounded, otherwise nan."""
     bound: float | None
     values: Mapping[str, Vector]
     functions: Mapping[str, FittedFunction]
     duals: Mapping[str, Vector]
-    """Multipliers by the name of a constraint block, or by what `subject_to` returned."""
     certificate: Certificate | None
     raw_status: str
     message: str
-    """One sentence for a person when there is something to say: why it stopped, which block is infeasible."""
     iterations: int
     seconds: Seconds
     history: tuple[Step, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     polished: Certificate | None = None
-    """The certificate before polishing, when polish was kept."""
     rebuilds: int = 0
     log: str = field(default="", repr=False)
     witnesses: Mapping[str, Index] = field(default_factory=dict)
-    """For a DC program: the chosen instance of each bag, by the atom's description."""
     ensemble: Ensemble | None = None
-    """For a semi-infinite program: its columns and their weights; values and multipliers are then the master's."""
     reduced_costs: Mapping[str, Vector] = field(default_factory=dict)
-    """Multipliers of the bounds of each variable, by its name or by the variable."""
     cone_duals: Mapping[str, tuple[Vector, ...]] = field(default_factory=dict)
-    """Multipliers of second-order and exponential cones, one vector per cone, by the name of a constraint block.
-
-    The row `norm(x) <= t` is the cone (t, x), whose multipliers (z_0, z) satisfy z_0 >= ||z||; z_0 is the multiplier of
-    the row. Other cones have the names and rows that `program.summary()` and `program.to_cbf()` show.
-    """
     farkas: Mapping[str, Vector] = field(default_factory=dict)
-    """If the program is infeasible: multipliers of constraints and, by variable, of bounds that contradict each other.
-
-    With y of the rows `expression >= 0`, and r >= 0 of lower or r <= 0 of upper bounds, y'expression + r'(x - bound) is
-    -1 at every x, or at most -1 if atoms occur, and at least 0 at a feasible x. Empty if a search over integers is
-    what proves infeasibility.
-    """
     ray: Mapping[str, Vector | FittedFunction] = field(default_factory=dict)
-    """If the program is unbounded: a direction by variable and function, along which the objective improves and the
-    rows hold from every feasible point on; its largest entry is 1."""
     inertia: Inertia | None = None
-    """Of the reduced Hessian, where a closed form was factorised: a minimum, or how many ways lead down."""
     size: Size | None = None
-    """The size of the program that was solved, if it is the declared one."""
     parameters: Mapping[str, Vector] = field(default_factory=dict)
-    """The values of parameters by name, as they were in this solve."""
 
     def __post_init__(self) -> None:
         program = self.program.core
@@ -178,80 +286,153 @@ class Result:
         }
         handles = program.handles()
         for field_name, kind in kinds.items():
-            object.__setattr__(self, field_name, ByName(kind, getattr(self, field_name), handles, program.labels))
+            object.__setattr__(self, field_name, NamedParts(kind, getattr(self, field_name), handles, program.labels))
 
     @property
     def exit_code(self) -> int:
-        """0 when the point carries the certificate its scheme promises, 3 otherwise.
+        """Exit code of the command line: 0 if the solve was successful, 3 otherwise.
 
-        An alternation that cycles promises its best iterate, whose own step is certified, and no more.
+        A solve is successful if its point is certified. An alternating scheme that cycles is successful if its best
+        iterate is feasible: the scheme guarantees no more, and the convex step of that iterate is certified.
         """
-        return 0 if keeps_promise(self.termination, self.point) else 3
+        return 0 if is_successful(self.termination, self.point) else 3
 
     def require_certified(self) -> Result:
-        """Itself, or an UncertifiedError that says what is missing."""
+        """Return the result itself, or raise an error if its point is not certified.
+
+        Returns
+        -------
+        Result
+            This result.
+
+        Raises
+        ------
+        UncertifiedError
+            If the point is not certified. The message contains the statuses and residuals.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("line")
+        >>> x = program.variable("x", lower=1)
+        >>> program.minimize(x)
+        >>> print(f"{milopt.solve(program).require_certified().objective:.4f}")
+        1.0000
+        """
         if self.point is not PointStatus.CERTIFIED:
             proof = f" ({self.certificate})" if self.certificate else ""
-            found = f"{self.termination}, point {self.point}{proof}"
-            raise UncertifiedError(f"{self.program.name} by {self.solver}: {found}. {self.message}".strip())
+            statuses = f"{self.termination}, point {self.point}{proof}"
+            raise UncertifiedError(f"{self.program.name} by {self.solver}: {statuses}. {self.message}".strip())
         return self
 
     def score(self, bags: Bags) -> Vector:
-        """The program's score of new bags."""
+        """Return the program's score of each bag.
+
+        Parameters
+        ----------
+        bags : Bags
+            Bags to score.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,)
+            Scores.
+        """
         return self.program.bag_scores(self, bags)
 
     def instance_scores(self, points: Points) -> Vector:
-        """The program's score of single instances."""
+        """Return the program's score of each instance.
+
+        Parameters
+        ----------
+        points : array of shape (n_instances, n_features)
+            Instances to score.
+
+        Returns
+        -------
+        ndarray of shape (n_instances,)
+            Scores.
+        """
         return self.program.instance_scores(self, points)
 
-    def known_ensemble(self) -> Ensemble:
-        """Return the ensemble, or raise an error if the result has none."""
+    def require_ensemble(self) -> Ensemble:
+        """Return the ensemble, or raise an error if the result has none.
+
+        Returns
+        -------
+        Ensemble
+            Weighted columns of the solution.
+
+        Raises
+        ------
+        DeclarationError
+            If the result has no ensemble.
+        """
         if self.ensemble is None:
             raise DeclarationError(f"{self.program.name!r} ended without an ensemble to score with.")
         return self.ensemble
 
     def value(self, expression: Expression | Constraint) -> Vector:
-        """Return an expression of the program at this point, or the slacks of a constraint, atoms taken as declared.
+        """Evaluate an expression of the program at the point, or the slacks of a constraint.
 
-        The slacks of `a >= b` and of `b <= a` are a - b. Of two sides the nearer one counts, and a row without a finite
-        side has an infinite slack.
+        Atoms are evaluated as declared. The slack of ``a >= b`` and of ``b <= a`` is a - b. For a constraint with two
+        sides, the smaller slack counts; a row without a finite side has an infinite slack.
+
+        Parameters
+        ----------
+        expression : Expression or Constraint
+            Expression or constraint of the program.
+
+        Returns
+        -------
+        ndarray
+            Values, in the shape of the expression.
 
         Raises
         ------
         DeclarationError
-            If it is not an expression, or one of another program.
+            If the argument is not an expression, or belongs to another program.
         UncertifiedError
             If the result has no point.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("line")
+        >>> x = program.variable("x", lower=1)
+        >>> program.minimize(x)
+        >>> print(f"{float(milopt.solve(program).value(2 * x + 1)):.4f}")
+        3.0000
         """
         shape = getattr(expression, "shape", ())
         if isinstance(expression, Constraint):
             return expression.slacks(np.atleast_1d(self.value(expression.expression)))
         if not isinstance(expression, Expression):
             raise DeclarationError(
-                f"value takes an expression of program {self.program.name!r}, such as 2 * x + 1, not {expression!r}; "
+                f"value expects an expression of program {self.program.name!r}, such as 2 * x + 1, not {expression!r}; "
                 "`result.values` has the values of variables by name."
             )
         if self.certificate is None and not self.values and not self.functions:
             ended = f"{self.program.name!r} ended as {self.termination} by {self.solver}"
             raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
-        expression = self.program.core.owned(expression, "the expression to evaluate")
-        return expression.evaluated(self._leaf).reshape(shape)
+        expression = self.program.core.as_own_expression(expression, "the expression to evaluate")
+        return expression.evaluate(self._leaf).reshape(shape)
 
     def _leaf(self, leaf: Leaf) -> Vector:
         if isinstance(leaf, Variable):
             if leaf.name not in self.values:
                 raise DeclarationError(f"Variable {leaf.name!r} was declared after this result; solve again.")
             return self.values[leaf.name].ravel()
-        if isinstance(leaf, Evaluation):
+        if isinstance(leaf, FunctionEvaluation):
             return self.functions[leaf.function.name](leaf.points)
         if isinstance(leaf, Atom):
             if leaf.function is None:
-                return leaf.value(leaf.argument.evaluated(self._leaf), leaf.segments)
-            assert isinstance(leaf, Radial)
+                return leaf.value(leaf.argument.evaluate(self._leaf), leaf.segments)
+            assert isinstance(leaf, RadialAtom)
             return leaf.profile(np.sqrt(np.array([max(0.0, self.functions[leaf.function.name].norm_squared)])))
         if isinstance(leaf, Parameter) and leaf.name in self.parameters:
             return self.parameters[leaf.name]
-        return leaf.current()
+        return leaf.current_value()
 
     def __str__(self) -> str:
         proof = f"; {self.certificate}" if self.certificate else ""

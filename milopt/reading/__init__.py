@@ -1,1 +1,1 @@
-"""Programs read from files: MPS, LP and CBF."""
+"""Readers of programs from MPS, LP and CBF files."""

@@ -1,7 +1,7 @@
-"""Declaring the columns of a file: one block of continuous variables and one of integer ones.
+"""Declaration of the columns of a file as two variable blocks, one continuous and one integer.
 
-A program has a variable block for scale, not one variable per column; `labels` has the names of the columns, so that
-`result.values["name"]` is the value of one.
+A block of variables is faster than one variable per column. `program.labels` has the names of the columns, so that
+`result.values["name"]` is the value of a single column.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ CONTINUOUS, INTEGER = "continuous", "integer"
 """Names of the variable blocks."""
 
 
-class Columns:
-    """The columns of a file as variables of a program."""
+class FileColumns:
+    """Columns of a file, declared as (at most) two variable blocks of a program; `labels`: names of the columns."""
 
     def __init__(
         self, program: Program, lower: Vector, upper: Vector, integer: Mask, labels: Sequence[str] | None = None
@@ -29,7 +29,7 @@ class Columns:
         self._blocks: list[tuple[Index, Expression]] = []
         for wanted, places in ((CONTINUOUS, np.flatnonzero(~integer)), (INTEGER, np.flatnonzero(integer))):
             if places.size:
-                name = _unlike(wanted, labels or ())
+                name = _unused_name(wanted, labels or ())
                 variable = program.variable(
                     name, places.size, lower=lower[places], upper=upper[places], integer=wanted == INTEGER
                 )
@@ -38,7 +38,7 @@ class Columns:
                     program.labels[name] = tuple(labels[j] for j in places.tolist())
 
     def times(self, matrix: sp.csr_array) -> Expression:
-        """Return matrix @ columns."""
+        """Return the expression matrix @ x, where x are all columns in the order of the file."""
         total = as_expression(np.zeros(matrix.shape[0]))
         wide = sp.csc_array(matrix)
         for places, variable in self._blocks:
@@ -49,29 +49,32 @@ class Columns:
         return total
 
     def cost(self, cost: Vector) -> Expression:
-        """Return the sum of cost_j times column j."""
+        """Return the expression sum_j cost_j x_j, where x_j is column j of the file."""
         total = as_expression(0.0)
         for places, variable in self._blocks:
             if cost[places].any():
                 total = total + cost[places] @ variable
         return total
 
-    def picked(self, places: Index) -> Expression:
-        """Return these columns as a vector."""
+    def select(self, places: Index) -> Expression:
+        """Return the columns with the indices `places` as a vector expression."""
         size = sum(block.size for block, _ in self._blocks)
         entries = (np.ones(places.size), (np.arange(places.size), places))
         return self.times(sp.csr_array(entries, shape=(places.size, size)))
 
     def subject_to(self, constraint: Constraint, wanted: str, labels: Sequence[str] | None = None) -> None:
-        """Add a block of rows under the wanted name, or one like it if a row of the file has that name."""
-        name = _unlike(wanted, labels or ())
+        """Add a block of rows under the name `wanted`, with underscores appended if it is one of its row `labels`.
+
+        Only the given `labels` are checked, not the names of other rows. They are stored in `program.labels`.
+        """
+        name = _unused_name(wanted, labels or ())
         self._program.subject_to(constraint, name)
         if labels is not None:
             self._program.labels[name] = tuple(labels)
 
 
-def _unlike(wanted: str, labels: Sequence[str]) -> str:
-    """Return a name for a block that no entry has."""
+def _unused_name(wanted: str, labels: Sequence[str]) -> str:
+    """Return the wanted name, with underscores appended until it is not one of the `labels`."""
     while wanted in labels:
         wanted += "_"
     return wanted

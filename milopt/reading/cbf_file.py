@@ -1,7 +1,7 @@
-"""CBF files:  min or max c'x + d   s.t.  A x + b in K,  x in K_x,  some x integer.
+"""Parser of CBF files:  min or max c'x + d   s.t.  A x + b in K,  x in K_x,  some x integer.
 
-Read are the linear, second-order, rotated second-order and exponential cones of the format; a file with others, or with
-semidefinite variables, is refused by the name of the section or of the cone. Every problem is reported with its line.
+The linear, second-order, rotated second-order and exponential cones are supported. For other cones and for semidefinite
+variables, an error names the section or the cone. Every error states the line.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Mask, Vector
-from milopt.data.messages import shown
+from milopt.data.messages import quote
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
 from milopt.reading.flat_model import Entries
 
 LATEST_VERSION = 4
+"""Latest supported version of the format."""
 LARGEST_COUNT = 1 << 27
-"""Columns and rows of a file; more would not fit into memory."""
+"""Maximum number of columns and of rows, which must fit into memory."""
 CONES = ("F", "L=", "L+", "L-", "Q", "QR", "EXP")
+"""Codes of the supported cones."""
 SENSES = {"MIN": False, "MAX": True}
+"""Values of OBJSENSE, and whether they mean maximisation."""
 
 
 @dataclass(frozen=True)
 class ConeRun:
-    """Consecutive columns or rows in one cone, by the code of the format."""
+    """Consecutive columns or rows, from `start` to `stop` - 1, in one cone with the CBF code `code`."""
 
     code: str
     start: int
@@ -38,7 +41,7 @@ class ConeRun:
 
 @dataclass(frozen=True)
 class CbfModel:
-    """The numbers of a file."""
+    """Content of a CBF file: min or max cost'x + constant s.t. A x + b in row_cones, x in column_cones."""
 
     name: str
     maximizes: bool
@@ -52,12 +55,12 @@ class CbfModel:
 
 
 def read_cbf(path: Path) -> CbfModel:
-    """Return the program in a CBF file."""
+    """Parse a CBF file."""
     return _CbfReader(path).model()
 
 
 class _CbfReader:
-    """One pass over a file; `model` returns what it holds."""
+    """State of parsing one CBF file."""
 
     def __init__(self, path: Path) -> None:
         self._file = TextFile(path, comment="#")
@@ -72,15 +75,15 @@ class _CbfReader:
         self._cost, self._A, self._b = Entries(), Entries(), Entries()
 
     def model(self) -> CbfModel:
-        """Read the file."""
+        """Parse the file, and return its content."""
         seen: set[str] = set()
         for words in self._lines:
             title = " ".join(words)
             if not seen and title != "VER":
                 raise self._error("a CBF file begins with VER and its version")
             if title in seen:
-                raise self._error(f"the section {title} is there twice")
-            self._section(title, seen)
+                raise self._error(f"the section {title} occurs twice")
+            self._parse_section(title, seen)
             seen.add(title)
         for needed in ("VER", "OBJSENSE", "VAR"):
             if needed not in seen:
@@ -97,91 +100,103 @@ class _CbfReader:
             row_cones=self._row_cones,
         )
 
-    def _section(self, title: str, seen: set[str]) -> None:
+    def _parse_section(self, title: str, seen: set[str]) -> None:
+        """Parse the section with this title; `seen` are the titles of the sections before it."""
         if (title in ("INT", "OBJACOORD") and "VAR" not in seen) or (title == "BCOORD" and "CON" not in seen):
-            raise self._error(f"the section {title} stands before the one that declares its columns or rows")
+            raise self._error(f"the section {title} comes before the section that declares its columns or rows")
         if title == "ACOORD" and not {"VAR", "CON"} <= seen:
-            raise self._error("the section ACOORD stands before VAR or CON")
+            raise self._error("the section ACOORD comes before VAR or CON")
         match title:
             case "VER":
-                version = self._whole(self._line(1)[0], LATEST_VERSION)
+                version = self._integer_at_most(self._next_line(1)[0], LATEST_VERSION)
                 if version < 1:
-                    raise self._error(f"version {version} of the format is not known")
+                    raise self._error(f"version {version} of the format is not supported")
             case "OBJSENSE":
-                sense = self._line(1)[0].upper()
+                sense = self._next_line(1)[0].upper()
                 if sense not in SENSES:
-                    raise self._error(f"OBJSENSE is MIN or MAX, not {shown(sense)}")
+                    raise self._error(f"OBJSENSE is MIN or MAX, not {quote(sense)}")
                 self._maximizes = SENSES[sense]
             case "VAR":
-                self._n, self._column_cones = self._cones()
+                self._n, self._column_cones = self._parse_cones()
             case "CON":
-                self._m, self._row_cones = self._cones()
+                self._m, self._row_cones = self._parse_cones()
             case "INT":
-                self._integer = {self._index(words[0], self._n) for words in self._counted(1)}
+                self._integer = {self._parse_index(words[0], self._n) for words in self._counted_lines(1)}
             case "OBJACOORD":
-                for column, value in self._counted(2):
-                    self._cost.add(0, self._index(column, self._n), self._number(value))
+                for column, value in self._counted_lines(2):
+                    self._cost.add(0, self._parse_index(column, self._n), self._parse_number(value))
             case "OBJBCOORD":
-                self._constant = self._number(self._line(1)[0])
+                self._constant = self._parse_number(self._next_line(1)[0])
             case "ACOORD":
-                for row, column, value in self._counted(3):
-                    self._A.add(self._index(row, self._m), self._index(column, self._n), self._number(value))
+                for row, column, value in self._counted_lines(3):
+                    self._A.add(
+                        self._parse_index(row, self._m), self._parse_index(column, self._n), self._parse_number(value)
+                    )
             case "BCOORD":
-                for row, value in self._counted(2):
-                    self._b.add(0, self._index(row, self._m), self._number(value))
+                for row, value in self._counted_lines(2):
+                    self._b.add(0, self._parse_index(row, self._m), self._parse_number(value))
             case _:
-                raise self._error(f"milopt does not read the section {shown(title)}")
+                raise self._error(f"milopt does not support the section {quote(title)}")
 
-    def _cones(self) -> tuple[int, tuple[ConeRun, ...]]:
-        total_text, count_text = self._line(2)
-        total, count = self._whole(total_text, LARGEST_COUNT), self._whole(count_text, LARGEST_COUNT)
+    def _parse_cones(self) -> tuple[int, tuple[ConeRun, ...]]:
+        """Parse the list of cones of VAR or CON, and return the number of columns or rows, and the cones."""
+        total_text, count_text = self._next_line(2)
+        total, count = (
+            self._integer_at_most(total_text, LARGEST_COUNT),
+            self._integer_at_most(count_text, LARGEST_COUNT),
+        )
         runs, start = [], 0
         for _ in range(count):
-            code, size_text = self._line(2)
-            size = self._whole(size_text, LARGEST_COUNT)
+            code, size_text = self._next_line(2)
+            size = self._integer_at_most(size_text, LARGEST_COUNT)
             if code not in CONES:
-                raise self._error(f"milopt does not read the cone {shown(code)}; it reads {', '.join(CONES)}")
+                raise self._error(f"milopt does not support the cone {quote(code)}; it supports {', '.join(CONES)}")
             if (code == "EXP" and size != 3) or (code == "QR" and size < 2) or size < 1:
                 raise self._error(f"a cone {code} cannot have {size} entries")
             runs.append(ConeRun(code, start, start + size))
             start += size
         if start != total:
-            raise self._error(f"the cones have {start} entries together; {total} were announced")
+            raise self._error(f"the cones have {start} entries in total, but {total} were declared")
         return total, tuple(runs)
 
     # -- lines and numbers -------------------------------------------------------------------------------------
 
-    def _line(self, count: int) -> list[str]:
+    def _next_line(self, count: int) -> list[str]:
+        """Return the words of the next line, or raise an error if there are not exactly `count` words."""
         words = next(self._lines, None)
         if words is None:
             raise self._error("the file ends in the middle of a section")
         if len(words) != count:
-            raise self._error(f"{count} words were expected, not {shown(' '.join(words))}")
+            raise self._error(f"{count} words were expected, not {quote(' '.join(words))}")
         return words
 
-    def _counted(self, width: int) -> Iterator[list[str]]:
-        """Yield the lines of a section that begins with their number."""
-        for _ in range(self._whole(self._line(1)[0], LARGEST_COUNT)):
-            yield self._line(width)
+    def _counted_lines(self, width: int) -> Iterator[list[str]]:
+        """Yield the lines (of `width` words) of a section whose first line is the number of these lines."""
+        for _ in range(self._integer_at_most(self._next_line(1)[0], LARGEST_COUNT)):
+            yield self._next_line(width)
 
-    def _whole(self, text: str, most: int) -> int:
+    def _integer_at_most(self, text: str, most: int) -> int:
+        """Return the text as an integer, or raise an error if it is not an integer from 0 to `most`."""
         if not (text.isascii() and text.isdigit()) or len(text) > 12 or int(text) > most:
-            raise self._error(f"{shown(text)} is no whole number of at most {most}")
+            raise self._error(f"{quote(text)} is not a whole number of at most {most}")
         return int(text)
 
-    def _index(self, text: str, count: int) -> int:
+    def _parse_index(self, text: str, count: int) -> int:
+        """Return the text as an index, or raise an error if it is not an integer from 0 to count - 1."""
         if count == 0:
-            raise self._error(f"the index {shown(text)} is out of range: there are none")
-        return self._whole(text, count - 1)
+            raise self._error(f"the index {quote(text)} is out of range: there are no entries")
+        return self._integer_at_most(text, count - 1)
 
-    def _number(self, text: str) -> float:
+    def _parse_number(self, text: str) -> float:
+        """Return the text as a number, or raise an error if it is not a finite number."""
         try:
             value = float(text) if "_" not in text else math.nan
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise self._error(f"{shown(text)} is no finite number")
+            raise self._error(f"{quote(text)} is not a finite number")
         return value
 
     def _error(self, problem: str) -> DataError:
+        """Return (do not raise) an error with the file, the current line and the problem."""
         return self._file.error(problem)

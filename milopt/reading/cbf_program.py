@@ -1,6 +1,6 @@
-"""Declare the program of a CBF file.
+"""Declaration of the program of a CBF file.
 
-Linear cones become bounds and the row blocks `equal`, `at_least` and `at_most`. The others become atoms:
+Linear cones become bounds and the row blocks `equal`, `at_least` and `at_most`. Other cones become atoms:
 
     Q    t >= ||v||                             group_norms(v) <= t
     QR   2 a b >= ||v||^2, a >= 0, b >= 0       group_norms((a - b) / sqrt(2), v) <= (a + b) / sqrt(2)
@@ -21,12 +21,12 @@ from milopt.declaration.atoms.exp import exp
 from milopt.declaration.atoms.norm import group_norms
 from milopt.declaration.atoms.relative_entropy import relative_entropy
 from milopt.declaration.programs.program import Program
-from milopt.reading.blocks import Columns
+from milopt.reading.blocks import FileColumns
 from milopt.reading.cbf_file import CbfModel, ConeRun
 
 
 def declare_cbf(model: CbfModel, path: Path) -> Program:
-    """Return the program; `path` is for messages."""
+    """Declare the program of a CBF file; `path` is used in error messages."""
     n = model.cost.size
     if n == 0:
         raise file_error(path, "the file has no columns")
@@ -37,7 +37,7 @@ def declare_cbf(model: CbfModel, path: Path) -> Program:
         if run.code in ("L=", "L-"):
             upper[run.start : run.stop] = 0.0
     program = Program(model.name or "program")
-    columns = Columns(program, lower, upper, model.integer)
+    columns = FileColumns(program, lower, upper, model.integer)
     objective = columns.cost(model.cost) + model.constant
     (program.maximize if model.maximizes else program.minimize)(objective)
     _declare_linear(model, columns)
@@ -45,17 +45,18 @@ def declare_cbf(model: CbfModel, path: Path) -> Program:
         columns,
         sp.csr_array(sp.vstack([model.A, sp.eye_array(n, format="csr")])),
         np.concatenate([model.b, np.zeros(n)]),
-        [*model.row_cones, *_moved(model.column_cones, by=model.b.size)],
+        [*model.row_cones, *_shift_cones(model.column_cones, by=model.b.size)],
     )
     return program
 
 
-def _moved(runs: tuple[ConeRun, ...], by: int) -> list[ConeRun]:
-    """Return the cones of the columns as cones of rows after the last."""
+def _shift_cones(runs: tuple[ConeRun, ...], by: int) -> list[ConeRun]:
+    """Return the cones with their positions increased by `by`: column cones become cones of rows after the last row."""
     return [ConeRun(run.code, run.start + by, run.stop + by) for run in runs]
 
 
-def _declare_linear(model: CbfModel, columns: Columns) -> None:
+def _declare_linear(model: CbfModel, columns: FileColumns) -> None:
+    """Declare the rows in linear cones as the blocks `equal`, `at_least` and `at_most`."""
     for code, wanted in (("L=", "equal"), ("L+", "at_least"), ("L-", "at_most")):
         ranges = [np.arange(run.start, run.stop) for run in model.row_cones if run.code == code]
         if not ranges:
@@ -66,15 +67,18 @@ def _declare_linear(model: CbfModel, columns: Columns) -> None:
         columns.subject_to(comparison, wanted)
 
 
-def _declare_conic(columns: Columns, A: sp.csr_array, b: Vector, runs: list[ConeRun]) -> None:
-    """Declare A x + b in cones that are not linear, the cones of one kind and size together."""
+def _declare_conic(columns: FileColumns, A: sp.csr_array, b: Vector, runs: list[ConeRun]) -> None:
+    """Declare the rows A x + b in cones that are not linear; all second-order cones (Q and QR) form one block.
+
+    A cone Q with a single row t only means t >= 0; these rows form the block `second_order_signs`.
+    """
     heads, tails, sizes, signs = [], [], [], []
     for run in runs:
         rows, offset = A[run.start : run.stop], b[run.start : run.stop]
         if run.code == "Q" and run.stop - run.start == 1:
             signs.append(run.start)
         elif run.code in ("Q", "QR"):
-            turn = _turn(run)
+            turn = _second_order_map(run)
             turned, shifted = sp.csr_array(turn @ rows), np.asarray(turn @ offset)
             heads.append((turned[:1], shifted[:1]))
             tails.append((turned[1:], shifted[1:]))
@@ -89,8 +93,11 @@ def _declare_conic(columns: Columns, A: sp.csr_array, b: Vector, runs: list[Cone
     _declare_exponential(columns, A, b, np.array([run.start for run in runs if run.code == "EXP"], dtype=np.intp))
 
 
-def _turn(run: ConeRun) -> sp.csr_array:
-    """Return the matrix that turns a cone into the second-order cone: the identity, or ((a + b), (a - b)) / sqrt(2)."""
+def _second_order_map(run: ConeRun) -> sp.csr_array:
+    """Return the matrix that maps a cone Q or QR to the second-order cone.
+
+    It is the identity for Q; for QR it maps the first two rows (a, b) to (a + b, a - b) / sqrt(2).
+    """
     size = run.stop - run.start
     if run.code == "Q":
         return sp.csr_array(sp.eye_array(size))
@@ -98,8 +105,11 @@ def _turn(run: ConeRun) -> sp.csr_array:
     return sp.csr_array(sp.block_diag([turn, sp.eye_array(size - 2)]))
 
 
-def _declare_exponential(columns: Columns, A: sp.csr_array, b: Vector, starts: Index) -> None:
-    """Declare rows (t, s, r) in exponential cones: those with a number for s together, the others one by one."""
+def _declare_exponential(columns: FileColumns, A: sp.csr_array, b: Vector, starts: Index) -> None:
+    """Declare rows (t, s, r) in exponential cones: those with a constant s > 0 as one block, the others one by one.
+
+    `starts` are the indices of the rows t.
+    """
     is_number = (np.diff(A.indptr)[starts + 1] == 0) & (b[starts + 1] > 0)
     some = starts[is_number]
     if some.size:

@@ -1,4 +1,4 @@
-"""What an MPS or LP file holds:  min or max 1/2 x'Px + c'x + d   s.t.  a <= A x <= b,  l <= x <= u,  some x integer."""
+"""Content of an MPS or LP file:  min or max 1/2 x'Px + c'x + d   s.t.  a <= A x <= b,  l <= x <= u,  some x integer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import scipy.sparse as sp
 from milopt.arrays import Mask, Vector
 
 INFINITE = 1e20
-"""Bounds and sides of rows of at least this absolute value are infinite, as in every reader of these formats."""
+"""Bounds and row sides with at least this absolute value count as infinite, as in all readers of these formats."""
 
 
 @dataclass(frozen=True)
 class FlatModel:
-    """The numbers and names of a file; P is symmetric, with both triangles."""
+    """Numbers and names of an MPS or LP file: min or max 1/2 x'Px + cost'x + constant, row_lower <= A x <= row_upper.
+
+    P is symmetric, with both triangles. `columns` and `rows` are names; `remarks` are sentences about ambiguities.
+    """
 
     name: str
     maximizes: bool
@@ -36,27 +39,27 @@ class FlatModel:
 
 @dataclass
 class Entries:
-    """Triples of a sparse matrix, collected while a file is read."""
+    """Entries of a sparse matrix, collected while a file is parsed."""
 
     rows: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
 
     def add(self, row: int, column: int, value: float) -> None:
-        """Add one entry."""
+        """Add one entry; entries at the same position are summed later."""
         self.rows.append(row)
         self.columns.append(column)
         self.values.append(value)
 
     def matrix(self, shape: tuple[int, int]) -> sp.csr_array:
-        """Return the matrix; entries of one place are added."""
+        """Return the matrix of this shape; entries at the same position are summed."""
         matrix = sp.csr_array((np.array(self.values, dtype=float), (self.rows, self.columns)), shape=shape)
         matrix.sum_duplicates()
         return matrix
 
 
-def without_infinities(bounds: list[float]) -> Vector:
-    """Return bounds as an array, with infinity for the numbers that stand for it."""
+def with_infinities(bounds: list[float]) -> Vector:
+    """Return bounds as an array, with +-infinity in place of numbers whose absolute value is at least `INFINITE`."""
     array = np.array(bounds, dtype=float)
     array[array >= INFINITE] = np.inf
     array[array <= -INFINITE] = -np.inf

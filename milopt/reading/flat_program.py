@@ -1,8 +1,8 @@
-"""Declare the program of an MPS or LP file.
+"""Declaration of the program of an MPS or LP file.
 
-Rows become the blocks `equal`, `at_least` and `at_most`; a range is a row of the two last. The names of the file are
-`program.labels`. A semicontinuous column, which is 0 or between its bounds, gets a binary variable b with
-l b <= x <= u b. Bounds that contradict each other become rows, so that a solver proves the program infeasible.
+Rows become the blocks `equal`, `at_least` and `at_most`; a range is one row in each of the last two. The names of the
+file are in `program.labels`. A semicontinuous column x, which is 0 or in [l, u], gets a binary variable b with
+l b <= x <= u b. Contradictory bounds become rows, so that a solver proves that the program is infeasible.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from milopt.arrays import Index, Mask, Vector
-from milopt.data.messages import file_error, shown
+from milopt.data.messages import file_error, quote
 from milopt.declaration.atoms.quad_form import quad_form
 from milopt.declaration.programs.expression import Expression, as_expression
 from milopt.declaration.programs.program import Program
-from milopt.reading.blocks import Columns
+from milopt.reading.blocks import FileColumns
 from milopt.reading.flat_model import FlatModel
 
 UPPER = ".upper"
-"""Added to the name of a range for its row in `at_most`."""
+"""Suffix of the name that a range (a row with two sides) has in the block `at_most`."""
 LARGEST_COMPONENT = 5000
-"""Columns that the quadratic objective may couple: a program keeps their part of P as a dense matrix."""
+"""Maximum number of columns in a connected component of P, because its block of P becomes dense."""
 GROUPED_COLUMNS = 300
-"""Columns of components of P that are declared as one quadratic form."""
+"""Approximate number of columns in one quadratic form; small connected components of P are grouped up to it."""
 
 
 def declare_flat(model: FlatModel, path: Path) -> Program:
-    """Return the program; `path` is for messages."""
+    """Declare the program of an MPS or LP file; `path` is used in error messages."""
     _check(model, path)
     program = Program(model.name or "program")
     semicontinuous = model.semicontinuous
     lower = np.where(semicontinuous, np.minimum(model.lower, 0.0), model.lower)
     upper = np.where(semicontinuous, np.maximum(model.upper, 0.0), model.upper)
     conflicting = lower > upper
-    columns = Columns(
+    columns = FileColumns(
         program,
         np.where(conflicting, -np.inf, lower),
         np.where(conflicting, np.inf, upper),
@@ -51,9 +51,9 @@ def declare_flat(model: FlatModel, path: Path) -> Program:
     _declare_rows(model, columns)
     if conflicting.any():
         names = [model.columns[j] for j in np.flatnonzero(conflicting)]
-        there = columns.picked(np.flatnonzero(conflicting))
-        columns.subject_to(there >= lower[conflicting], "lower_bounds", names)
-        columns.subject_to(there <= upper[conflicting], "upper_bounds", [name + UPPER for name in names])
+        selected = columns.select(np.flatnonzero(conflicting))
+        columns.subject_to(selected >= lower[conflicting], "lower_bounds", names)
+        columns.subject_to(selected <= upper[conflicting], "upper_bounds", [name + UPPER for name in names])
     if semicontinuous.any():
         _declare_switches(program, model, columns)
     for remark in model.remarks:
@@ -62,6 +62,11 @@ def declare_flat(model: FlatModel, path: Path) -> Program:
 
 
 def _check(model: FlatModel, path: Path) -> None:
+    """Raise an error if there are no columns, or if a column or row can never be feasible or be declared.
+
+    That is a lower bound or side of +infinity, an upper one of -infinity, or a semicontinuous column with an infinite
+    bound.
+    """
     if not model.columns:
         raise file_error(path, "the file has no columns")
     wrong: tuple[tuple[Mask, tuple[str, ...], str], ...] = (
@@ -70,14 +75,15 @@ def _check(model: FlatModel, path: Path) -> None:
     )
     for mask, names, what in wrong:
         if mask.any():
-            raise file_error(path, f"the {what} {shown(names[np.flatnonzero(mask)[0]])} would have to be infinite")
+            raise file_error(path, f"the {what} {quote(names[np.flatnonzero(mask)[0]])} would have to be infinite")
     unbounded = model.semicontinuous & ~(np.isfinite(model.lower) & np.isfinite(model.upper))
     if unbounded.any():
-        name = shown(model.columns[np.flatnonzero(unbounded)[0]])
+        name = quote(model.columns[np.flatnonzero(unbounded)[0]])
         raise file_error(path, f"the semicontinuous column {name} needs a finite lower and upper bound")
 
 
-def _declare_rows(model: FlatModel, columns: Columns) -> None:
+def _declare_rows(model: FlatModel, columns: FileColumns) -> None:
+    """Declare the rows as the blocks `equal`, `at_least` and `at_most`; a row without finite sides is dropped."""
     low, high = model.row_lower, model.row_upper
     equal = low == high
     below, above = np.isfinite(low) & ~equal, np.isfinite(high) & ~equal
@@ -97,37 +103,42 @@ def _declare_rows(model: FlatModel, columns: Columns) -> None:
             columns.subject_to(rows <= high[places], wanted, labels)
 
 
-def _declare_switches(program: Program, model: FlatModel, columns: Columns) -> None:
+def _declare_switches(program: Program, model: FlatModel, columns: FileColumns) -> None:
+    """Declare the binary variables b of semicontinuous columns x, and the rows l b <= x <= u b."""
     places = np.flatnonzero(model.semicontinuous)
     names = [model.columns[j] for j in places]
     switch = program.variable("switched_on", places.size, binary=True)
     program.labels["switched_on"] = tuple(f"{name}.on" for name in names)
-    there = columns.picked(places)
-    columns.subject_to(there >= model.lower[places] * switch, "switched_lower", [f"{name}.low" for name in names])
-    columns.subject_to(there <= model.upper[places] * switch, "switched_upper", [f"{name}.high" for name in names])
+    selected = columns.select(places)
+    columns.subject_to(selected >= model.lower[places] * switch, "switched_lower", [f"{name}.low" for name in names])
+    columns.subject_to(selected <= model.upper[places] * switch, "switched_upper", [f"{name}.high" for name in names])
 
 
-def _quadratic(model: FlatModel, columns: Columns, path: Path) -> Expression:
-    """Return 1/2 x'Px: squares as one diagonal form, and the connected components of P as dense ones."""
+def _quadratic(model: FlatModel, columns: FileColumns, path: Path) -> Expression:
+    """Return 1/2 x'Px: columns without products as one diagonal form, connected components of P as dense forms."""
     P = sp.csr_array(model.P)
     P.eliminate_zeros()
     total = as_expression(0.0)
     if not P.nnz:
         return total
-    count, found = connected_components(P, directed=False)
-    component = found.astype(np.intp)
+    count, labels = connected_components(P, directed=False)
+    component = labels.astype(np.intp)
     sizes = np.bincount(component, minlength=count)
     alone = np.flatnonzero((sizes[component] == 1) & (P.diagonal() != 0))
     if alone.size:
-        total = total + quad_form(columns.picked(alone), 0.5 * P.diagonal()[alone])
+        total = total + quad_form(columns.select(alone), 0.5 * P.diagonal()[alone])
     for places in _groups(component, sizes, path):
         weight: Vector = 0.5 * sp.csr_array(P[places][:, places]).toarray()
-        total = total + quad_form(columns.picked(places), weight)
+        total = total + quad_form(columns.select(places), weight)
     return total
 
 
 def _groups(component: Index, sizes: Index, path: Path) -> list[Index]:
-    """Return the columns of components with more than one column, small components together."""
+    """Return the column indices of each dense form: a connected component of P, or several small ones together.
+
+    `component` is the component of each column, and `sizes` are the sizes of the components. Components of one column
+    are omitted.
+    """
     coupled = np.flatnonzero(sizes > 1)
     if not coupled.size:
         return []
@@ -141,5 +152,5 @@ def _groups(component: Index, sizes: Index, path: Path) -> list[Index]:
     starts = [0, *(1 + np.flatnonzero(np.diff(groups))).tolist(), coupled.size]
     order = np.argsort(component, kind="stable")
     ends = np.cumsum(sizes)
-    members = [order[ends[one] - sizes[one] : ends[one]] for one in coupled]
+    members = [order[ends[k] - sizes[k] : ends[k]] for k in coupled]
     return [np.sort(np.concatenate(members[start:stop])) for start, stop in pairwise(starts)]

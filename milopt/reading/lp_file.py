@@ -1,4 +1,4 @@
-r"""LP files, in the CPLEX format: sections of expressions, every problem with its line.
+r"""Parser of LP files in the CPLEX format; every error states the line.
 
     minimize   obj: 2 x + 3 y + [ x ^ 2 + 4 x * y ] / 2 + 7
     subject to c1: -1 <= x + y <= 4     \ a range
@@ -6,8 +6,8 @@ r"""LP files, in the CPLEX format: sections of expressions, every problem with i
     general    y
     end
 
-Columns lie in [0, infinity) unless bounds say otherwise, integer ones too. Constants of a row may stand on either side.
-Not read: quadratic rows, indicator rows, special ordered sets, piecewise-linear objectives.
+Columns lie in [0, infinity) unless bounds are given, also integer columns. Constants of a row may be on either side.
+Not supported: quadratic rows, indicator rows, special ordered sets, piecewise-linear objectives.
 """
 
 from __future__ import annotations
@@ -17,33 +17,36 @@ from pathlib import Path
 
 import numpy as np
 
-from milopt.data.messages import shown
-from milopt.reading.flat_model import INFINITE, Entries, FlatModel, without_infinities
-from milopt.reading.lp_tokens import LpTokens, Section, Sort, Token
+from milopt.data.messages import quote
+from milopt.reading.flat_model import INFINITE, Entries, FlatModel, with_infinities
+from milopt.reading.lp_tokens import LpTokens, Section, Token, TokenKind
 
 COMPARISONS = {"<=": "<", "=<": "<", "<": "<", ">=": ">", "=>": ">", ">": ">", "=": "="}
+"""Comparisons <, > and =, by their spellings in the file."""
 INFINITIES = ("inf", "infinity")
+"""Spellings of infinity."""
 
 
 def read_lp(path: Path) -> FlatModel:
-    """Return the program in an LP file."""
+    """Parse an LP file."""
     return _LpReader(path).model()
 
 
 @dataclass
-class _Sum:
-    """A linear expression with a constant, and the products of a quadratic one."""
+class _LpExpression:
+    """Linear expression with a constant, and products of columns if it is quadratic; keys are column indices."""
 
     constant: float = 0.0
     terms: dict[int, float] = field(default_factory=dict)
     products: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def add(self, column: int, value: float) -> None:
+        """Add value * column to the expression."""
         self.terms[column] = self.terms.get(column, 0.0) + value
 
 
 class _LpReader:
-    """One pass over the words of a file; `model` returns what it holds."""
+    """State of parsing one LP file."""
 
     def __init__(self, path: Path) -> None:
         self._tokens = LpTokens(path)
@@ -53,14 +56,14 @@ class _LpReader:
         self._upper: list[float] = []
         self._integer: set[int] = set()
         self._semicontinuous: set[int] = set()
-        self._objective = _Sum()
+        self._objective = _LpExpression()
         self._rows: dict[str, int] = {}
         self._A = Entries()
         self._sides: list[tuple[float, float]] = []
         self._is_sign_before = False
 
     def model(self) -> FlatModel:
-        """Read the file."""
+        """Parse the file, and return its content."""
         first = self._tokens.peek()
         if first is None or first.section not in (Section.MINIMIZE, Section.MAXIMIZE):
             raise self._tokens.error("an LP file begins with minimize or maximize")
@@ -70,59 +73,68 @@ class _LpReader:
             self._tokens.take()
             match title.section:
                 case Section.ROWS:
-                    while self._goes_on():
+                    while self._section_continues():
                         self._read_row()
                 case Section.BOUNDS:
-                    while self._goes_on():
+                    while self._section_continues():
                         self._read_bound()
                 case Section.GENERAL | Section.BINARY | Section.SEMICONTINUOUS:
-                    while self._goes_on():
+                    while self._section_continues():
                         self._read_member(title.section)
                 case Section.END:
                     break
                 case Section.UNSUPPORTED:
-                    raise self._tokens.error(f"milopt does not read the section {shown(title.text)}", title)
+                    raise self._tokens.error(f"milopt does not support the section {quote(title.text)}", title)
                 case _:
-                    raise self._tokens.error(f"a section such as subject to or bounds, not {shown(title.text)}", title)
+                    raise self._tokens.error(f"a section such as subject to or bounds, not {quote(title.text)}", title)
         else:
             raise self._tokens.error("the file ends without the word end; it is not complete")
-        return self._assembled(first.section is Section.MAXIMIZE)
+        return self._assemble(first.section is Section.MAXIMIZE)
 
-    def _goes_on(self) -> bool:
+    def _section_continues(self) -> bool:
+        """Return True if the next token belongs to the section: it exists and is not a section title."""
         word = self._tokens.peek()
-        return word is not None and word.sort is not Sort.SECTION
+        return word is not None and word.sort is not TokenKind.SECTION
 
     # -- sections ----------------------------------------------------------------------------------------------
 
     def _read_objective(self) -> None:
-        self._label()
-        self._objective = self._sum(is_objective=True)
+        """Parse the objective with its optional label."""
+        self._take_label()
+        self._objective = self._parse_expression(is_objective=True)
 
     def _read_row(self) -> None:
+        """Parse a row with its optional label, and add it to the rows."""
         start = self._tokens.peek()
-        label = self._label() or f"R{len(self._sides) + 1}"
+        label = self._take_label() or f"R{len(self._sides) + 1}"
         if label in self._rows:
-            raise self._tokens.error(f"the row {shown(label)} is there twice", start)
-        sums, signs = [self._sum()], []
-        while (sign := self._tokens.takes(*COMPARISONS)) is not None:
+            raise self._tokens.error(f"the row {quote(label)} occurs twice", start)
+        sums, signs = [self._parse_expression()], []
+        while (sign := self._tokens.take_if(*COMPARISONS)) is not None:
             signs.append(COMPARISONS[sign.text])
-            sums.append(self._sum(after=sign))
-        if (arrow := self._tokens.takes("->")) is not None:
-            raise self._tokens.error("milopt does not read indicator rows", arrow)
+            sums.append(self._parse_expression(after=sign))
+        if (arrow := self._tokens.take_if("->")) is not None:
+            raise self._tokens.error("milopt does not support indicator rows", arrow)
         if len(signs) not in (1, 2):
-            raise self._tokens.error(f"the row {shown(label)} is no comparison such as x + y <= 4", start)
-        low, high, middle = self._range(sums, signs, label, start)
+            raise self._tokens.error(f"the row {quote(label)} is not a comparison such as x + y <= 4", start)
+        low, high, middle = self._row_range(sums, signs, label, start)
         for column, value in middle.terms.items():
             self._A.add(len(self._sides), column, value)
         self._rows[label] = len(self._sides)
         self._sides.append((low, high))
 
-    def _range(self, sums: list[_Sum], signs: list[str], label: str, start: Token | None) -> tuple[float, float, _Sum]:
-        """Return the sides of a row and its expression; what stands right of one comparison is subtracted."""
+    def _row_range(
+        self, sums: list[_LpExpression], signs: list[str], label: str, start: Token | None
+    ) -> tuple[float, float, _LpExpression]:
+        """Return (lower side, upper side, expression) of a row whose `sums` are compared by `signs`.
+
+        With a single comparison, the terms on its right are moved to the left. Constants are moved to the sides.
+        `label` and `start` are used in errors.
+        """
         if len(signs) == 2:
             low, middle, high = sums
             if low.terms or high.terms or signs not in (["<", "<"], [">", ">"]):
-                raise self._tokens.error(f"the range {shown(label)} must be number <= expression <= number", start)
+                raise self._tokens.error(f"the range {quote(label)} must be number <= expression <= number", start)
             if signs[0] == ">":
                 low, high = high, low
             return low.constant - middle.constant, high.constant - middle.constant, middle
@@ -133,6 +145,7 @@ class _LpReader:
         return (-np.inf if signs[0] == "<" else side), (np.inf if signs[0] == ">" else side), left
 
     def _read_bound(self) -> None:
+        """Parse one entry of the section of bounds, such as `x <= 4`, `1 <= x <= 4` or `x free`, and set the bounds."""
         start = self._tokens.peek()
         first = self._number_or_column()
         if isinstance(first, str) and (word := self._tokens.peek()) is not None and word.text.lower() == "free":
@@ -140,7 +153,7 @@ class _LpReader:
             self._lower[self._column(first)], self._upper[self._column(first)] = -np.inf, np.inf
             return
         parts, signs = [first], []
-        while (sign := self._tokens.takes(*COMPARISONS)) is not None:
+        while (sign := self._tokens.take_if(*COMPARISONS)) is not None:
             signs.append(COMPARISONS[sign.text])
             parts.append(self._number_or_column())
         places = [k for k, part in enumerate(parts) if isinstance(part, str)]
@@ -151,18 +164,20 @@ class _LpReader:
             is_left = k + 1 == places[0]
             number = parts[k] if is_left else parts[k + 1]
             assert isinstance(number, float)
-            self._bound(column, {"<": ">", ">": "<", "=": "="}[sign_text] if is_left else sign_text, number)
+            self._set_bound(column, {"<": ">", ">": "<", "=": "="}[sign_text] if is_left else sign_text, number)
 
-    def _bound(self, column: int, sign: str, number: float) -> None:
+    def _set_bound(self, column: int, sign: str, number: float) -> None:
+        """Set the bound `column sign number`; the sign `=` sets both bounds."""
         if sign in "<=":
             self._upper[column] = number
         if sign in ">=":
             self._lower[column] = number
 
     def _read_member(self, section: Section) -> None:
+        """Parse a column name in a section of integer, binary or semicontinuous columns, and mark the column."""
         word = self._tokens.take()
-        if word.sort is not Sort.NAME:
-            raise self._tokens.error(f"the section {section.value} lists names, not {shown(word.text)}", word)
+        if word.sort is not TokenKind.NAME:
+            raise self._tokens.error(f"the section {section.value} lists names, not {quote(word.text)}", word)
         column = self._column(word.text)
         if section is Section.SEMICONTINUOUS:
             self._semicontinuous.add(column)
@@ -173,21 +188,22 @@ class _LpReader:
 
     # -- expressions -------------------------------------------------------------------------------------------
 
-    def _label(self) -> str:
-        """Take the name of a row or of the objective, if there is one."""
+    def _take_label(self) -> str:
+        """Consume and return the name of a row or of the objective, or "" if there is none."""
         word, after = self._tokens.peek(), self._tokens.peek(1)
-        if word is None or after is None or word.sort is not Sort.NAME or after.text != ":":
+        if word is None or after is None or word.sort is not TokenKind.NAME or after.text != ":":
             return ""
         self._tokens.take()
         self._tokens.take()
         return word.text
 
-    def _sum(self, is_objective: bool = False, after: Token | None = None) -> _Sum:
-        """Read terms until something else follows; `after` is the comparison if they stand right of one.
+    def _parse_expression(self, is_objective: bool = False, after: Token | None = None) -> _LpExpression:
+        """Parse the terms of an expression; `after` is the comparison to their left, if there is one.
 
-        A row need not have a label, so a right side that is a number ends with its line.
+        Rows need not have labels, so the expression ends at the end of the line if it is on the right and has only
+        constants so far.
         """
-        total = _Sum()
+        total = _LpExpression()
         line = None if after is None else after.line
         is_first = True
         while True:
@@ -197,10 +213,10 @@ class _LpReader:
             if not is_first and line not in (None, word.line) and not total.terms:
                 return total
             line = None if line is None else word.line
-            sign = self._sign()
-            if (bracket := self._tokens.takes("[")) is not None:
+            sign = self._take_signs()
+            if (bracket := self._tokens.take_if("[")) is not None:
                 if not is_objective:
-                    raise self._tokens.error("milopt does not read quadratic rows", bracket)
+                    raise self._tokens.error("milopt does not support quadratic rows", bracket)
                 self._read_products(total, sign)
             elif not self._read_term(total, sign, is_right=after is not None):
                 if self._is_sign_before:
@@ -208,25 +224,34 @@ class _LpReader:
                 return total
             is_first = False
 
-    def _sign(self) -> float:
+    def _take_signs(self) -> float:
+        """Consume plus and minus signs, and return their product; `_is_sign_before` records whether there was one."""
         sign, self._is_sign_before = 1.0, False
-        while (word := self._tokens.takes("+", "-")) is not None:
+        while (word := self._tokens.take_if("+", "-")) is not None:
             self._is_sign_before = True
             sign = -sign if word.text == "-" else sign
         return sign
 
-    def _read_term(self, total: _Sum, sign: float, is_right: bool) -> bool:
-        """Add one term, if there is one: a number, a column, or a number times a column."""
+    def _read_term(self, total: _LpExpression, sign: float, is_right: bool) -> bool:
+        """Parse one term (a number, a column, or their product), add it to `total`, and return True if there is one.
+
+        `is_right`: the term is to the right of a comparison, so that a number ends with its line.
+        """
         word = self._tokens.peek()
-        if word is None or word.sort in (Sort.SIGN, Sort.SECTION):
+        if word is None or word.sort in (TokenKind.SIGN, TokenKind.SECTION):
             return False
         value = 1.0
-        if word.sort is Sort.NUMBER:
-            value = self._finite(self._tokens.take())
-            self._tokens.takes("*")
+        if word.sort is TokenKind.NUMBER:
+            value = self._number_or_infinity(self._tokens.take())
+            self._tokens.take_if("*")
             name = self._tokens.peek()
-            # A row may end with a number, and the next one begin with its label or its first column.
-            if name is None or name.sort is not Sort.NAME or self._is_label() or (is_right and name.line != word.line):
+            # A row may end with a number, and the next row may start with its label or its first column.
+            if (
+                name is None
+                or name.sort is not TokenKind.NAME
+                or self._is_label()
+                or (is_right and name.line != word.line)
+            ):
                 total.constant += sign * value
                 return True
         elif self._is_label():
@@ -239,35 +264,36 @@ class _LpReader:
         return True
 
     def _is_label(self) -> bool:
+        """Return True if the next word is followed by a colon."""
         after = self._tokens.peek(1)
         return after is not None and after.text == ":"
 
-    def _read_products(self, total: _Sum, sign: float) -> None:
-        """Read `x ^ 2 + 4 x * y ] / 2`, after the bracket."""
+    def _read_products(self, total: _LpExpression, sign: float) -> None:
+        """Parse `x ^ 2 + 4 x * y ] / 2`, after the opening bracket, and add it to `total` with the given sign."""
         products: list[tuple[int, int, float]] = []
-        while (closing := self._tokens.takes("]")) is None:
-            factor = self._sign()
+        while (closing := self._tokens.take_if("]")) is None:
+            factor = self._take_signs()
             word = self._tokens.take()
-            if word.sort is Sort.NUMBER:
-                factor *= self._finite(word)
-                self._tokens.takes("*")
+            if word.sort is TokenKind.NUMBER:
+                factor *= self._number_or_infinity(word)
+                self._tokens.take_if("*")
                 word = self._tokens.take()
-            if word.sort is not Sort.NAME:
+            if word.sort is not TokenKind.NAME:
                 raise self._tokens.error("a product in brackets is x ^ 2 or x * y", word)
             first = second = self._column(word.text)
-            if self._tokens.takes("^") is not None:
+            if self._tokens.take_if("^") is not None:
                 power = self._tokens.take()
                 if power.number != 2.0:
                     raise self._tokens.error("the only power is ^ 2", power)
-            elif self._tokens.takes("*") is not None:
+            elif self._tokens.take_if("*") is not None:
                 other = self._tokens.take()
-                if other.sort is not Sort.NAME:
+                if other.sort is not TokenKind.NAME:
                     raise self._tokens.error("a product in brackets is x ^ 2 or x * y", other)
                 second = self._column(other.text)
             else:
                 raise self._tokens.error("a product in brackets is x ^ 2 or x * y", word)
             products.append((max(first, second), min(first, second), factor))
-        if self._tokens.takes("/") is not None:
+        if self._tokens.take_if("/") is not None:
             if self._tokens.take().number != 2.0:
                 raise self._tokens.error("brackets are divided by 2, or by nothing", closing)
             sign /= 2.0
@@ -275,30 +301,34 @@ class _LpReader:
             total.products[i, j] = total.products.get((i, j), 0.0) + sign * value
 
     def _number_or_column(self) -> float | str:
-        sign = self._sign()
+        """Parse a number or the name of a column, and return it; only a number may have a sign."""
+        sign = self._take_signs()
         word = self._tokens.take()
-        if word.sort is Sort.NUMBER:
+        if word.sort is TokenKind.NUMBER:
             return sign * word.number
-        if word.sort is Sort.NAME and word.text.lower() in INFINITIES:
+        if word.sort is TokenKind.NAME and word.text.lower() in INFINITIES:
             return sign * np.inf
-        if word.sort is not Sort.NAME or self._is_sign_before:
-            raise self._tokens.error(f"a bound is a column and a number such as x <= 4, not {shown(word.text)}", word)
+        if word.sort is not TokenKind.NAME or self._is_sign_before:
+            raise self._tokens.error(f"a bound is a column and a number such as x <= 4, not {quote(word.text)}", word)
         return word.text
 
-    def _finite(self, word: Token) -> float:
-        # Sides of rows are read as constants, and may be infinite; `_assembled` looks at the others.
+    def _number_or_infinity(self, word: Token) -> float:
+        """Return the number of a token, with infinity in place of numbers of at least `INFINITE`."""
+        # Sides of rows are parsed as constants and may be infinite; `_assemble` checks the other numbers.
         return word.number if abs(word.number) < INFINITE else np.inf
 
     def _column(self, name: str) -> int:
+        """Return the index of a column, which is created if its name is new."""
         if name not in self._columns:
             self._columns[name] = len(self._columns)
             self._lower.append(0.0)
             self._upper.append(np.inf)
         return self._columns[name]
 
-    # -- the end -----------------------------------------------------------------------------------------------
+    # -- result ------------------------------------------------------------------------------------------------
 
-    def _assembled(self, maximizes: bool) -> FlatModel:
+    def _assemble(self, maximizes: bool) -> FlatModel:
+        """Return the content of the file, after all sections were parsed."""
         n, m = len(self._columns), len(self._sides)
         cost, products = np.zeros(n), Entries()
         for column, value in self._objective.terms.items():
@@ -318,10 +348,10 @@ class _LpReader:
             cost=cost,
             P=products.matrix((n, n)),
             A=self._A.matrix((m, n)),
-            row_lower=without_infinities([low for low, _ in self._sides]),
-            row_upper=without_infinities([high for _, high in self._sides]),
-            lower=without_infinities(self._lower),
-            upper=without_infinities(self._upper),
+            row_lower=with_infinities([low for low, _ in self._sides]),
+            row_upper=with_infinities([high for _, high in self._sides]),
+            lower=with_infinities(self._lower),
+            upper=with_infinities(self._upper),
             integer=np.isin(np.arange(n), list(self._integer)),
             semicontinuous=np.isin(np.arange(n), list(self._semicontinuous)),
             columns=tuple(self._columns),

@@ -1,4 +1,4 @@
-"""The words of an LP file: numbers, names, signs and section titles, each with its line."""
+"""Tokens of LP files: numbers, names, signs and section titles, with their lines."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from milopt.data.messages import shown
+from milopt.data.messages import quote
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
 
 
 class Section(Enum):
-    """The parts of an LP file."""
+    """Sections of an LP file."""
 
     MINIMIZE = "minimize"
     MAXIMIZE = "maximize"
@@ -27,8 +27,8 @@ class Section(Enum):
     END = "end"
 
 
-class Sort(Enum):
-    """The sort of a word."""
+class TokenKind(Enum):
+    """Type of a token."""
 
     NUMBER = "number"
     NAME = "name"
@@ -38,9 +38,9 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the file."""
+    """Token of an LP file; `number` is set for numbers only, and `section` for section titles only."""
 
-    sort: Sort
+    sort: TokenKind
     text: str
     line: int
     number: float = 0.0
@@ -58,7 +58,8 @@ _TITLES = (
     (Section.UNSUPPORTED, r"sos[12]?|pwlobj|general\s+constraints?|user\s+cuts|lazy\s+constraints"),
     (Section.END, r"end"),
 )
-# A title begins its line, and neither a name nor a sign follows that would make it a part of an expression.
+"""Regular expressions of the titles of each section."""
+# A title is at the start of its line, and is not followed by a sign or word that would make it part of an expression.
 _TITLE = re.compile(
     r"\s*(?:" + "|".join(f"(?P<{section.name}>{words})" for section, words in reversed(_TITLES)) + r")(?=\s|$)"
     r"(?!\s*(?:[:<>=^*]|free\b))",
@@ -76,7 +77,7 @@ _WORD = re.compile(
 
 
 class LpTokens:
-    """The words of a file, with a look ahead."""
+    """Stream of the tokens of a file, which can look at tokens before they are consumed."""
 
     def __init__(self, path: Path) -> None:
         self._file = TextFile(path, comment="\\")
@@ -84,7 +85,7 @@ class LpTokens:
         self._ahead: list[Token] = []
 
     def peek(self, steps: int = 0) -> Token | None:
-        """Return the next word, or one a few steps further; None at the end of the file."""
+        """Return the next token, or the token `steps` further; None at the end of the file."""
         while len(self._ahead) <= steps:
             word = next(self._words, None)
             if word is None:
@@ -93,24 +94,25 @@ class LpTokens:
         return self._ahead[steps]
 
     def take(self) -> Token:
-        """Return the next word and go on."""
+        """Consume and return the next token, or raise an error at the end of the file."""
         word = self.peek()
         if word is None:
             raise self._file.error("the file ends in the middle of an expression")
         self._ahead.pop(0)
         return word
 
-    def takes(self, *texts: str) -> Token | None:
-        """Take the next word if it is one of these signs."""
+    def take_if(self, *texts: str) -> Token | None:
+        """Consume and return the next token if it is one of these signs, otherwise return None."""
         word = self.peek()
-        return self.take() if word is not None and word.sort is Sort.SIGN and word.text in texts else None
+        return self.take() if word is not None and word.sort is TokenKind.SIGN and word.text in texts else None
 
     def error(self, problem: str, at: Token | None = None) -> DataError:
-        """Return an error at a word, by default the next one."""
+        """Return (do not raise) an error with the line of the token `at`, by default of the next token."""
         place = at or self.peek()
         return self._file.error(problem, place.line if place else None)
 
     def _read(self) -> Iterator[Token]:
+        """Yield the tokens of the file."""
         has_rows = False
         for raw in self._file:
             line = raw.partition("\\")[0]
@@ -118,24 +120,25 @@ class LpTokens:
             if title is not None:
                 assert title.lastgroup is not None
                 section = Section[title.lastgroup]
-                yield Token(Sort.SECTION, title.group().strip(), self._file.line, section=section)
+                yield Token(TokenKind.SECTION, title.group().strip(), self._file.line, section=section)
                 has_rows |= section is Section.ROWS
                 start = title.end()
-            # The objective and the title of the rows may share a line.
+            # The objective and the title of the rows may be on the same line.
             if not has_rows and (title := _ROWS_TITLE.search(line, start)) is not None:
                 has_rows = True
-                yield from self._words_of(line, start, title.start())
-                yield Token(Sort.SECTION, title.group().strip(), self._file.line, section=Section.ROWS)
+                yield from self._tokenize(line, start, title.start())
+                yield Token(TokenKind.SECTION, title.group().strip(), self._file.line, section=Section.ROWS)
                 start = title.end()
-            yield from self._words_of(line, start, len(line))
+            yield from self._tokenize(line, start, len(line))
 
-    def _words_of(self, line: str, start: int, stop: int) -> Iterator[Token]:
+    def _tokenize(self, line: str, start: int, stop: int) -> Iterator[Token]:
+        """Yield the tokens of line[start:stop]."""
         stop = len(line[:stop].rstrip())
         while start < stop:
-            found = _WORD.match(line, start, stop)
-            if found is None:
-                raise self._file.error(f"{shown(line[start:stop].split()[0])} is neither a number, a name nor a sign")
-            sort = Sort(found.lastgroup)
-            text = found.group(sort.value)
-            yield Token(sort, text, self._file.line, number=float(text) if sort is Sort.NUMBER else 0.0)
-            start = found.end()
+            match = _WORD.match(line, start, stop)
+            if match is None:
+                raise self._file.error(f"{quote(line[start:stop].split()[0])} is neither a number, a name nor a sign")
+            sort = TokenKind(match.lastgroup)
+            text = match.group(sort.value)
+            yield Token(sort, text, self._file.line, number=float(text) if sort is TokenKind.NUMBER else 0.0)
+            start = match.end()

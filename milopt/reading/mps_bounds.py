@@ -1,4 +1,4 @@
-"""Bounds of columns and sides of rows, by the rules of the MPS format."""
+"""Bounds of columns and sides of rows by the rules of the MPS format."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ from dataclasses import dataclass, field
 import numpy as np
 
 BARE_KINDS = ("FR", "MI", "PL", "BV")
-"""Kinds of bounds without a number."""
+"""Codes of the kinds of bounds without a number: free, no lower bound, no upper bound, binary."""
 KINDS = (*BARE_KINDS, "LO", "LI", "UP", "UI", "FX", "SC", "SI")
+"""Codes of all kinds of bounds."""
 INTEGER_KINDS = ("BV", "LI", "UI", "SI")
+"""Kinds of bounds that make a column integer."""
 SEMICONTINUOUS_KINDS = ("SC", "SI")
+"""Kinds of bounds that make a column semicontinuous."""
 
 
 @dataclass
 class MpsBounds:
-    """The bounds that a file gives, by the number of the column."""
+    """Bounds that the file states, by the index of the column; other columns have default bounds (see `both`)."""
 
     lower: dict[int, float] = field(default_factory=dict)
     upper: dict[int, float] = field(default_factory=dict)
     semicontinuous: set[int] = field(default_factory=set)
 
     def set(self, kind: str, column: int, value: float) -> None:
-        """Set a bound of one of the `KINDS`; the value counts only where the kind has one."""
+        """Set a bound of one of the `KINDS`; the value is ignored for kinds without a number."""
         if kind in ("FR", "MI"):
             self.lower[column] = -np.inf
         if kind in ("FR", "PL"):
@@ -36,11 +39,15 @@ class MpsBounds:
             self.upper[column] = value
         if kind in SEMICONTINUOUS_KINDS:
             self.semicontinuous.add(column)
-            # In this section, 0 stands for no upper bound.
+            # For semicontinuous columns, 0 means no upper bound.
             self.upper[column] = value or np.inf
 
     def both(self, integer: Sequence[bool]) -> tuple[list[float], list[float]]:
-        """Return the lower and the upper bound of every column, those that were not given by default."""
+        """Return the lower and the upper bounds of all columns, with defaults for bounds that were not given.
+
+        The defaults are [0, infinity), [0, 1] for an integer column without any bound, and -infinity below a negative
+        upper bound. `integer`: one boolean per column.
+        """
         lower, upper = [], []
         for j, is_integer in enumerate(integer):
             is_bare = j not in self.lower and j not in self.upper
@@ -49,19 +56,22 @@ class MpsBounds:
         return lower, upper
 
     def negative(self) -> Iterator[int]:
-        """Yield the columns with a negative upper bound and no lower bound."""
+        """Yield the indices of the columns with a negative upper bound and no lower bound."""
         return (j for j in self.upper if self._is_negative(j))
 
     def _is_negative(self, column: int) -> bool:
+        """Return True if the column has a negative upper bound and no lower bound."""
         return column not in self.lower and self.upper.get(column, 0.0) < 0.0
 
 
 def row_sides(
     senses: Sequence[str], sides: Mapping[int, float], ranges: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
-    """Return the sides of each row: a range R makes [b, b + |R|] of a G row, [b - |R|, b] of an L row.
+    """Return the lower and upper sides of all rows.
 
-    In an E row, the sign of R says which of the two.
+    `senses` has one of G, L, E per row, `sides` the right-hand sides b (0 by default), and `ranges` the ranges R, if
+    any. A range turns a G row into [b, b + |R|] and an L row into [b - |R|, b]. An E row becomes the former if R > 0,
+    the latter if R < 0, and stays an equation if R = 0.
     """
     low, high = [-np.inf] * len(senses), [np.inf] * len(senses)
     for i, sense in enumerate(senses):

@@ -1,12 +1,13 @@
-"""MPS files, free and fixed: one pass over the lines, every problem with its line.
+"""Parser of MPS files, free and fixed; every error states the line.
 
-Free files separate fields by blanks. In fixed files, fields begin at columns 2, 5, 15, 25, 40 and 50, so that names may
-contain blanks; a file that cannot be read as a free one is tried as a fixed one.
+Free files separate fields by blanks. In fixed files, fields start at columns 2, 5, 15, 25, 40 and 50, so that names may
+contain blanks. A file that is not valid as a free file is tried as a fixed one.
 
-The conventions on which readers differ are these. The first free row is the objective, others are left out. The
-right-hand side of the objective is minus its constant. Integer columns between markers lie in [0, 1] if no bound is
-given. A column with a negative upper bound and no lower bound has the lower bound -infinity, with a remark. Only the
-first set of right-hand sides, ranges and bounds is read. QUADOBJ and QSECTION have one triangle of P, QMATRIX has both.
+Readers differ in some conventions; these are used here. The first free row is the objective, and other free rows are
+ignored. The right-hand side of the objective is minus its constant. Integer columns between markers lie in [0, 1] if no
+bound is given. A column with a negative upper bound and no lower bound has the lower bound -infinity, with a remark.
+Only the first set of right-hand sides, ranges and bounds is used. QUADOBJ and QSECTION have one triangle of P, QMATRIX
+has both.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.data.messages import shown
+from milopt.data.messages import quote
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
-from milopt.reading.flat_model import INFINITE, Entries, FlatModel, without_infinities
+from milopt.reading.flat_model import INFINITE, Entries, FlatModel, with_infinities
 from milopt.reading.mps_bounds import BARE_KINDS, INTEGER_KINDS, KINDS, MpsBounds, row_sides
 
 FIELD_STARTS = (1, 4, 14, 24, 39, 49)
-"""Where the fields of a fixed line begin, from 0."""
+"""Positions at which the fields of a fixed line start, from 0."""
 SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True, "MIN": False, "MINIMIZE": False, "MINIMISE": False}
+"""Values of OBJSENSE, and whether they mean maximisation."""
 UNSUPPORTED = {
     "SOS": "special ordered sets",
     "SOS1": "special ordered sets",
@@ -39,13 +41,13 @@ UNSUPPORTED = {
     "GENCONS": "general constraints",
     "PWLOBJ": "a piecewise-linear objective",
 }
-"""Sections that change the program and have no counterpart here."""
+"""Sections that are not supported and raise an error, with a description of their content."""
 
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?|inf(inity)?)", re.IGNORECASE)
 
 
 def read_mps(path: Path) -> FlatModel:
-    """Return the program in an MPS file."""
+    """Parse an MPS file, first as a free file, then as a fixed one; if both fail, raise the error of the first."""
     try:
         return _MpsReader(path, fixed=False).model()
     except DataError as error:
@@ -56,7 +58,7 @@ def read_mps(path: Path) -> FlatModel:
 
 
 class _MpsReader:
-    """One pass over a file; `model` returns what it holds."""
+    """State of parsing one MPS file."""
 
     def __init__(self, path: Path, fixed: bool) -> None:
         self._file = TextFile(path, comment="*")
@@ -84,19 +86,19 @@ class _MpsReader:
         self._ended = False
 
     def model(self) -> FlatModel:
-        """Read the file."""
+        """Parse the file, and return its content."""
         readers: dict[str, Callable[[list[str]], None]] = {
-            "NAME": self._unexpected,
-            "OBJSENSE": self._sense,
-            "OBJNAME": self._objective_name,
-            "ROWS": self._row,
-            "COLUMNS": self._column,
-            "RHS": lambda fields: self._side(fields, "RHS"),
-            "RANGES": lambda fields: self._side(fields, "RANGES"),
-            "BOUNDS": self._bound,
-            "QUADOBJ": self._quadratic,
-            "QSECTION": self._quadratic,
-            "QMATRIX": self._quadratic,
+            "NAME": self._reject_data,
+            "OBJSENSE": self._parse_sense,
+            "OBJNAME": self._parse_objective_name,
+            "ROWS": self._parse_row,
+            "COLUMNS": self._parse_column,
+            "RHS": lambda fields: self._parse_side(fields, "RHS"),
+            "RANGES": lambda fields: self._parse_side(fields, "RANGES"),
+            "BOUNDS": self._parse_bound,
+            "QUADOBJ": self._parse_quadratic,
+            "QSECTION": self._parse_quadratic,
+            "QMATRIX": self._parse_quadratic,
         }
         section = ""
         for line in self._file:
@@ -108,58 +110,64 @@ class _MpsReader:
                     break
                 continue
             if not section:
-                raise self._error("the first line must be a section such as NAME or ROWS; this is no MPS file")
+                raise self._error("the first line must be a section such as NAME or ROWS; this is not an MPS file")
             if fields := self._fields(line):
                 readers[section](fields)
         if not self._ended:
             raise self._error("the file ends without ENDATA; it is not complete")
-        return self._assembled()
+        return self._assemble()
 
     def _section(self, words: list[str], readers: dict[str, Callable[[list[str]], None]]) -> str:
+        """Check the title line of a section, and return its title; `words` are the words of the line."""
         title = words[0].upper()
         if title == "ENDATA":
             self._ended = True
         elif title in UNSUPPORTED:
-            raise self._error(f"the section {title} has {UNSUPPORTED[title]}, which milopt does not read")
+            raise self._error(f"the section {title} has {UNSUPPORTED[title]}, which milopt does not support")
         elif title not in readers:
-            raise self._error(f"{shown(words[0])} is no section of an MPS file; lines of data begin with a blank")
+            raise self._error(f"{quote(words[0])} is not a section of an MPS file; lines of data begin with a blank")
         elif title == "NAME" and len(words) > 1:
             self._name = words[1]
         elif title == "OBJSENSE" and len(words) > 1:
-            self._sense(words[1:])
+            self._parse_sense(words[1:])
         elif title in ("RHS", "RANGES", "BOUNDS", "COLUMNS") and len(words) > 1:
-            raise self._error(f"the section {title} stands alone on its line; lines of data begin with a blank")
+            raise self._error(f"the section {title} must be alone on its line; lines of data begin with a blank")
         if title == "QMATRIX":
             self._has_both_triangles = True
         return title
 
     def _fields(self, line: str) -> list[str]:
+        """Split a line of data into its nonempty fields, by blanks (free) or by positions (fixed)."""
         if not self._fixed:
             return line.split()
         ends = (*FIELD_STARTS[1:], None)
         fields = [line[start:end].strip() for start, end in zip(FIELD_STARTS, ends, strict=True)]
-        # The first field is for the kinds of rows and bounds only.
+        # The first field is only used for the kinds of rows and bounds.
         return [field for field in fields if field]
 
     # -- sections ----------------------------------------------------------------------------------------------
 
-    def _unexpected(self, fields: list[str]) -> None:
-        raise self._error("a line of data stands before the first section that has any")
+    def _reject_data(self, fields: list[str]) -> None:
+        """Raise an error for a line of data in the section NAME, which has none."""
+        raise self._error("a line of data comes before the first section with data")
 
-    def _sense(self, fields: list[str]) -> None:
+    def _parse_sense(self, fields: list[str]) -> None:
+        """Parse the sense of the objective: MIN or MAX."""
         if len(fields) != 1 or fields[0].upper() not in SENSES:
-            raise self._error(f"OBJSENSE is MIN or MAX, not {shown(' '.join(fields))}")
+            raise self._error(f"OBJSENSE is MIN or MAX, not {quote(' '.join(fields))}")
         self._maximizes = SENSES[fields[0].upper()]
 
-    def _objective_name(self, fields: list[str]) -> None:
+    def _parse_objective_name(self, fields: list[str]) -> None:
+        """Parse the name of the objective row."""
         self._objective = fields[0]
 
-    def _row(self, fields: list[str]) -> None:
+    def _parse_row(self, fields: list[str]) -> None:
+        """Parse a line of ROWS."""
         if len(fields) != 2 or fields[0].upper() not in ("N", "L", "G", "E"):
-            raise self._error(f"a row is N, L, G or E and a name, not {shown(' '.join(fields))}")
+            raise self._error(f"a row is N, L, G or E and a name, not {quote(' '.join(fields))}")
         kind, name = fields[0].upper(), fields[1]
         if name in self._rows or name in self._free_rows or (name == self._objective and kind != "N"):
-            raise self._error(f"the row {shown(name)} is declared twice")
+            raise self._error(f"the row {quote(name)} is declared twice")
         if kind == "N":
             if self._objective is None:
                 self._objective = name
@@ -168,41 +176,47 @@ class _MpsReader:
             self._rows[name] = len(self._senses)
             self._senses.append(kind)
 
-    def _column(self, fields: list[str]) -> None:
+    def _parse_column(self, fields: list[str]) -> None:
+        """Parse a line of COLUMNS: the entries of a column, or a marker where integer columns start or end."""
         if len(fields) == 3 and fields[1].strip("'\"").upper() == "MARKER":
             marker = fields[2].strip("'\"").upper()
             if marker not in ("INTORG", "INTEND"):
-                raise self._error(f"a marker is INTORG or INTEND, not {shown(fields[2])}")
+                raise self._error(f"a marker is INTORG or INTEND, not {quote(fields[2])}")
             self._inside_marker = marker == "INTORG"
             return
         name, pairs = fields[0], fields[1:]
         if len(pairs) not in (2, 4):
-            raise self._error("a line of COLUMNS is a column, a row and a number, and perhaps a row and a number more")
+            raise self._error(
+                "a line of COLUMNS is a column, a row and a number, optionally followed by another row and number"
+            )
         if name not in self._columns:
             self._columns[name] = len(self._columns)
             self._cost.append(0.0)
             self._integer.append(self._inside_marker)
             self._column_rows = set()
         elif self._columns[name] != len(self._columns) - 1:
-            raise self._error(f"the lines of column {shown(name)} do not stand together, or the column is there twice")
+            raise self._error(f"the lines of column {quote(name)} are not adjacent, or the column occurs twice")
         for row, text in zip(pairs[::2], pairs[1::2], strict=True):
             value = self._number(text)
             if row in self._column_rows:
-                raise self._error(f"column {shown(name)} has two entries in row {shown(row)}")
+                raise self._error(f"column {quote(name)} has two entries in row {quote(row)}")
             self._column_rows.add(row)
             if row in self._rows:
                 self._A.add(self._rows[row], self._columns[name], value)
             elif row == self._objective:
                 self._cost[-1] = value
             elif row not in self._free_rows:
-                raise self._error(f"the row {shown(row)} is not declared in ROWS")
+                raise self._error(f"the row {quote(row)} is not declared in ROWS")
 
-    def _side(self, fields: list[str], section: str) -> None:
+    def _parse_side(self, fields: list[str], section: str) -> None:
+        """Parse a line of RHS or RANGES; the name of the set, its first field, is optional."""
         pairs = fields
         if len(fields) % 2:
             pairs = fields[1:]
         if len(pairs) not in (2, 4):
-            raise self._error(f"a line of {section} is a set, a row and a number, and perhaps a row and a number more")
+            raise self._error(
+                f"a line of {section} is a set, a row and a number, optionally followed by another row and number"
+            )
         if not self._is_first_set(section, fields[0] if len(fields) % 2 else ""):
             return
         known = self._rhs if section == "RHS" else self._ranges
@@ -212,17 +226,18 @@ class _MpsReader:
                 self._constant = -self._finite(value, text)
             elif row in self._rows:
                 if self._rows[row] in known:
-                    raise self._error(f"the row {shown(row)} has two numbers in {section}")
+                    raise self._error(f"the row {quote(row)} has two numbers in {section}")
                 known[self._rows[row]] = value
             elif row not in self._free_rows:
-                raise self._error(f"the row {shown(row)} is not declared in ROWS")
+                raise self._error(f"the row {quote(row)} is not declared in ROWS")
 
-    def _bound(self, fields: list[str]) -> None:
+    def _parse_bound(self, fields: list[str]) -> None:
+        """Parse a line of BOUNDS."""
         kind, rest = fields[0].upper(), fields[1:]
         if kind not in KINDS:
-            raise self._error(f"{shown(fields[0])} is no kind of bound; the kinds are {', '.join(KINDS)}")
+            raise self._error(f"{quote(fields[0])} is not a kind of bound; the kinds are {', '.join(KINDS)}")
         is_bare = kind in BARE_KINDS
-        # The name of the set may be left out; a number may follow kinds that need none, as in "BV BND x 1".
+        # The name of the set is optional, and a number may follow kinds that need none, as in "BV BND x 1".
         if (is_bare and rest and (len(rest) == 1 or rest[0] in self._columns)) or (not is_bare and len(rest) == 2):
             rest = ["", *rest]
         if len(rest) not in ((2, 3) if is_bare else (3,)):
@@ -230,22 +245,23 @@ class _MpsReader:
         if not self._is_first_set("BOUNDS", rest[0]):
             return
         if rest[1] not in self._columns:
-            raise self._error(f"the column {shown(rest[1])} is not declared in COLUMNS")
+            raise self._error(f"the column {quote(rest[1])} is not declared in COLUMNS")
         column = self._columns[rest[1]]
         self._bounds.set(kind, column, 0.0 if is_bare else self._number(rest[2], finite=False))
         if kind in INTEGER_KINDS:
             self._integer[column] = True
 
-    def _quadratic(self, fields: list[str]) -> None:
+    def _parse_quadratic(self, fields: list[str]) -> None:
+        """Parse a line of the quadratic objective."""
         if len(fields) != 3:
             raise self._error("a line of the quadratic objective is two columns and a number")
         for name in fields[:2]:
             if name not in self._columns:
-                raise self._error(f"the column {shown(name)} is not declared in COLUMNS")
+                raise self._error(f"the column {quote(name)} is not declared in COLUMNS")
         i, j, value = self._columns[fields[0]], self._columns[fields[1]], self._number(fields[2])
         place = (i, j) if self._has_both_triangles else (max(i, j), min(i, j))
         if place in self._pairs:
-            raise self._error(f"the quadratic objective has two entries for {shown(fields[0])}, {shown(fields[1])}")
+            raise self._error(f"the quadratic objective has two entries for {quote(fields[0])}, {quote(fields[1])}")
         self._pairs.add(place)
         self._P.add(*place, value)
         if not self._has_both_triangles and i != j:
@@ -254,37 +270,43 @@ class _MpsReader:
     # -- numbers and sets --------------------------------------------------------------------------------------
 
     def _number(self, text: str, finite: bool = True) -> float:
+        """Return the text as a number, or raise an error if it is not one, or is infinite although `finite` is True."""
         if not _NUMBER.fullmatch(text):
-            raise self._error(f"{shown(text)} is no number")
+            raise self._error(f"{quote(text)} is not a number")
         value = float(text.lower().replace("d", "e"))
         return self._finite(value, text) if finite else value
 
     def _finite(self, value: float, text: str) -> float:
+        """Return the value, or raise an error if its absolute value is at least `INFINITE`; `text` is for the error."""
         if not abs(value) < INFINITE:
-            raise self._error(f"the number {shown(text)} is infinite; only bounds and sides of rows may be")
+            raise self._error(f"the number {quote(text)} is infinite; only bounds and sides of rows may be")
         return value
 
     def _is_first_set(self, section: str, name: str) -> bool:
+        """Return True if the set `name` is the first set of its section, otherwise add a remark that it is ignored."""
         first = self._sets.setdefault(section, name)
         if name != first:
-            self._remark(f"The set {shown(name)} of {section} was left out; the first one, {shown(first)}, was read.")
+            self._remark(f"The set {quote(name)} of {section} was ignored; the first set, {quote(first)}, was used.")
         return name == first
 
     def _remark(self, sentence: str) -> None:
+        """Add a remark to those of the program, unless it is there already."""
         self._remarks[sentence] = None
 
     def _error(self, problem: str) -> DataError:
+        """Return (do not raise) an error with the file, the current line and the problem."""
         return self._file.error(problem)
 
-    # -- the end -----------------------------------------------------------------------------------------------
+    # -- result ------------------------------------------------------------------------------------------------
 
-    def _assembled(self) -> FlatModel:
+    def _assemble(self) -> FlatModel:
+        """Return the content of the file, after all sections were parsed."""
         n, m = len(self._columns), len(self._senses)
         names = tuple(self._columns)
         for j in self._bounds.negative():
             self._remark(
-                f"The column {shown(names[j])} has a negative upper bound and no lower bound in the file; its lower "
-                "bound is taken as -infinity."
+                f"The column {quote(names[j])} has a negative upper bound and no lower bound in the file; its lower "
+                "bound is set to -infinity."
             )
         lower, upper = self._bounds.both(self._integer)
         row_lower, row_upper = row_sides(self._senses, self._rhs, self._ranges)
@@ -298,10 +320,10 @@ class _MpsReader:
             cost=np.array(self._cost, dtype=float),
             P=sp.csr_array(P),
             A=self._A.matrix((m, n)),
-            row_lower=without_infinities(row_lower),
-            row_upper=without_infinities(row_upper),
-            lower=without_infinities(lower),
-            upper=without_infinities(upper),
+            row_lower=with_infinities(row_lower),
+            row_upper=with_infinities(row_upper),
+            lower=with_infinities(lower),
+            upper=with_infinities(upper),
             integer=np.array(self._integer, dtype=bool),
             semicontinuous=np.isin(np.arange(n), list(self._bounds.semicontinuous)),
             columns=names,

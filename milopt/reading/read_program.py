@@ -1,4 +1,4 @@
-"""Read a program from a file, in the format that the ending of its name says."""
+"""Reading of programs from files, in the format that the file name indicates."""
 
 from __future__ import annotations
 
@@ -13,32 +13,36 @@ if TYPE_CHECKING:
 
 
 def read_program(path: str | os.PathLike[str]) -> Program:
-    """Read a program from an MPS, LP or CBF file.
+    r"""Read a program from an MPS, LP or CBF file.
 
-    Columns become the variable blocks `continuous` and `integer`, rows the blocks `equal`, `at_least` and `at_most`.
-    `program.labels` has the names of the file by block, and results know them: `result.values["COL1"]` is the value of
-    the column `COL1`, and `result.duals["ROW1"]` the multiplier of the row `ROW1`. CBF files have no names.
+    Columns become the variable blocks `continuous` and `integer`, linear rows the blocks `equal`, `at_least` and
+    `at_most`, and the cones of CBF files further blocks. A block name that equals a name in the block gets an
+    underscore.
+
+    The names of the file are in `program.labels`, and results can be indexed by them: `result.values["COL1"]` is the
+    value of column `COL1`, and `result.duals["ROW1"]` the multiplier of row `ROW1`. CBF files have no names.
 
     Parameters
     ----------
-    path : str or path
-        The file. Its name ends in `.mps`, `.qps`, `.lp` or `.cbf`, perhaps followed by `.gz`.
+    path : str or path-like
+        File whose name ends in `.mps`, `.qps`, `.lp` or `.cbf`, optionally followed by `.gz`.
 
     Returns
     -------
     Program
-        A program that every solver takes which takes its kind. `program.remarks` say where the file was ambiguous.
+        The program. `program.remarks` lists ambiguities of the file.
 
     Raises
     ------
     DataError
-        If the file cannot be read; the message gives the line.
+        If the file cannot be read or parsed. For a syntax error, the message states the line.
 
     Examples
     --------
-    >>> import milopt, pathlib, tempfile
+    >>> import pathlib, tempfile
+    >>> import milopt
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.lp"
-    >>> _ = path.write_text("maximize x + 2 y subject to\\n load: x + y <= 4\\nbounds\\n y <= 3\\nend")
+    >>> _ = path.write_text("maximize x + 2 y subject to\n load: x + y <= 4\nbounds\n y <= 3\nend")
     >>> result = milopt.solve(milopt.read_program(path))
     >>> float(result.objective), float(result.values["y"]), float(result.duals["load"])
     (7.0, 3.0, 1.0)
@@ -46,7 +50,7 @@ def read_program(path: str | os.PathLike[str]) -> Program:
     try:
         given = Path(path)
     except TypeError:
-        raise file_error(Path(repr(path)), "read_program takes the path of a file") from None
+        raise file_error(Path(repr(path)), "path must be the path of a file") from None
     ending = given.name.casefold().removesuffix(".gz").rpartition(".")[2]
     match ending:
         case "mps" | "qps":
@@ -64,4 +68,4 @@ def read_program(path: str | os.PathLike[str]) -> Program:
             from milopt.reading.cbf_program import declare_cbf
 
             return declare_cbf(read_cbf(given), given)
-    raise file_error(given, "the name of a program file ends in .mps, .qps, .lp or .cbf, perhaps with .gz after it")
+    raise file_error(given, "the name must end in .mps, .qps, .lp or .cbf, optionally followed by .gz")

@@ -1,1 +1,1 @@
-"""Algorithms over programs: direct, convex-concave, representatives, exact."""
+"""Algorithms that solve a problem by convex steps: direct, convex-concave, column generation, exact and others."""

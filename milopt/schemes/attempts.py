@@ -1,4 +1,4 @@
-"""Attempts: one program and one scheme, tried with one solver after another until an answer is certified."""
+"""Solve one program by one scheme, trying one solver after another until an answer is certified."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from time import perf_counter
 
 from milopt.compilation.features import Feature
 from milopt.compilation.lowered_program import LoweredProgram
-from milopt.compilation.status import PointStatus, Termination, keeps_promise
+from milopt.compilation.status import PointStatus, Termination, is_successful
 from milopt.deadline import deadline
 from milopt.declaration.programs.program import Program
 from milopt.errors import (
@@ -22,81 +22,102 @@ from milopt.errors import (
 )
 from milopt.jit_time import jit_seconds, working_seconds
 from milopt.outcome.result import Attempt, Result, Seconds
-from milopt.schemes.automatic import takers
+from milopt.schemes.automatic import supporting_solvers
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
 from milopt.solving import registry
 from milopt.solving.clock import Clock
-from milopt.solving.explain import Case
+from milopt.solving.explain import SupportChecker
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
-SETTLED = (Termination.INFEASIBLE, Termination.UNBOUNDED)
-"""Ends without a point that milopt has proved: another solver would find nothing else."""
+PROVED_TERMINATIONS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
+"""Terminations without a point that milopt has proved, so that no other solver needs to be tried."""
 
 
 class Attempts:
-    """The attempts to solve one program by one scheme within the time of a clock, and the best of their results."""
+    """Attempts to solve a program by a scheme within the time of a clock, and the best of their results."""
 
     def __init__(
         self, program: Program, plan: Scheme, options: Options, clock: Clock, jit: float | None = None
     ) -> None:
-        """`jit` is a reading of `jit_seconds` from which on compilation counts; now if it is None."""
+        """Store the program, the scheme `plan`, the options and the clock; nothing is solved yet.
+
+        `jit`: value of `jit_seconds()` at the start of the call. Seconds of just-in-time compilation after it count as
+        `Seconds.jit` of the best result. None takes the present value.
+        """
         self._program, self._plan, self._options, self._clock = program, plan, options, clock
         self._jit = jit_seconds() if jit is None else jit
-        self._made: list[Attempt] = []
+        self._attempts: list[Attempt] = []
         self._best: Result | None = None
         self._last: Result | None = None
         self._failure: MiloptError | None = None
 
-    def by(self, solver: str | Solver, lowered: LoweredProgram | None = None) -> bool:
-        """Run the scheme with one solver; return whether no other solver is needed."""
+    def try_solver(self, solver: str | Solver, lowered: LoweredProgram | None = None) -> bool:
+        """Run the scheme with one solver; return True if no other solver is needed.
+
+        A solver that is missing, fails, or does not support the program is recorded as a failed attempt. `lowered`: the
+        program if it was lowered before; only the direct scheme uses it.
+        """
         began, plan, clock = perf_counter(), self._plan, self._clock
         try:
-            chosen = registry.require(solver) if isinstance(solver, str) else solver
+            chosen = registry.require_solver(solver) if isinstance(solver, str) else solver
             warn_if_late(chosen, self._options)
             if isinstance(plan, Direct):
                 steps = plan.steps(self._program, chosen, self._options, clock, lowered)
             else:
                 steps = plan.steps(self._program, chosen, self._options, clock)
-            found = plan.completed(steps, clock)
+            result = plan.result_of_steps(steps, clock)
         except (UnsupportedError, ConvexityError, MissingSolverError, SolverError) as error:
-            self._fail(solver if isinstance(solver, str) else solver.name, error, perf_counter() - began)
+            self._record_failure(solver if isinstance(solver, str) else solver.name, error, perf_counter() - began)
             return False
-        return self.takes(found, perf_counter() - began)
+        return self.record(result, perf_counter() - began)
 
-    def automatic(self, after: Solver | None = None) -> bool:
-        """Try the solvers of `auto` in order, those up to `after` left out; return whether no other is needed."""
-        case = Case(self._program, self._options.form)
+    def try_automatic(self, after: Solver | None = None) -> bool:
+        """Try the solvers of `auto` in order, beginning after the solver `after`; return True if no other is needed.
+
+        After a `ConvexityError`, only solvers that support non-convex programs are tried.
+        """
+        checker = SupportChecker(self._program, self._options.form)
         is_convex = True
         try:
-            for solver in self._takers(case, after):
+            for solver in self._supporting_solvers(checker, after):
                 if not is_convex and Feature.NONCONVEX not in solver.features:
                     continue
                 failure = self._failure
-                if self.by(solver, case.lowered):
+                if self.try_solver(solver, checker.lowered):
                     return True
                 if self._failure is not failure and isinstance(self._failure, ConvexityError):
                     is_convex = False
-                elif not self.may_go_on():
+                elif not self.may_continue():
                     return False
         except UnsupportedError as error:
-            self._fail("auto", error, 0.0)
+            self._record_failure("auto", error, 0.0)
         return False
 
-    def may_go_on(self) -> bool:
-        """Whether another solver may find more than the last one: it left no certificate, and there is time."""
-        last = self._made[-1]
-        if self._clock.is_over() or last.termination in SETTLED or keeps_promise(last.termination, last.point):
+    def may_continue(self) -> bool:
+        """Return True if another solver may improve on the last attempt and time is left.
+
+        False if the last attempt was successful, proved that there is no optimum, or ended at the scheme's own limit.
+        """
+        last = self._attempts[-1]
+        if (
+            self._clock.is_over()
+            or last.termination in PROVED_TERMINATIONS
+            or is_successful(last.termination, last.point)
+        ):
             return False
         if last.termination is not Termination.LIMIT or self._last is None:
             return True
-        # The time is not over, so the limit was one of the solver or of the scheme.
+        # The time is not over, so a limit of the solver or of the scheme was reached.
         return not self._plan.reached_limit(self._last)
 
-    def _takers(self, case: Case, after: Solver | None) -> Iterator[Solver]:
-        """Yield the solvers of `auto`, within the time: to find out who takes a program may need kernel values."""
-        solvers = takers(case, self._options, after)
+    def _supporting_solvers(self, checker: SupportChecker, after: Solver | None) -> Iterator[Solver]:
+        """Yield the solvers of `auto` that come after the solver `after` (None: all), within the time limit.
+
+        Checking which solvers support a program may require kernel values, and so takes time.
+        """
+        solvers = supporting_solvers(checker, self._options, after)
         while True:
             began = working_seconds()
             with deadline(self._clock.left()):
@@ -111,42 +132,46 @@ class Attempts:
         """Whether some attempt has ended with a result."""
         return self._best is not None
 
-    def takes(self, found: Result, seconds: float) -> bool:
-        """Record a result; return whether it needs no other solver."""
-        self._made.append(attempt_of(found, seconds))
-        self._best, self._last = _better(self._best, found), found
-        return found.point is PointStatus.CERTIFIED or found.termination in SETTLED
+    def record(self, result: Result, seconds: float) -> bool:
+        """Record a result; return True if no other solver is needed: it is certified, infeasible or unbounded."""
+        self._attempts.append(make_attempt(result, seconds))
+        self._best, self._last = _better_result(self._best, result), result
+        return result.point is PointStatus.CERTIFIED or result.termination in PROVED_TERMINATIONS
 
     def best(self) -> Result:
-        """Return the best result with all attempts and their time; raise the last failure if there is none."""
+        """Return the best result with all attempts and their time; raise the last failure if there is no result."""
         if self._best is None:
             assert self._failure is not None
             raise self._failure
         work = self._clock.work
         seconds = Seconds(work.build, work.solve, self._clock.elapsed(), jit_seconds() - self._jit)
-        return replace(self._best, attempts=tuple(self._made), seconds=seconds)
+        return replace(self._best, attempts=tuple(self._attempts), seconds=seconds)
 
-    def _fail(self, name: str, error: MiloptError, seconds: float) -> None:
+    def _record_failure(self, name: str, error: MiloptError, seconds: float) -> None:
+        """Record an attempt that raised an error."""
         self._failure = error
-        self._made.append(Attempt(name, Termination.ERROR, PointStatus.NONE, None, "", seconds, str(error)))
+        self._attempts.append(Attempt(name, Termination.ERROR, PointStatus.NONE, None, "", seconds, str(error)))
 
 
-def attempt_of(found: Result, seconds: float) -> Attempt:
-    """Return the attempt that ended with a result."""
+def make_attempt(result: Result, seconds: float) -> Attempt:
+    """Return the record of an attempt that ended with a result."""
     return Attempt(
-        found.solver, found.termination, found.point, found.certificate, found.raw_status, seconds, found.message
+        result.solver, result.termination, result.point, result.certificate, result.raw_status, seconds, result.message
     )
 
 
 def warn_if_late(solver: Solver, options: Options) -> None:
     """Warn if there is a time limit that the solver may exceed."""
-    if options.time_limit is not None and (why := solver.may_be_late(options)):
-        told = f"{solver.name} may take longer than the time limit of {options.time_limit:g} s: {why.rstrip('.')}."
-        warnings.warn(told, MiloptWarning, stacklevel=2)
+    if options.time_limit is not None and (reason := solver.late_reason(options)):
+        message = f"{solver.name} may exceed the time limit of {options.time_limit:g} s: {reason.rstrip('.')}."
+        warnings.warn(message, MiloptWarning, stacklevel=2)
 
 
-def _better(old: Result | None, new: Result) -> Result:
-    """Proved before certified before feasible before none before failed; the smaller certificate between equals."""
+def _better_result(old: Result | None, new: Result) -> Result:
+    """Return the result of the higher rank; between equal ranks, the one with the smaller residuals.
+
+    Between equal ranks, the old result is kept if one of the two has no certificate.
+    """
     if old is None:
         return new
     if _rank(new) != _rank(old):
@@ -157,8 +182,8 @@ def _better(old: Result | None, new: Result) -> Result:
 
 
 def _rank(result: Result) -> int:
-    """How much is known of a program by a result."""
-    if result.termination in SETTLED:
+    """Return the rank: infeasible or unbounded 4, certified 3, feasible 2, no feasible point 1 (0 after an error)."""
+    if result.termination in PROVED_TERMINATIONS:
         return 4
     if result.point is PointStatus.NONE:
         return 0 if result.termination is Termination.ERROR else 1

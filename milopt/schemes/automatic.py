@@ -1,7 +1,7 @@
-"""`auto`: the solvers that are installed and take a program, in the order of their ranks.
+"""`auto`: the installed solvers that support a program, in the order of their ranks.
 
-Every registered solver ranks itself (`Solver.rank`) by what the declared blocks tell; nothing is lowered for that. The
-solvers are then asked one by one, best first, whether they are installed and take the program, and no further than is
+Every registered solver ranks itself (`Solver.rank`) by the declared blocks; nothing is lowered for that. Beginning with
+the best rank, it is then checked whether a solver is installed and supports the program, for no more solvers than
 needed. With a time limit, solvers that may exceed it come after those that keep it.
 """
 
@@ -12,49 +12,55 @@ from collections.abc import Iterator
 from milopt.declaration.programs.program import Program
 from milopt.errors import UnsupportedError
 from milopt.solving import registry
-from milopt.solving.explain import Case
+from milopt.solving.explain import SupportChecker
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
 
-def takers(case: Case, options: Options, after: Solver | None = None) -> Iterator[Solver]:
-    """Yield the solvers of `auto` that are installed and take a program, best first; those up to `after` left out.
+def supporting_solvers(checker: SupportChecker, options: Options, after: Solver | None = None) -> Iterator[Solver]:
+    """Yield the installed solvers that support a program, best first, beginning after the solver `after`.
 
     Raises
     ------
     UnsupportedError
-        If there is no such solver, with the reason of each.
+        If no installed solver supports the program and `after` is None; the message gives the reason for each solver.
     """
-    order = registry.ranked(case.profile)
+    order = registry.ranked_solvers(checker.profile)
     if options.time_limit is not None:
-        order.sort(key=lambda solver: bool(solver.may_be_late(options)))
+        order.sort(key=lambda solver: bool(solver.late_reason(options)))
     names = [solver.name for solver in order]
     rest = order if after is None or after.name not in names else order[1 + names.index(after.name) :]
-    some = False
+    found_any = False
     for solver in rest:
-        if solver.availability().installed and case.takes(solver):
-            some = True
+        if solver.availability().installed and checker.supports(solver):
+            found_any = True
             yield solver
-    if not some and after is None:
-        reasons = "; ".join(f"{solver.name}: {_reason(solver, case)}" for solver in order)
-        raise UnsupportedError(f"No installed solver takes {case.name!r} ({reasons}).")
+    if not found_any and after is None:
+        reasons = "; ".join(f"{solver.name}: {_reason(solver, checker)}" for solver in order)
+        raise UnsupportedError(f"No installed solver supports {checker.name!r} ({reasons}).")
 
 
-def automatic(program: Program, prices: int = 0) -> Solver:
-    """Return the solver that `auto` tries first; `prices` is the number of prices if the program is a master."""
-    return next(takers(Case(program, prices=prices), Options()))
+def automatic_solver(program: Program, prices: int = 0) -> Solver:
+    """Return the solver that `auto` tries first for a program.
+
+    `prices`: number of prices if the program is the master of a column generation, otherwise 0.
+    """
+    return next(supporting_solvers(SupportChecker(program, prices=prices), Options()))
 
 
-def named_solver(solver: str | Solver, program: Program, prices: int = 0) -> Solver:
-    """Return a solver by its name; `auto` by what the program is."""
+def resolve_solver(solver: str | Solver, program: Program, prices: int = 0) -> Solver:
+    """Return the solver with the given name; for "auto", the one that `auto` tries first for the program.
+
+    A `Solver` is returned as it is. `prices` is used by `auto` only (see `automatic_solver`).
+    """
     if isinstance(solver, Solver):
         return solver
-    return automatic(program, prices) if solver == "auto" else registry.require(solver)
+    return automatic_solver(program, prices) if solver == "auto" else registry.require_solver(solver)
 
 
-def _reason(solver: Solver, case: Case) -> str:
-    """Return why a solver was left out."""
-    found = solver.availability()
-    if not found.installed:
-        return f"not installed ({found.install or found.reason})"
-    return case.asked(solver).reason
+def _reason(solver: Solver, checker: SupportChecker) -> str:
+    """Return why a solver does not support a program or is not available."""
+    status = solver.availability()
+    if not status.installed:
+        return f"not installed ({status.install or status.reason})"
+    return checker.check(solver).reason

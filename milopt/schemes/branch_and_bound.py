@@ -1,8 +1,10 @@
-"""Branch and bound over witnesses: each node fixes the witnesses of some bags and leaves the others open.
+"""Branch and bound over witnesses: each node fixes the witnesses of some bags and leaves those of the others open.
 
-An open bag's rows are left out (in the objective its maximum stands at its ceiling), so a node's optimum is a lower
-bound for every completion. At a node's point the bag whose row is most violated is branched, one child an instance. The
-argmax of every bag gives a restriction, whose optimum is an upper bound.
+The witness of a bag is the instance whose value replaces the bag's maximum. The rows of an open bag are left out (in
+the objective its maximum is replaced by an upper bound, its ceiling), so the optimum of a node is a lower bound for all
+choices of the open witnesses. At the node's point, the bag whose row is violated most is
+branched on, with one child per instance. Fixing all witnesses at the argmax of their bags gives a restriction of the
+program, whose optimum is an upper bound.
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ from itertools import count
 
 import numpy as np
 
-from milopt.compilation.minorant import Selections, one_hot
+from milopt.compilation.minorant import Selections, one_hot_minorants
 from milopt.compilation.sides import sides
 from milopt.compilation.status import PointStatus, Termination
-from milopt.declaration.atoms.atom import Selecting
+from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
@@ -27,32 +29,41 @@ from milopt.solving.step_session import StepSession
 
 
 @dataclass
-class Search:
-    """How a search ended; objectives are of the minimisation."""
+class SearchResult:
+    """Result of a branch-and-bound search. Objectives have the sign of the minimisation."""
 
     best: Outcome | None
     index: Selections
+    """Witnesses of the best point: for each maximum, one instance index per bag."""
     bound: float
+    """Proved lower bound on the optimal value."""
     ended: Termination = Termination.OPTIMAL
-    why: str = "The search ended"
-    """Why it ended, as a sentence's beginning."""
+    end_reason: str = "The search ended"
+    """Why the search ended, as the beginning of a message."""
     totals: Totals = field(default_factory=Totals)
 
 
 @dataclass(order=True)
 class _Node:
+    """A node of the search tree; nodes are ordered by bound, then by the number of open bags, then by age."""
+
     bound: float
+    """Lower bound on the objective in the subtree of the node."""
     open: int
-    """How many bags have no witness yet: of equal bounds the deeper node comes first, or an unbounded program would
-    visit every node before its first leaf."""
+    """Number of bags without a witness.
+
+    Of two nodes with equal bounds the deeper one comes first. Otherwise a search of an unbounded program would visit
+    all nodes before its first leaf.
+    """
     order: int
     index: Selections = field(compare=False)
+    """Witnesses: for each maximum, one instance index per bag; -1 if the bag is open."""
 
 
 class BranchAndBound:
-    """A best-first search in one session."""
+    """Best-first branch-and-bound search, in one session, over the witnesses of the maxima `atoms`."""
 
-    def __init__(self, session: StepSession, atoms: list[Selecting], tolerance: float, max_nodes: int) -> None:
+    def __init__(self, session: StepSession, atoms: list[SelectionAtom], tolerance: float, max_nodes: int) -> None:
         self.session = session
         self.atoms = atoms
         self.tolerance = tolerance
@@ -60,35 +71,38 @@ class BranchAndBound:
         self._sign = -1.0 if session.program.maximizes else 1.0
         self._needed = {atom: np.zeros(len(atom.segments), dtype=bool) for atom in atoms}
         for side in sides(session.program):
-            if isinstance(side.atom, Selecting) and side.atom in self._needed:
+            if isinstance(side.atom, SelectionAtom) and side.atom in self._needed:
                 self._needed[side.atom][side.witness] = True
-        self._tried: set[bytes] = set()
-        self._lost = np.inf
-        """The smallest bound of a node that was left without a proof: its completions stay unknown."""
+        self._tried_selections: set[bytes] = set()
+        self._unproved_bound = np.inf
+        """Smallest bound of a node that could not be proved, so that its subtree was not searched."""
         self._unbounded = False
         self.totals = Totals()
         self.best: Outcome | None = None
         self.best_value = np.inf
         self.best_index: Selections = {}
 
-    def search(self, clock: Clock, start: Selections | None) -> Steps[Search]:
-        """Until the bound meets the best point, or a limit."""
+    def search(self, clock: Clock, start: Selections | None) -> Steps[SearchResult]:
+        """Search until the bound meets the best point, or a limit is reached; yield a step per node.
+
+        `start`: witnesses with which a first upper bound is computed, or None.
+        """
         root = {atom: np.full(len(atom.segments), -1, dtype=np.intp) for atom in self.atoms}
         order = count()
         heap = [_Node(-np.inf, 0, next(order), root)]
-        nodes, bound, ended, why = 0, -np.inf, Termination.OPTIMAL, "The search ended"
+        nodes, bound, ended, end_reason = 0, -np.inf, Termination.OPTIMAL, "The search ended"
         try:
             if start is not None and not clock.is_over():
-                self._restrict(start, clock)
+                self._solve_restriction(start, clock)
             while heap and not self._unbounded:
                 node = heapq.heappop(heap)
                 bound = max(bound, node.bound)
-                if self._closed(node.bound):
+                if self._is_closed(node.bound):
                     break
                 if clock.is_over() or nodes >= self.max_nodes:
                     heapq.heappush(heap, node)
                     ended = Termination.LIMIT
-                    why = clock.why() if clock.is_over() else f"Limit of {self.max_nodes} nodes"
+                    end_reason = clock.end_reason() if clock.is_over() else f"Limit of {self.max_nodes} nodes"
                     break
                 nodes += 1
                 for child in self._expand(node, clock):
@@ -97,49 +111,53 @@ class BranchAndBound:
                 yield Step(self._sign * self.best_value, self._sign * bound, None, clock.elapsed())
         except KeyboardInterrupt:
             clock.interrupted = True
-            ended, why = Termination.LIMIT, clock.why()
+            ended, end_reason = Termination.LIMIT, clock.end_reason()
         if self._unbounded:
-            ended, why = Termination.UNBOUNDED, "A choice of witnesses leaves the objective without limit"
-        elif ended is Termination.OPTIMAL and self._lost < self.best_value:
-            ended, why = Termination.STALLED, "A node could not be proved"
+            ended, end_reason = Termination.UNBOUNDED, "A choice of witnesses leaves the objective without limit"
+        elif ended is Termination.OPTIMAL and self._unproved_bound < self.best_value:
+            ended, end_reason = Termination.STALLED, "A node could not be proved"
         if not heap and ended is not Termination.LIMIT:
             bound = self.best_value
-        bound = min(bound, self._lost, self.best_value)
-        return Search(self.best, self.best_index, bound, ended, why, self.totals)
+        bound = min(bound, self._unproved_bound, self.best_value)
+        return SearchResult(self.best, self.best_index, bound, ended, end_reason, self.totals)
 
-    def _closed(self, bound: float) -> bool:
+    def _is_closed(self, bound: float) -> bool:
+        """Return True if a node with this bound can improve on the best point by a tenth of the tolerance at most."""
         return bool(bound >= self.best_value - 0.1 * self.tolerance * (1.0 + abs(self.best_value)))
 
     def _expand(self, node: _Node, clock: Clock) -> list[tuple[float, Selections]]:
-        """Solve a node's relaxation; its children with their bounds, none when it is closed."""
-        self.session.set_witnesses(one_hot(node.index))
+        """Solve the relaxation of a node; return (bound, witnesses) of each child, none if nothing is left to search.
+
+        The program with all witnesses at the argmax of the node's point is solved too, for an upper bound.
+        """
+        self.session.set_witnesses(one_hot_minorants(node.index))
         outcome = self.session.solve(clock)
         self.totals.add(outcome)
         if outcome.termination is Termination.INFEASIBLE:
             return []
         is_leaf = self._first_open(node.index) is None
         if is_leaf and outcome.termination is Termination.UNBOUNDED:
-            self._prove_unbounded()
+            self._mark_unbounded()
             return []
-        bound = max(node.bound, self._bound_of(outcome))
+        bound = max(node.bound, self._proved_bound(outcome))
         if is_leaf and outcome.status is not PointStatus.CERTIFIED:
-            self._lost = min(self._lost, bound)
-        if self._closed(bound):
+            self._unproved_bound = min(self._unproved_bound, bound)
+        if self._is_closed(bound):
             return []
-        branch: tuple[Selecting, int] | None
+        branch: tuple[SelectionAtom, int] | None
         if outcome.point is None:
             branch = self._first_open(node.index)
         else:
             values = PointValues(self.session.lowering, outcome)
             full = {
-                atom: np.where(node.index[atom] >= 0, node.index[atom], atom.segments.argmax(values.inner(atom)))
+                atom: np.where(node.index[atom] >= 0, node.index[atom], atom.segments.argmax(values.argument(atom)))
                 for atom in self.atoms
             }
             branch = self._most_violated(node.index, values)
-            self._restrict(full, clock)
+            self._solve_restriction(full, clock)
         if branch is None:
             branch = self._first_open(node.index)
-        if branch is None or self._unbounded or self._closed(bound):
+        if branch is None or self._unbounded or self._is_closed(bound):
             return []
         atom, bag = branch
         children = []
@@ -150,43 +168,46 @@ class BranchAndBound:
             children.append((bound, index))
         return children
 
-    def _prove_unbounded(self) -> None:
-        """A selection of witnesses restricts the program: if the restriction is unbounded, the program is."""
-        self._unbounded, self._lost = True, -np.inf
+    def _mark_unbounded(self) -> None:
+        """Record that the program is unbounded, because one of its restrictions to fixed witnesses is."""
+        self._unbounded, self._unproved_bound = True, -np.inf
 
-    def _bound_of(self, outcome: Outcome) -> float:
-        """A certified node's dual value bounds every completion; an uncertified one bounds nothing."""
+    def _proved_bound(self, outcome: Outcome) -> float:
+        """Return the dual value of a certified node, which bounds its subtree; -inf if the node is not certified."""
         if outcome.status is PointStatus.CERTIFIED and outcome.certificate is not None:
             return outcome.certificate.bound
         return -np.inf
 
-    def _restrict(self, index: Selections, clock: Clock) -> None:
-        """The optimum with these witnesses, kept when it is the best so far."""
+    def _solve_restriction(self, index: Selections, clock: Clock) -> None:
+        """Solve the program with these witnesses; keep the optimum if it is certified and the best so far.
+
+        A choice of witnesses that was tried before is not solved again.
+        """
         key = b"".join(index[atom].tobytes() for atom in self.atoms)
-        if key in self._tried:
+        if key in self._tried_selections:
             return
-        self._tried.add(key)
-        self.session.set_witnesses(one_hot(index))
+        self._tried_selections.add(key)
+        self.session.set_witnesses(one_hot_minorants(index))
         outcome = self.session.solve(clock)
         self.totals.add(outcome)
         if outcome.termination is Termination.UNBOUNDED:
-            self._prove_unbounded()
+            self._mark_unbounded()
         if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
             return
         value = self._sign * PointValues(self.session.lowering, outcome).objective()
         if value < self.best_value:
             self.best, self.best_value, self.best_index = outcome, value, dict(index)
 
-    def _most_violated(self, index: Selections, values: PointValues) -> tuple[Selecting, int] | None:
-        """Return the open bag whose constraint row is violated most at the true maxima; None if none is.
+    def _most_violated(self, index: Selections, values: PointValues) -> tuple[SelectionAtom, int] | None:
+        """Return the open bag, as (maximum, index), whose omitted row is violated most at a point; None if all hold.
 
-        Only constraints are looked at. A maximum in the objective has no row, and `_first_open` chooses its bag.
+        Only constraints are considered. A maximum in the objective has no row, so `_first_open` chooses its bag.
         """
-        worst, found = 0.0, None
+        worst, branch = 0.0, None
         program = self.session.program
         for constraint in program.constraints.values():
             for leaf, coefficient in constraint.expression.terms:
-                if not isinstance(leaf, Selecting) or leaf not in index:
+                if not isinstance(leaf, SelectionAtom) or leaf not in index:
                     continue
                 row_value = values.value(constraint.expression)
                 matrix = coefficient.value().tocoo()
@@ -195,10 +216,11 @@ class BranchAndBound:
                 if use.any():
                     k = int(np.argmin(np.where(use, row_value[rows], np.inf)))
                     if row_value[rows[k]] < worst:
-                        worst, found = float(row_value[rows[k]]), (leaf, int(bags[k]))
-        return found
+                        worst, branch = float(row_value[rows[k]]), (leaf, int(bags[k]))
+        return branch
 
-    def _first_open(self, index: Selections) -> tuple[Selecting, int] | None:
+    def _first_open(self, index: Selections) -> tuple[SelectionAtom, int] | None:
+        """Return the first bag, as (maximum, index), that needs a witness and has none; None if there is none."""
         for atom in self.atoms:
             left = np.flatnonzero((index[atom] < 0) & self._needed[atom])
             if left.size:

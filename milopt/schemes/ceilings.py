@@ -1,6 +1,7 @@
-"""How large, and how small, what stands inside a bag_max can be: one convex solve an instance.
+"""Smallest and largest value of each instance inside a `bag_max`, by one convex solve per instance.
 
-Over the program's convex part (rows that need a witness left out). An unbounded range is infinite, honestly.
+The solves are over the convex part of the program (without the rows that need a witness, that is, rows with an atom on
+its non-convex side). If one solve proves no bound, the ranges of all instances of that maximum are infinite.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from milopt.compilation.arguments import argument_directions, has_affine_argumen
 from milopt.compilation.entry_sides import ABOVE, OBJECTIVE, signs_of
 from milopt.compilation.sides import sides
 from milopt.compilation.status import PointStatus, Termination
-from milopt.declaration.atoms.atom import Atom, Selecting
+from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.expression import Constraint, Expression, as_expression
 from milopt.declaration.programs.program import Program
 from milopt.outcome.result import Result
@@ -27,19 +28,22 @@ from milopt.solving.solver import Solver
 from milopt.solving.step_session import StepSession
 
 CUTOFF_MARGIN = 1e-3
-"""How much worse than that of a known point, relative to 1 + its size, an objective may be: rows hold only nearly."""
+"""Margin by which an objective may be worse than that of a known point, relative to 1 + its size.
+
+Without it, the known point could violate the cutoff by rounding.
+"""
 RANGE_TOLERANCE = 1e-5
-"""Tolerance of the certificates of wide ranges."""
+"""Tolerance of the solves that compute wide ranges."""
 RANGE_MARGIN = 1e-3
-"""How much wider they are, relative to 1 + their size."""
-Ranges: TypeAlias = dict[Selecting, tuple[Vector, Vector]]
-"""Per maximum, the smallest and the largest value that each instance can take."""
+"""Margin by which wide ranges are extended, relative to 1 + their size."""
+Ranges: TypeAlias = dict[SelectionAtom, tuple[Vector, Vector]]
+"""For each maximum, the smallest and the largest value of each of its instances."""
 
 
 def ceilings(
-    program: Program, atoms: list[Selecting], solver: Solver, options: Options, clock: Clock
+    program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock
 ) -> dict[Atom, Vector]:
-    """Per maximum, an upper bound a bag; only sought for maxima that need a witness in the objective."""
+    """Return, for each maximum that needs a witness in the objective, an upper bound per bag; inf if none is proved."""
     needed = {side.atom: side.witness for side in sides(program) if side.where == OBJECTIVE and side.witness.size}
     tops: dict[Atom, Vector] = {}
     for atom in atoms:
@@ -49,8 +53,10 @@ def ceilings(
     return tops
 
 
-def ranges_of(program: Program, atoms: list[Selecting], solver: Solver, options: Options, clock: Clock) -> Ranges:
-    """Per maximum, the smallest and largest value of each instance."""
+def instance_ranges(
+    program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock
+) -> Ranges:
+    """Return, for each maximum, the smallest and largest value of each instance; infinite if they are not proved."""
     ranges: Ranges = {}
     for atom in atoms:
         low, high = (_extremes(program, atom, solver, options, clock, sign) for sign in (-1.0, +1.0))
@@ -58,22 +64,28 @@ def ranges_of(program: Program, atoms: list[Selecting], solver: Solver, options:
     return ranges
 
 
-def wide_ranges(program: Program, atoms: list[Selecting], solver: Solver, options: Options, clock: Clock) -> Ranges:
-    """Per maximum, numbers a little beyond the smallest and largest value of each instance.
+def wide_ranges(program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock) -> Ranges:
+    """Return, for each maximum, numbers slightly beyond the smallest and largest value of each instance.
 
-    Conic solves are not always accurate to `tolerance`. As the numbers need not be tight, less is asked of the solves.
+    Conic solves are not always accurate to `tolerance`. The ranges need not be tight, so a larger tolerance is used.
     """
     loose = replace(options, tolerance=max(options.tolerance, RANGE_TOLERANCE))
-    ranges = ranges_of(program, atoms, solver, loose, clock)
+    ranges = instance_ranges(program, atoms, solver, loose, clock)
     return {atom: (low - _margin(low), high + _margin(high)) for atom, (low, high) in ranges.items()}
 
 
 def _margin(values: Vector) -> Vector:
+    """Return, for each end of a range, the margin by which it is extended."""
     return np.asarray(RANGE_MARGIN * (1.0 + np.abs(values)))
 
 
-def _extremes(program: Program, atom: Selecting, solver: Solver, options: Options, clock: Clock, sign: float) -> Vector:
-    """sign * sup(sign * inner_p) for every instance p; all are infinite once one solve proves no bound."""
+def _extremes(
+    program: Program, atom: SelectionAtom, solver: Solver, options: Options, clock: Clock, sign: float
+) -> Vector:
+    """Return sign * sup(sign * e_p) for every instance p, where e_p is its value inside the maximum.
+
+    All entries are sign * inf if some solve proves no bound or the time is over.
+    """
     count = atom.argument.size
     result = np.full(count, sign * np.inf)
     convex = convex_part(program)
@@ -90,18 +102,18 @@ def _extremes(program: Program, atom: Selecting, solver: Solver, options: Option
     return result
 
 
-def no_worse_than(program: Program, found: Result) -> Program:
-    """The program with the row that its objective is about that of a feasible result, or better.
+def with_objective_cutoff(program: Program, result: Result) -> Program:
+    """Return the program with a row that bounds its objective by that of a feasible result, up to a margin.
 
-    The row stays away if the result has no feasible point.
+    The row is omitted if the result has no feasible point.
     """
-    if found.point is PointStatus.NONE:
+    if result.point is PointStatus.NONE:
         return program
     better = Program(program.name)
     better.variables, better.functions = dict(program.variables), dict(program.functions)
     better.parameters, better.constraints = dict(program.parameters), dict(program.constraints)
-    value = -found.objective if program.maximizes else found.objective
-    room = value + CUTOFF_MARGIN * (1.0 + abs(value)) - program.minimized()
+    value = -result.objective if program.maximizes else result.objective
+    room = value + CUTOFF_MARGIN * (1.0 + abs(value)) - program.minimized_objective()
     name = "no worse"
     while name in better.constraints:
         name += "_"
@@ -110,7 +122,7 @@ def no_worse_than(program: Program, found: Result) -> Program:
 
 
 def convex_part(program: Program) -> Program:
-    """The program without the rows that need a witness and without its objective."""
+    """Return the program without its objective and without the rows that have an atom on its non-convex side."""
     convex = Program(f"{program.name} (convex part)")
     convex.variables, convex.functions = dict(program.variables), dict(program.functions)
     convex.parameters = dict(program.parameters)
@@ -125,7 +137,10 @@ def convex_part(program: Program) -> Program:
 
 
 def witness_rows(constraint: Constraint) -> npt.NDArray[np.bool_]:
-    """Return per row of a constraint whether an atom in it, or inside one of its atoms, is on its other side."""
+    """Return, for each row of a constraint, whether it contains an atom on its non-convex side.
+
+    Atoms inside other atoms count too.
+    """
     rows = np.zeros(constraint.expression.size, dtype=bool)
     for leaf, coefficient in constraint.expression.terms:
         if isinstance(leaf, Atom):
@@ -138,7 +153,7 @@ def witness_rows(constraint: Constraint) -> npt.NDArray[np.bool_]:
 
 
 def has_other_side_inside(atom: Atom) -> bool:
-    """Return True if another atom is on its other side inside an atom that is on its convex side."""
+    """Return True if an atom, used on its convex side, has an atom inside that is then on its non-convex side."""
     return not has_affine_argument(atom) and any(
         side.witness.size for side in inner_sides("", atom.argument, argument_directions(atom, ABOVE))
     )

@@ -1,12 +1,13 @@
-"""The convex-concave procedure: replace each atom on its other side by a minorant at the point, solve, repeat.
+"""The convex-concave procedure: replace each atom on its non-convex side by a minorant at the point, solve, repeat.
 
-The minorant of a maximum is its witness, that of any other atom its tangent.
+The minorant of a maximum is the value at its witness; that of any other atom is its tangent.
 
-The objective never rises but for rounding (see `descent`). It ends at a fixed point (`stationary`: the last step is
-certified and the witnesses repeat), when the decrease is below tolerance, or at a limit; the best point is kept.
+The objective never increases, apart from rounding (see `descent`). The procedure ends at a fixed point (`stationary`:
+the last step is certified and the witnesses repeat), when the decrease is below tolerance, or at a limit. The best
+point is kept.
 
 If the first step is infeasible, `feasibility` searches for other witnesses. The result is `infeasible` only with a
-proof and `stalled`, without a point, if no feasible point was found.
+proof, and `stalled` without a point if no feasible point was found.
 """
 
 from __future__ import annotations
@@ -14,33 +15,60 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from milopt.compilation.minorant import StandIn, mean_selection, one_hot
-from milopt.compilation.sides import on_other_side
+from milopt.compilation.minorant import StandIn, mean_minorant, one_hot_minorants
+from milopt.compilation.sides import other_side_atoms
 from milopt.compilation.status import Termination
-from milopt.declaration.atoms.atom import Atom, Selecting
+from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.expression import Expression
 from milopt.declaration.programs.program import Program
 from milopt.outcome.assembly import assemble
 from milopt.outcome.result import Result
-from milopt.schemes.descent import Descended, descend
+from milopt.schemes.descent import DescentResult, descend
 from milopt.schemes.direct import Direct
-from milopt.schemes.feasibility import NOT_FOUND, Feasibility, find_feasible
-from milopt.schemes.scheme import Scheme, Steps, at_least_one
-from milopt.schemes.start import Start, starting_witness
-from milopt.schemes.steps import Totals, kept_status, named
+from milopt.schemes.feasibility import NOT_FOUND_MESSAGE, Feasibility, find_feasible
+from milopt.schemes.scheme import Scheme, Steps, check_at_least_one
+from milopt.schemes.start import Start, starting_stand_in
+from milopt.schemes.steps import Totals, final_status, witnesses_by_name
 from milopt.schemes.tangents import check_slopes, flat_minorants, starting_tangents
-from milopt.schemes.witness_choice import WitnessChoice
+from milopt.schemes.witness_choice import WitnessChooser
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 from milopt.solving.step_session import StepSession
 
-VANISHED = "The function is constant on every bag"
+VANISHED_MESSAGE = "The function is constant on every bag"
+"""Message if the function does not distinguish the instances of any bag."""
 
 
 @dataclass(frozen=True)
 class ConvexConcave(Scheme):
-    """CCP from a `start`: the program's by default, or a selection, function values, points (see `schemes.start`)."""
+    """The convex-concave procedure (CCP) for DC programs.
+
+    Each step replaces the atoms on their non-convex side by minorants at the last point, and solves the convex program.
+
+    Parameters
+    ----------
+    start : array or None, default=None
+        Where the witnesses of maxima start: one instance index per bag, one function value per instance, or one point
+        per bag (2-D). None uses `program.start`, or the mean over each bag.
+    max_steps : int, default=100
+        Maximum number of steps.
+    relative_decrease : float, default=1e-9
+        The procedure ends when a step decreases the objective by no more than this fraction of it.
+
+    Examples
+    --------
+    Maximise the largest of two variables, a convex function:
+
+    >>> import numpy as np
+    >>> import milopt
+    >>> program = milopt.Program("largest entry")
+    >>> x = program.variable("x", 2, lower=0, upper=[1, 2])
+    >>> program.maximize(milopt.maximum(x[0], x[1]))
+    >>> result = milopt.solve(program, scheme=milopt.ConvexConcave(max_steps=10))
+    >>> print(result.termination)
+    stationary
+    """
 
     name = "ccp"
     descends = True
@@ -48,64 +76,91 @@ class ConvexConcave(Scheme):
     start: Start = None
     max_steps: int = 100
     relative_decrease: float = 1e-9
-    """A step that lowers the objective by no more than this fraction ends it: its start was stationary already."""
 
     def __post_init__(self) -> None:
-        at_least_one("max_steps", self.max_steps)
+        check_at_least_one("max_steps", self.max_steps)
 
     def reached_limit(self, result: Result) -> bool:
-        """Whether all steps were made."""
+        """Return True if the maximum number of steps was made.
+
+        Parameters
+        ----------
+        result : Result
+            Result of the scheme.
+
+        Returns
+        -------
+        bool
+            Whether the scheme's own limit was reached.
+        """
         return len(result.history) >= self.max_steps
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        """Iterate to a fixed point."""
+        """Iterate to a fixed point; yield one step per convex program.
+
+        Parameters
+        ----------
+        problem : Program
+            Program to solve.
+        solver : Solver
+            Solver of the convex steps.
+        options : Options
+            Options of the solver.
+        clock : Clock
+            Time that is left.
+
+        Returns
+        -------
+        Result
+            Result with the witnesses at its point.
+        """
         program = problem
-        atoms = on_other_side(program)
+        atoms = other_side_atoms(program)
         if not atoms:
             return (yield from Direct().steps(program, solver, options, clock))
-        maxima = [atom for atom in atoms if isinstance(atom, Selecting)]
-        others = [atom for atom in atoms if not isinstance(atom, Selecting)]
+        maxima = [atom for atom in atoms if isinstance(atom, SelectionAtom)]
+        others = [atom for atom in atoms if not isinstance(atom, SelectionAtom)]
         check_slopes(others)
         start = program.start if self.start is None else self.start
-        witnesses: dict[Atom, StandIn] = {atom: starting_witness(atom, start) for atom in maxima}
+        witnesses: dict[Atom, StandIn] = {atom: starting_stand_in(atom, start) for atom in maxima}
         with StepSession(program, solver, options, witnesses=witnesses | flat_minorants(program, others)) as session:
-            totals, choice = Totals(), WitnessChoice(program, maxima, options.tolerance)
+            totals, choice = Totals(), WitnessChooser(program, maxima, options.tolerance)
             starts = starting_tangents(session, others, clock)
             if others:
                 session.set_witnesses(next(starts, {}))
             if any(isinstance(witness, Expression) for witness in witnesses.values()):
                 _enter_bags(session, maxima, clock, totals, choice)
-            found = yield from self._descended(session, atoms, starts, clock, totals, choice)
+            descent = yield from self._descend_from_feasible(session, atoms, starts, clock, totals, choice)
             return assemble(
                 session.lowering,
                 session.spaces,
-                found.totals.into(found.last),
+                descent.totals.apply_to(descent.last),
                 solver=solver.name,
                 scheme=self.name,
-                termination=found.ended,
-                point=kept_status(found.last, found.ended),
-                message=found.totals.noted(_told(found)),
+                termination=descent.ended,
+                point=final_status(descent.last, descent.ended),
+                message=descent.totals.with_notes(_final_message(descent)),
                 seconds=clock.elapsed(),
-                history=found.history,
-                witnesses=named(found.chosen),
+                history=descent.history,
+                witnesses=witnesses_by_name(descent.chosen),
             )
 
-    def _descended(
+    def _descend_from_feasible(
         self,
         session: StepSession,
         atoms: list[Atom],
         starts: Iterator[dict[Atom, StandIn]],
         clock: Clock,
         totals: Totals,
-        choice: WitnessChoice,
-    ) -> Steps[Descended]:
+        choice: WitnessChooser,
+    ) -> Steps[DescentResult]:
         """Descend from the start; if its step is infeasible, from minorants with which a step is feasible.
 
         The verdict is `infeasible` only if a relaxation of the program proves it, otherwise `stalled`.
         """
-        found = yield from self._descend(session, atoms, clock, totals, choice)
-        if _has_point(found):
-            return found
+        descent = yield from self._descend(session, atoms, clock, totals, choice)
+        if _has_point(descent):
+            return descent
         for tangents in starts:
             if clock.is_over():
                 break
@@ -113,47 +168,55 @@ class ConvexConcave(Scheme):
             again = yield from self._descend(session, atoms, clock, totals, choice)
             if _has_point(again):
                 return again
-        maxima = [atom for atom in atoms if isinstance(atom, Selecting)]
+        maxima = [atom for atom in atoms if isinstance(atom, SelectionAtom)]
         search = Feasibility() if len(maxima) < len(atoms) else find_feasible(session, maxima, clock, totals)
         if search.witnesses is not None:
-            session.set_witnesses(one_hot(search.witnesses))
+            session.set_witnesses(one_hot_minorants(search.witnesses))
             return (yield from self._descend(session, atoms, clock, totals, choice))
         if search.infeasible:
-            return replace(found, ended=Termination.INFEASIBLE, message=search.infeasible)
+            return replace(descent, ended=Termination.INFEASIBLE, message=search.infeasible)
         if clock.is_over():
-            return replace(found, ended=Termination.LIMIT, message=f"{clock.why()} before a feasible point was found.")
-        return replace(found, ended=Termination.STALLED, message=NOT_FOUND)
+            return replace(
+                descent, ended=Termination.LIMIT, message=f"{clock.end_reason()} before a feasible point was found."
+            )
+        return replace(descent, ended=Termination.STALLED, message=NOT_FOUND_MESSAGE)
 
     def _descend(
-        self, session: StepSession, atoms: list[Atom], clock: Clock, totals: Totals, choice: WitnessChoice
-    ) -> Steps[Descended]:
+        self, session: StepSession, atoms: list[Atom], clock: Clock, totals: Totals, choice: WitnessChooser
+    ) -> Steps[DescentResult]:
+        """Descend from the current minorants of the session."""
         return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
 
 
-def _has_point(found: Descended) -> bool:
-    """Return True unless the first step was infeasible, or a solver broke down on it."""
-    return found.last.point is not None or found.ended not in (Termination.INFEASIBLE, Termination.STALLED)
+def _has_point(descent: DescentResult) -> bool:
+    """Return False if the descent has no point because its first step was infeasible or stalled, otherwise True."""
+    return descent.last.point is not None or descent.ended not in (Termination.INFEASIBLE, Termination.STALLED)
 
 
 def _enter_bags(
-    session: StepSession, atoms: list[Selecting], clock: Clock, totals: Totals, choice: WitnessChoice
+    session: StepSession, atoms: list[SelectionAtom], clock: Clock, totals: Totals, choice: WitnessChooser
 ) -> None:
-    """From points that are no instances to the witnesses that their function has.
+    """Replace starting points that are not instances by witnesses, and set these in the session.
 
-    At such a point a function may be larger than anywhere in the bag: what is solved there is no restriction of the
-    program, so its value is none to descend from.
+    The program is solved once with the starting points, and the witnesses are chosen at its solution; without a
+    solution, the mean over each bag replaces its maximum. At a starting point that is not an instance, a function may
+    be larger than anywhere in the bag. The program solved there is not a restriction of the declared one, so its value
+    is not an upper bound to descend from.
     """
     outcome = session.solve(clock)
     totals.add(outcome)
     if outcome.point is None:
-        session.set_witnesses({atom: mean_selection(atom) for atom in atoms})
+        session.set_witnesses({atom: mean_minorant(atom) for atom in atoms})
     else:
-        session.set_witnesses(one_hot(choice.at(session, outcome).witnesses))
+        session.set_witnesses(one_hot_minorants(choice.choose(session, outcome).witnesses))
 
 
-def _told(found: Descended) -> str:
-    """Return the message of a descent, and whether its function vanished; from ridge witnesses if there was time."""
-    if not found.vanished:
-        return found.message
-    tried = ", also from the witnesses of a ridge regression" if len(found.history) > 1 else ""
-    return f"{found.message} {VANISHED}{tried}.".strip()
+def _final_message(descent: DescentResult) -> str:
+    """Return the message of a descent, with a note if the function vanished, that is, is constant on every bag.
+
+    The note mentions the witnesses of a ridge regression if there was time to start from them.
+    """
+    if not descent.vanished:
+        return descent.message
+    tried = ", also from the witnesses of a ridge regression" if len(descent.history) > 1 else ""
+    return f"{descent.message} {VANISHED_MESSAGE}{tried}.".strip()

@@ -1,13 +1,13 @@
-"""The steps of the convex-concave procedure on a live session: minorants at the point, solve, repeat.
+"""Steps of the convex-concave procedure in a session: minorants at the point, solve, repeat.
 
-Each step solves a convex restriction that the last point satisfies, so the objective never rises but for rounding. Ties
-between witnesses are decided by `witness_choice`; if its decision makes a step worse, the step is repeated with the
-argmax by the values. A point at which the function vanishes is accepted only after a step from the witnesses of a ridge
-regression.
+Each step solves a convex restriction that the last point satisfies, so the objective never increases, apart from
+rounding. Ties between witnesses are broken by `witness_choice`; if its choice makes a step worse, the step is repeated
+with the argmax of the values. A point at which the function vanishes (is constant on every bag) is accepted only after
+a step from the witnesses of a ridge regression.
 
 A point is stationary if the KKT residuals of the program hold with the slopes of the atoms at the point. If only maxima
-stand on their other side, that is so when the witnesses repeat, or still attain the maxima. With other atoms the
-residuals are computed with the tangents at the point; a small decrease of the objective alone proves nothing.
+are on their non-convex side, that is the case when the witnesses repeat, or still attain the maxima. With other atoms
+the residuals are computed with the tangents at the point; a small decrease of the objective alone proves nothing.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milopt.compilation.minorant import Selections, StandIn, StandIns, one_hot
+from milopt.compilation.minorant import Selections, StandIn, StandIns, one_hot_minorants
 from milopt.compilation.status import PointStatus, Termination
-from milopt.declaration.atoms.atom import Atom, Selecting
+from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.schemes.scheme import Steps
-from milopt.schemes.steps import TIE_TOLERANCE, Totals, differences
-from milopt.schemes.witness_choice import Choice, WitnessChoice
+from milopt.schemes.steps import TIE_TOLERANCE, Totals, count_differences
+from milopt.schemes.witness_choice import WitnessChooser, WitnessSelection
 from milopt.solving.clock import Clock
 from milopt.solving.step_session import StepSession
 
 
 @dataclass(frozen=True)
-class Descended:
-    """Where the steps ended, and how."""
+class DescentResult:
+    """Last point of a descent, and how the descent ended."""
 
     last: Outcome
-    """The last certified step, or the one that failed where there is none."""
+    """Outcome of the last certified step; that of the failed step if no step was certified."""
     chosen: Selections
-    """The witnesses at its point; none without a point."""
+    """Witnesses at the last point; empty without a point."""
     objective: float
-    """Of the declared program, maxima as they are; nan without a point."""
+    """Objective of the declared program at the point, with the true maxima; nan without a point."""
     history: tuple[Step, ...]
     ended: Termination
     message: str
@@ -55,26 +55,27 @@ def descend(
     max_steps: int,
     relative_decrease: float,
     totals: Totals | None = None,
-    choice: WitnessChoice | None = None,
-) -> Steps[Descended]:
-    """Step from the session's witnesses to a fixed point, to a decrease below tolerance, or to a limit.
+    choice: WitnessChooser | None = None,
+) -> Steps[DescentResult]:
+    """Make steps from the session's minorants to a fixed point, to a decrease below tolerance, or to a limit.
 
-    Without a `choice`, the first of the instances that tie is the witness.
+    `atoms`: all atoms of the session's program on their non-convex side. `choice` chooses the witnesses of maxima; None
+    chooses the first of the instances with the largest value. `totals`, if given, is changed in place.
     """
     program = session.program
-    maxima = [atom for atom in atoms if isinstance(atom, Selecting)]
-    others = [atom for atom in atoms if not isinstance(atom, Selecting)]
+    maxima = [atom for atom in atoms if isinstance(atom, SelectionAtom)]
+    others = [atom for atom in atoms if not isinstance(atom, SelectionAtom)]
     sign = -1.0 if program.maximizes else 1.0
     history: list[Step] = []
     old: Selections | None = None
-    chosen: Choice | None = None
-    """The witnesses at the last certified step."""
+    chosen: WitnessSelection | None = None
+    """Witnesses at the last certified step."""
     tangents: dict[Atom, StandIn] = {}
-    """The minorants of other atoms at the last certified step."""
+    """Minorants of other atoms at the last certified step."""
     returned = False
-    """Whether a vanishing function was left once for the witnesses of the ridge regression."""
+    """Whether a vanishing function was already left for the witnesses of the ridge regression."""
     least_residual = np.inf
-    """The smallest KKT residual of a point at which the objective had settled."""
+    """Smallest KKT residual of a point at which the objective had settled."""
     last: Outcome | None = None
     ended, message = Termination.LIMIT, f"Stopped after {max_steps} steps."
     totals = totals or Totals()
@@ -86,7 +87,7 @@ def descend(
                 limit = np.inf if chosen.vanished else sign * history[-1].objective
                 if _is_worse(session, outcome, limit, relative_decrease):
                     old = chosen.plain
-                    session.set_witnesses(one_hot(old) | tangents)
+                    session.set_witnesses(one_hot_minorants(old) | tangents)
                     outcome = session.solve(clock)
                     totals.add(outcome)
             if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
@@ -94,19 +95,21 @@ def descend(
                 if ended in (Termination.OPTIMAL, Termination.STATIONARY):
                     ended = Termination.STALLED
                 if last is not None and ended is Termination.INFEASIBLE:
-                    # The last point satisfies this step up to rounding, so that the solver is at its limits.
+                    # The last point satisfies this step up to rounding, so the solver has reached its accuracy.
                     ended = Termination.STALLED
                 if last is None or ended is Termination.UNBOUNDED:
                     last = outcome
                 else:
-                    why = clock.why() if clock.is_over() else f"A step is not certified ({outcome.raw_status})"
+                    why = clock.end_reason() if clock.is_over() else f"A step is not certified ({outcome.raw_status})"
                     message = f"{why}; the last certified step is kept."
                 break
             last = outcome
             values = PointValues(session.lowering, outcome)
-            chosen = choice.at(session, outcome) if choice is not None else Choice.by_values(values, maxima)
+            chosen = (
+                choice.choose(session, outcome) if choice is not None else WitnessSelection.by_values(values, maxima)
+            )
             new = chosen.witnesses
-            changed = differences(new, old)
+            changed = count_differences(new, old)
             tangents = {atom: values.tangent(atom) for atom in others}
             objective = values.objective()
             previous = history[-1].objective if history else np.inf * sign
@@ -120,60 +123,63 @@ def descend(
                 ended, message = Termination.STATIONARY, ""
                 break
             if not leaves and (settled or (others and changed == 0)):
-                attained = one_hot(_attained(values, old, new))
-                residual = stationarity(session, outcome, attained | tangents)
+                attained = one_hot_minorants(_attaining_witnesses(values, old, new))
+                residual = stationarity_residual(session, outcome, attained | tangents)
                 if residual <= session.options.tolerance:
                     ended, message = Termination.STATIONARY, ""
                     break
-                # Near the end, the objective changes by rounding errors while tangents still turn.
+                # Near the end, the objective changes only by rounding errors while the tangents still change.
                 goes_on = bool(others) and (fall > 0.0 or residual < least_residual)
                 least_residual = min(least_residual, residual)
                 if settled and not goes_on:
                     ended = Termination.STALLED
                     message = (
-                        f"The objective no longer falls, but the point is not stationary: residual {residual:.1e}."
+                        f"The objective no longer decreases, but the point is not stationary: residual {residual:.1e}."
                     )
                     break
             if clock.is_over():
-                ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
+                ended, message = Termination.LIMIT, f"{clock.end_reason()}; the last certified step is kept."
                 break
             old = new
-            session.set_witnesses(one_hot(new) | tangents)
+            session.set_witnesses(one_hot_minorants(new) | tangents)
     except KeyboardInterrupt:
         if last is None:
             raise
         clock.interrupted = True
-        ended, message = Termination.LIMIT, f"{clock.why()}; the last certified step is kept."
+        ended, message = Termination.LIMIT, f"{clock.end_reason()}; the last certified step is kept."
     assert last is not None
     if last.point is None:
-        return Descended(last, {}, float("nan"), tuple(history), ended, message, totals)
+        return DescentResult(last, {}, float("nan"), tuple(history), ended, message, totals)
     values = PointValues(session.lowering, last)
     if chosen is None:
-        chosen = Choice.by_values(values, maxima)
+        chosen = WitnessSelection.by_values(values, maxima)
     objective = values.objective()
-    return Descended(last, chosen.witnesses, objective, tuple(history), ended, message, totals, chosen.vanished)
+    return DescentResult(last, chosen.witnesses, objective, tuple(history), ended, message, totals, chosen.vanished)
 
 
-def _attained(values: PointValues, old: Selections | None, new: Selections) -> Selections:
-    """Return the old witnesses where they still attain the maximum, and the new ones elsewhere."""
+def _attaining_witnesses(values: PointValues, old: Selections | None, new: Selections) -> Selections:
+    """Return the old witness of each bag if it attains the maximum up to `TIE_TOLERANCE`, otherwise the new one."""
     if old is None:
         return new
-    found: Selections = {}
+    attaining: Selections = {}
     for atom, index in new.items():
-        e = values.inner(atom)
+        e = values.argument(atom)
         slack = TIE_TOLERANCE * (1.0 + float(np.abs(e).max(initial=0.0)))
         is_kept = (old[atom] >= 0) & (e[old[atom]] >= atom.segments.max(e) - slack)
-        found[atom] = np.where(is_kept, old[atom], index)
-    return found
+        attaining[atom] = np.where(is_kept, old[atom], index)
+    return attaining
 
 
-def stationarity(session: StepSession, outcome: Outcome, tangents: StandIns) -> float:
-    """Return the largest KKT residual of a step's point, with these minorants in place of those of the step."""
+def stationarity_residual(session: StepSession, outcome: Outcome, tangents: StandIns) -> float:
+    """Return the largest KKT residual of a step's point, with the given minorants instead of those of the step."""
     return session.certificate_with(outcome, tangents).worst
 
 
 def _is_worse(session: StepSession, outcome: Outcome, limit: float, relative_decrease: float) -> bool:
-    """Whether a step failed, or its objective (as a minimisation) rose above a limit."""
+    """Return True if a step failed, or if its objective, of the minimisation, is above `limit`.
+
+    An objective that exceeds `limit` by at most `relative_decrease` (relative to 1 + its size) is not worse.
+    """
     if outcome.point is None or outcome.status is not PointStatus.CERTIFIED:
         return True
     objective = PointValues(session.lowering, outcome).objective()

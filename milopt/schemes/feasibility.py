@@ -1,7 +1,7 @@
 """Find a feasible point of a DC program whose first convex step is infeasible.
 
-A step restricts the program to chosen witnesses, so that an infeasible step says nothing about the program. The search
-tries, in this order:
+A step restricts the program to chosen witnesses, so an infeasible step does not prove that the program is infeasible.
+The search tries, in this order:
 
 1. the convex part (all rows without a witness): if it is infeasible, so is the program, which is a proof;
 2. the witnesses at a point of the convex part;
@@ -13,7 +13,7 @@ tries, in this order:
 4. one row at a time: if a row with one witness cannot hold over the convex part for any instance of its bag, the
    program is infeasible, which is a proof.
 
-If nothing is found and nothing is proved, the verdict is open.
+If no point is found and infeasibility is not proved, the question remains open.
 """
 
 from __future__ import annotations
@@ -24,54 +24,60 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.compilation.minorant import Selections, one_hot
+from milopt.compilation.minorant import Selections, one_hot_minorants
 from milopt.compilation.status import PointStatus, Termination
-from milopt.declaration.atoms.atom import Selecting
+from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf, as_expression
 from milopt.declaration.programs.program import Program
-from milopt.declaration.programs.sparse import picked
+from milopt.declaration.programs.sparse import selection_matrix
 from milopt.errors import UnsupportedError
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
-from milopt.schemes.automatic import automatic
+from milopt.schemes.automatic import automatic_solver
 from milopt.schemes.ceilings import convex_part, witness_rows
 from milopt.schemes.descent import descend
-from milopt.schemes.scheme import finished
+from milopt.schemes.scheme import run_steps
 from milopt.schemes.steps import Totals, selections
 from milopt.solving.clock import Clock
-from milopt.solving.explain import Case
+from milopt.solving.explain import SupportChecker
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 from milopt.solving.step_session import StepSession
 
 RANDOM_STARTS = 10
-"""How many selections are drawn at random before the search gives up."""
+"""Number of random choices of witnesses that are tried before the search ends."""
 ELASTIC_STEPS = 30
-"""How many steps the convex-concave procedure makes on the elastic program."""
+"""Maximum number of steps of the convex-concave procedure on the elastic program."""
 REFUTED_ROWS = 20
-"""How many rows are tested one by one for a proof of infeasibility, the most violated first."""
-NOT_FOUND = "No feasible point was found, which is no proof that there is none: scheme='exact' decides it."
+"""Maximum number of rows that are tested one by one for a proof of infeasibility, the most violated first."""
+NOT_FOUND_MESSAGE = "No feasible point was found, but infeasibility is not proved either: use scheme='exact' to decide."
+"""Message if neither a feasible point nor a proof was found."""
 
 
 @dataclass(frozen=True)
 class Feasibility:
-    """Witnesses whose restricted program has a feasible point, or a proof that the program has none, or neither."""
+    """Witnesses with which the program has a feasible point, or a proof that it is infeasible, or neither."""
 
     witnesses: Selections | None = None
+    """For each maximum, one instance index per bag; None if no feasible point was found."""
     infeasible: str = ""
     """Why the program is infeasible, as a sentence; empty if that is not proved."""
 
 
-def find_feasible(session: StepSession, atoms: list[Selecting], clock: Clock, totals: Totals) -> Feasibility:
-    """Search for witnesses with which a session's program is feasible; the session is left with the last ones tried."""
+def find_feasible(session: StepSession, atoms: list[SelectionAtom], clock: Clock, totals: Totals) -> Feasibility:
+    """Search for witnesses with which the program of a session is feasible.
+
+    `atoms`: the maxima on their non-convex side; no other atom may be on its non-convex side. The session keeps the
+    last witnesses that were tried. `totals` is changed in place.
+    """
     program, options = session.program, replace(session.options, form="auto", lazy=False)
     relaxed = convex_part(program)
-    # A zero objective over the maxima makes their points known, so that they have values at the point found.
+    # A zero objective over the maxima registers their points, so that the maxima have values at the solution.
     relaxed.minimize(sum((0.0 * atom.argument.sum() for atom in atoms), as_expression(0.0)))
     try:
-        solver, elastic = able_solver(relaxed, session.solver), elastic_program(program)
-        elastic_solver = able_solver(elastic, session.solver)
+        solver, elastic = supporting_solver(relaxed, session.solver), elastic_program(program)
+        elastic_solver = supporting_solver(elastic, session.solver)
     except UnsupportedError:
         return Feasibility()
     with StepSession(relaxed, solver, options) as inner:
@@ -83,34 +89,34 @@ def find_feasible(session: StepSession, atoms: list[Selecting], clock: Clock, to
         if outcome.point is not None:
             values = PointValues(inner.lowering, outcome)
             first = selections(values, atoms)
-    if first is not None and _holds(session, first, clock, totals):
+    if first is not None and _is_feasible_with(session, first, clock, totals):
         return Feasibility(first)
     with StepSession(elastic, elastic_solver, options) as inner:
         for number, start in enumerate(_starts(atoms, first)):
             if clock.is_over():
                 break
-            inner.set_witnesses(one_hot(start))
-            found, _ = finished(descend(inner, atoms, clock, ELASTIC_STEPS, 1e-9))
-            totals.add(found.totals.into(found.last))
-            if not found.chosen:
+            inner.set_witnesses(one_hot_minorants(start))
+            descent, _ = run_steps(descend(inner, atoms, clock, ELASTIC_STEPS, 1e-9))
+            totals.add(descent.totals.apply_to(descent.last))
+            if not descent.chosen:
                 continue
-            if _holds(session, found.chosen, clock, totals):
-                return Feasibility(found.chosen)
+            if _is_feasible_with(session, descent.chosen, clock, totals):
+                return Feasibility(descent.chosen)
             if number == 0:
-                violated = _violated(program, PointValues(inner.lowering, found.last))
-                proof = _refutation(program, violated, solver, options, clock, totals)
+                violated = _violated_rows(program, PointValues(inner.lowering, descent.last))
+                proof = _refute_row(program, violated, solver, options, clock, totals)
                 if proof:
                     return Feasibility(infeasible=proof)
     return Feasibility()
 
 
-def able_solver(program: Program, solver: Solver) -> Solver:
-    """Return the solver if it takes the program, otherwise the one that `auto` means."""
-    return solver if Case(program).takes(solver) else automatic(program)
+def supporting_solver(program: Program, solver: Solver) -> Solver:
+    """Return the solver if it supports the program, otherwise the one that `auto` chooses."""
+    return solver if SupportChecker(program).supports(solver) else automatic_solver(program)
 
 
 def elastic_program(program: Program) -> Program:
-    """Give every row with a witness a slack, and minimise the sum of the slacks."""
+    """Return the program with a slack in every row with a witness, and with the sum of the slacks as objective."""
     elastic = Program(f"{program.name} (elastic)")
     elastic.variables, elastic.functions = dict(program.variables), dict(program.functions)
     elastic.parameters = dict(program.parameters)
@@ -123,7 +129,7 @@ def elastic_program(program: Program) -> Program:
             while own in elastic.variables or own in program.constraints or own in program.functions:
                 own += "_"
             slack = elastic.variable(own, rows.size, lower=0)
-            spread = sp.csr_array(picked(rows, expression.size).T)
+            spread = sp.csr_array(selection_matrix(rows, expression.size).T)
             added = spread @ slack
             expression = expression + (added if expression.shape else added.sum())
             total = slack.sum() + total
@@ -132,11 +138,14 @@ def elastic_program(program: Program) -> Program:
     return elastic
 
 
-def _holds(session: StepSession, chosen: Selections, clock: Clock, totals: Totals) -> bool:
-    """Whether the program restricted to these witnesses has a feasible point (or is unbounded)."""
+def _is_feasible_with(session: StepSession, chosen: Selections, clock: Clock, totals: Totals) -> bool:
+    """Return True if a solve with these witnesses finds a feasible point or proves that the program is unbounded.
+
+    Return False if the time is over.
+    """
     if clock.is_over():
         return False
-    session.set_witnesses(one_hot(chosen))
+    session.set_witnesses(one_hot_minorants(chosen))
     outcome = session.solve(clock)
     totals.add(outcome)
     return outcome.termination is Termination.UNBOUNDED or (
@@ -144,7 +153,8 @@ def _holds(session: StepSession, chosen: Selections, clock: Clock, totals: Total
     )
 
 
-def _starts(atoms: list[Selecting], first: Selections | None) -> Iterator[Selections]:
+def _starts(atoms: list[SelectionAtom], first: Selections | None) -> Iterator[Selections]:
+    """Yield the witnesses `first`, if given, and then `RANDOM_STARTS` random choices of witnesses."""
     if first is not None:
         yield first
     rng = np.random.default_rng(0)
@@ -152,18 +162,18 @@ def _starts(atoms: list[Selecting], first: Selections | None) -> Iterator[Select
         yield {atom: atom.segments.offsets[:-1] + rng.integers(atom.segments.sizes) for atom in atoms}
 
 
-def _violated(program: Program, values: PointValues) -> list[tuple[Expression, float]]:
-    """The rows with a witness that fail at a point, the most violated first."""
-    found: list[tuple[Expression, float]] = []
+def _violated_rows(program: Program, values: PointValues) -> list[tuple[Expression, float]]:
+    """Return the rows with a witness that are negative at a point, with their values, the most violated first."""
+    violated: list[tuple[Expression, float]] = []
     for constraint in program.constraints.values():
         at = values.value(constraint.expression)
         for row in np.flatnonzero(witness_rows(constraint) & (at < 0)):
-            one = constraint.expression[int(row)] if constraint.expression.shape else constraint.expression
-            found.append((one, float(at[row])))
-    return sorted(found, key=lambda pair: pair[1])
+            row_expression = constraint.expression[int(row)] if constraint.expression.shape else constraint.expression
+            violated.append((row_expression, float(at[row])))
+    return sorted(violated, key=lambda pair: pair[1])
 
 
-def _refutation(
+def _refute_row(
     program: Program,
     violated: list[tuple[Expression, float]],
     solver: Solver,
@@ -171,15 +181,19 @@ def _refutation(
     clock: Clock,
     totals: Totals,
 ) -> str:
-    """Find a row that cannot hold over the convex part, whichever instance is its witness; empty if there is none."""
+    """Return a sentence about a row that cannot hold over the convex part for any witness; empty if none is found.
+
+    `violated`: candidate rows with their values. Only the first `REFUTED_ROWS` are tested, and of these only rows with
+    exactly one bag that needs a witness.
+    """
     for row, _ in violated[:REFUTED_ROWS]:
-        candidates = _candidates(row)
+        candidates = _row_per_witness(row)
         if candidates is None:
             continue
         relaxed = convex_part(program)
         relaxed.maximize(candidates[0])
         try:
-            chosen = able_solver(relaxed, solver)
+            chosen = supporting_solver(relaxed, solver)
         except UnsupportedError:
             continue
         best = -np.inf
@@ -199,18 +213,21 @@ def _refutation(
 
 
 def _upper_bound(outcome: Outcome) -> float:
-    """Return a proved upper bound of a maximum; infinite if the outcome proves none."""
+    """Return the proved upper bound of a maximisation; infinity if the outcome proves none."""
     if outcome.status is PointStatus.CERTIFIED and outcome.certificate is not None:
         return -outcome.certificate.bound
     return np.inf
 
 
-def _candidates(row: Expression) -> list[Expression] | None:
-    """Write a row once per instance of its one witnessed bag; None if it has several such bags."""
+def _row_per_witness(row: Expression) -> list[Expression] | None:
+    """Return the row once per instance of the only bag that needs a witness, with its value instead of the maximum.
+
+    Return None if several bags of the row need a witness, or none.
+    """
     terms: list[tuple[Leaf, Coefficient]] = []
-    witnessed: list[tuple[Selecting, int, float]] = []
+    witnessed: list[tuple[SelectionAtom, int, float]] = []
     for leaf, coefficient in row.terms:
-        if not isinstance(leaf, Selecting):
+        if not isinstance(leaf, SelectionAtom):
             terms.append((leaf, coefficient))
             continue
         entries = coefficient.value().tocoo()

@@ -1,4 +1,8 @@
-"""One run of column generation: the master's rows so far, the bounds, and what comes next."""
+"""One run of column generation: rows of the master, bounds, and the decision how to continue.
+
+A column is a weak learner, with one value per training bag and one row in the master. The prices are the variables of
+the master at whose values the oracles search for columns.
+"""
 
 from __future__ import annotations
 
@@ -19,283 +23,326 @@ from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
-from milopt.schemes.master_rows import NOTHING, Row, idle_rows, is_same, largest, scores, weigh
-from milopt.schemes.members import side_by_side
+from milopt.schemes.master_rows import (
+    ZERO_TOLERANCE,
+    MasterRow,
+    ensemble_scores,
+    idle_rows,
+    is_same_column,
+    largest_column,
+    update_weights,
+)
+from milopt.schemes.members import join_columns
 from milopt.schemes.scheme import Steps
 from milopt.schemes.steps import Totals
 from milopt.solving.clock import Clock
-from milopt.solving.pricing import Found, Priced, Pricing
+from milopt.solving.pricing import PricedColumn, Pricing, PricingResult
 from milopt.solving.step_session import StepSession
 
 if TYPE_CHECKING:
     from milopt.schemes.column_generation import ColumnGeneration
 
-MEANT = 1e-4
-"""Residuals this large beside the value, or beside this part of a column, hide whether a column is violated."""
+RESIDUAL_TOLERANCE = 1e-4
+"""Relative residual above which violations cannot be detected reliably.
+
+The run stops as stalled if  residual > tol * max(|objective|, tol * column_size).
+"""
 
 End = tuple[Termination, str]
+"""How a run ended: termination and message."""
 
 
 @dataclass
 class Generation:
-    """The state of a run."""
+    """State of a run of column generation."""
 
     problem: SemiInfinite
     session: StepSession
     pricings: Sequence[Pricing]
-    manners: ColumnGeneration
+    settings: ColumnGeneration
     clock: Clock
     tolerance: float
-    """Of violations, of the gap, and of what counts as a rise of the value, beside that value."""
-    rows: list[Row] = field(default_factory=list)
-    solved: Outcome | None = None
-    """The last certified master."""
-    failed: Outcome | None = None
+    """Relative tolerance of violations, of the gap, and of an increase of the objective."""
+    rows: list[MasterRow] = field(default_factory=list)
+    last_master: Outcome | None = None
+    """Outcome of the last certified master; None if there is none."""
+    failed_master: Outcome | None = None
+    """Outcome of a master that was not certified; None if there is none."""
     upper: float | None = None
-    """The smallest value that an oracle proved enough."""
-    reached: float = np.inf
-    best: dict[Variable, Vector] = field(default_factory=dict)
-    """The smallest value that an oracle found, and the prices there."""
-    last: float | None = None
-    """The value that the oracles found last."""
+    """Smallest proved upper bound on the optimal value."""
+    best_value: float = np.inf
+    """Value of the best column that the oracles found, at the prices at which this value is smallest."""
+    best_prices: dict[Variable, Vector] = field(default_factory=dict)
+    """Prices at which `best_value` was found."""
+    last_value: float | None = None
+    """Value of the best column in the last pricing."""
     failure: str = ""
-    """Why the oracles may have missed a column when they were asked last."""
+    """Why the oracles may have missed a column in the last pricing; empty if there is no reason."""
     residual: float = 0.0
-    """The largest error of a column then."""
+    """Largest error of a column in the last pricing."""
     history: list[Step] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     count: int = 0
-    still: int = 0
-    """Rounds since the value last rose."""
+    """Number of columns found so far, which numbers the rows."""
+    constant_rounds: int = 0
+    """Number of rounds since the objective last increased."""
 
     @property
     def outcome(self) -> Outcome:
-        """Of the best master; of the failed one where there is none, or of no master at all."""
-        known = self.solved or self.failed
-        if known is not None:
-            return known
+        """Outcome of the last certified master, otherwise that of the failed master, otherwise one without a point."""
+        outcome = self.last_master or self.failed_master
+        if outcome is not None:
+            return outcome
         return Outcome.without_point(self.session.form, Termination.STALLED, "", "")
 
     def run(self) -> Steps[End]:
-        """Rounds until one is the last; each master that was solved is a step."""
+        """Run rounds until the run ends; yield a step for each solved master, and return how the run ended."""
         try:
             with noted_interrupt(self._interrupt):
-                for _ in range(self.manners.max_rounds):
-                    known = len(self.history)
-                    end = self._round()
-                    yield from self.history[known:]
+                for _ in range(self.settings.max_rounds):
+                    yielded = len(self.history)
+                    end = self._run_round()
+                    yield from self.history[yielded:]
                     if end is not None:
                         return end
         except KeyboardInterrupt:
-            if self.solved is None:
+            if self.last_master is None:
                 raise
             self.clock.interrupted = True
-            return self._cut()
-        return Termination.LIMIT, f"Stopped after {_counted(self.manners.max_rounds)}; {self._kept}"
+            return self._end_at_limit()
+        return Termination.LIMIT, f"Stopped after {_format_count(self.settings.max_rounds)}; {self._kept_message}"
 
     def _interrupt(self) -> None:
-        """At Ctrl-C the time is up; who presses it again, with nothing to keep yet, does not want to wait."""
+        """Treat Ctrl-C as the end of the time; raise if it is pressed again while there is no column to keep."""
         if self.clock.interrupted and not self.rows:
             raise KeyboardInterrupt
         self.clock.interrupted = True
 
     def ensemble(self) -> Ensemble | None:
-        """The columns with a weight, and the offset of every score; None where the first master has no solution."""
+        """Return the columns with a positive weight and the offset of the scores.
+
+        Return None if the first master failed and no column has a weight.
+        """
         rows, offset = [row for row in self.rows if row.weight > 0], 0.0
-        if not rows and self.solved is None and self.failed is not None:
+        if not rows and self.last_master is None and self.failed_master is not None:
             return None
         if rows and self.problem.offset is not None:
-            offset = self.problem.offset(scores(rows))
+            offset = self.problem.offset(ensemble_scores(rows))
         weighted = [[(row.priced, row.weight) for row in rows if row.oracle == k] for k in range(len(self.pricings))]
-        return Ensemble(tuple(side_by_side(columns) for columns in weighted), offset)
+        return Ensemble(tuple(join_columns(columns) for columns in weighted), offset)
 
-    def _round(self) -> End | None:
-        """Price, add, solve; how it ended where that was the last."""
-        found = self._violated(self._prices(), 1)
-        if not found and self.manners.smoothing and self.best and not self.clock.is_over():
-            found = self._violated(self._master_prices(), 1)
-        if not found and not self.clock.is_over():
-            found = self._violated(self._master_prices(), self.manners.starts)
-        if self.solved is not None and (not found or self._has_closed()):
-            return self._finished()
-        if not found:
-            return self._without_column()
-        for row in found:
+    def _run_round(self) -> End | None:
+        """Price columns, add the violated ones and solve the master; return the end of the run, or None to continue."""
+        violated = self._violated_rows(self._smoothed_prices(), 1)
+        if not violated and self.settings.smoothing and self.best_prices and not self.clock.is_over():
+            violated = self._violated_rows(self._master_prices(), 1)
+        if not violated and not self.clock.is_over():
+            violated = self._violated_rows(self._master_prices(), self.settings.starts)
+        if self.last_master is not None and (not violated or self._has_closed_gap()):
+            return self._end()
+        if not violated:
+            return self._end_without_column()
+        for row in violated:
             self.session.add_rows(row.constraint, row.name)
             self.rows.append(row)
-        self._drop()
-        return self._solve()
+        self._drop_idle_rows()
+        return self._solve_master()
 
     # -- prices ------------------------------------------------------------------------------------------------------
 
     def _master_prices(self) -> dict[Variable, Vector]:
-        if self.solved is None or self.solved.point is None:
+        """Return the prices at the solution of the last master, or the initial prices before the first master."""
+        if self.last_master is None or self.last_master.point is None:
             return self.problem.start
-        x = self.solved.point.x
-        spans = {column.name: slice(column.start, column.stop) for column in self.solved.form.columns}
-        # Interior-point solvers leave their bounds by a rounding error, which a parameter's sign would refuse.
+        x = self.last_master.point.x
+        spans = {column.name: slice(column.start, column.stop) for column in self.last_master.form.columns}
+        # Interior-point solvers exceed bounds by rounding errors, which a parameter with a sign would reject.
         return {v: np.clip(x[spans[v.name]], v.lower, v.upper).reshape(v.shape) for v in self.problem.start}
 
-    def _prices(self) -> dict[Variable, Vector]:
-        current, part = self._master_prices(), self.manners.smoothing
-        if not part or not self.best:
+    def _smoothed_prices(self) -> dict[Variable, Vector]:
+        """Return the mixture of the best and the master's prices; without smoothing, the latter alone."""
+        current, part = self._master_prices(), self.settings.smoothing
+        if not part or not self.best_prices:
             return current
-        return {v: part * self.best[v] + (1 - part) * value for v, value in current.items()}
+        return {v: part * self.best_prices[v] + (1 - part) * value for v, value in current.items()}
 
-    def _violated(self, prices: dict[Variable, Vector], starts: int) -> list[Row]:
-        """What the oracles find at these prices and the master's own solution violates."""
-        found: list[Row] = []
+    def _violated_rows(self, prices: dict[Variable, Vector], starts: int) -> list[MasterRow]:
+        """Return a row for each column that the oracles find at these prices and whose row the last master violates.
+
+        The upper bound, the best prices, `failure`, `residual` and `last_value` are updated. `starts`: number of
+        starting points of a local oracle.
+        """
+        violated: list[MasterRow] = []
         bounds: list[float | None] = []
         reached = -np.inf
         self.failure, self.residual = "", 0.0
         for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
-            answer = self._priced(pricing, {p: prices[v] for p, v in oracle.prices.items()}, starts)
+            answer = self._call_pricing(pricing, {p: prices[v] for p, v in oracle.prices.items()}, starts)
             bounds.append(answer.bound)
-            self.failure, self.residual = self.failure or answer.failure, max(self.residual, _residual(answer))
+            self.failure, self.residual = self.failure or answer.failure, max(self.residual, _largest_error(answer))
             for priced in answer.columns:
                 reached = max(reached, priced.value)
-                if any(is_same(priced, row.priced) for row in found):
+                if any(is_same_column(priced, row.priced) for row in violated):
                     continue
                 constraint = self.problem.family(priced.column)
                 if self._is_violated(constraint, priced):
-                    found.append(Row(f"{self.problem.family.name}[{self.count}]", k, priced, constraint))
+                    violated.append(MasterRow(f"{self.problem.family.name}[{self.count}]", k, priced, constraint))
                     self.count += 1
             if self.clock.is_over():
                 break
-        known = [bound for bound in bounds if bound is not None]
-        if len(known) == len(self.pricings):
-            self._bound(max(known))
-        self.last = reached if np.isfinite(reached) else None
-        if reached < self.reached:
-            self.reached, self.best = reached, dict(prices)
-        return found
+        proved = [bound for bound in bounds if bound is not None]
+        if len(proved) == len(self.pricings):
+            self._update_upper_bound(max(proved))
+        self.last_value = reached if np.isfinite(reached) else None
+        if reached < self.best_value:
+            self.best_value, self.best_prices = reached, dict(prices)
+        return violated
 
-    def _priced(self, pricing: Pricing, prices: dict[Parameter, Vector], starts: int) -> Found:
-        """Ask an oracle; its own algorithm counts as solving, a session inside counts its time itself."""
+    def _call_pricing(self, pricing: Pricing, prices: dict[Parameter, Vector], starts: int) -> PricingResult:
+        """Run a pricing, and count its time as solving; sessions inside it count their time themselves."""
         work, began = self.clock.work, working_seconds()
-        known = work.build + work.solve
+        counted = work.build + work.solve
         answer = pricing.price(prices, starts, self.clock)
-        work.solve += max(0.0, working_seconds() - began - (work.build + work.solve - known))
+        work.solve += max(0.0, working_seconds() - began - (work.build + work.solve - counted))
         return answer
 
-    def _bound(self, enough: float) -> None:
-        """Take note of what is enough for every column at some prices, and for the master's own rows there."""
-        if self.solved is not None:
-            # Those need no more than the masters so far, at whose solutions the prices are.
-            enough = max(enough, self.solved.objective)
-        elif not self._is_about_prices():
-            return
-        self.upper = enough if self.upper is None else min(enough, self.upper)
+    def _update_upper_bound(self, value: float) -> None:
+        """Decrease the upper bound on the optimal value to `value`, if that is a smaller and valid bound.
 
-    def _is_about_prices(self) -> bool:
-        """Whether the master's own rows leave what is not a price alone."""
+        The oracles have proved that no column requires a master value above `value` at the current prices. If the
+        master's own rows hold there too, (prices, value) is feasible for the full semi-infinite program, and `value` is
+        an upper bound on its optimum.
+        """
+        if self.last_master is not None:
+            # The prices come from solved masters, so the master's own rows hold for any value that is at least the
+            # current master objective.
+            value = max(value, self.last_master.objective)
+        elif not self._master_rows_involve_only_prices():
+            return
+        self.upper = value if self.upper is None else min(value, self.upper)
+
+    def _master_rows_involve_only_prices(self) -> bool:
+        """Return True if no variable other than prices occurs in the master's own rows."""
         rows = self.problem.master.constraints.values()
         return all(leaf in self.problem.start for row in rows for leaf, _ in row.expression.terms)
 
-    def _is_violated(self, constraint: Constraint, priced: Priced) -> bool:
-        rounding = NOTHING * priced.size
-        if self.solved is None:
+    def _is_violated(self, constraint: Constraint, priced: PricedColumn) -> bool:
+        """Return True if the last master violates the row of a column by more than the tolerance.
+
+        Before the first master, return True if the value of the column is not 0 up to rounding.
+        """
+        rounding = ZERO_TOLERANCE * priced.size
+        if self.last_master is None:
             return abs(priced.value) > rounding
-        slack = float(PointValues(self.session.lowering, self.solved).value(constraint.expression)[0])
-        return -slack > max(rounding, self.tolerance * max(abs(priced.value), abs(self.solved.objective)))
+        slack = float(PointValues(self.session.lowering, self.last_master).value(constraint.expression)[0])
+        return -slack > max(rounding, self.tolerance * max(abs(priced.value), abs(self.last_master.objective)))
 
     # -- the master --------------------------------------------------------------------------------------------------
 
-    def _solve(self) -> End | None:
+    def _solve_master(self) -> End | None:
+        """Solve the master, update weights and history; return how the run ended, or None if it continues."""
         outcome = self.session.solve(self.clock)
         self.totals.add(outcome)
         if outcome.point is None or outcome.point.z is None or outcome.status is not PointStatus.CERTIFIED:
-            self.failed = outcome
+            self.failed_master = outcome
             if outcome.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
                 return outcome.termination, outcome.message
-            if self.solved is None:
+            if self.last_master is None:
                 max(self.rows, key=lambda row: row.priced.value).weight = 1.0
             if outcome.termination is Termination.LIMIT:
-                return self._cut()
-            size = f"The columns are of size {largest(self.rows):.0e}, best about 1"
-            return outcome.termination, f"{outcome.message} {size}; {self._kept}"
-        self.solved = outcome
+                return self._end_at_limit()
+            size = f"The columns have size {largest_column(self.rows):.0e}, but should have size 1"
+            return outcome.termination, f"{outcome.message} {size}; {self._kept_message}"
+        self.last_master = outcome
         has_risen = self._has_risen(outcome.objective)
-        self.still = 0 if has_risen else self.still + 1
-        weigh(self.rows, self._multipliers(), has_risen)
+        self.constant_rounds = 0 if has_risen else self.constant_rounds + 1
+        update_weights(self.rows, self._multipliers(), has_risen)
         proof, seconds = outcome.certificate, self.clock.elapsed()
-        self.history.append(Step(outcome.objective, self.upper, proof, seconds, len(self.rows), self.last))
+        self.history.append(Step(outcome.objective, self.upper, proof, seconds, len(self.rows), self.last_value))
         if self.clock.is_over():
-            return self._cut()
-        return self._stalled()
+            return self._end_at_limit()
+        return self._check_stalled()
 
     def _has_risen(self, now: float) -> bool:
-        """Whether the master's value is larger than that of the last one, beyond rounding."""
-        return not self.history or now - self.history[-1].objective > NOTHING * largest(self.rows)
+        """Return True if the objective `now` is above that of the last master, beyond rounding, or is the first."""
+        return not self.history or now - self.history[-1].objective > ZERO_TOLERANCE * largest_column(self.rows)
 
-    def _stalled(self) -> End | None:
-        # Where the value stays as it is, a new row may still take a direction from the prices: at most one each.
-        rounds = self.manners.patience + min(self.still, sum(price.size for price in self.problem.start))
+    def _check_stalled(self) -> End | None:
+        """Return the end of a stalled run if the objective has not increased for too many rounds, otherwise None."""
+        # While the objective is constant, each new row may remove one direction from the set of optimal prices. So
+        # there are at most as many such rounds as prices.
+        rounds = self.settings.patience + min(self.constant_rounds, sum(price.size for price in self.problem.start))
         now = self.history[-1].objective
         if len(self.history) <= rounds:
             return None
         if now - self.history[-1 - rounds].objective > self.tolerance * abs(now):
             return None
-        rise = f"The value has risen by less than {self.tolerance:g} of itself in {_counted(rounds)}"
-        return Termination.STALLED, f"{self._degenerate() or self._blurred() or rise}; {self._kept}"
+        rise = f"The objective has increased by less than {self.tolerance:g} (relative) in {_format_count(rounds)}"
+        return (
+            Termination.STALLED,
+            f"{self._degenerate_message() or self._residual_message() or rise}; {self._kept_message}",
+        )
 
     def _multipliers(self) -> dict[str, float]:
-        """Of the blocks that are one row."""
+        """Return the multiplier of the first row of each block, by block name."""
         form, point = self.outcome.form, self.outcome.point
         z = np.zeros(form.rows.count) if point is None or point.z is None else point.z
         return {block.name: float(z[start]) for block, start in zip(form.blocks, form.starts[:-1], strict=True)}
 
-    def _drop(self) -> None:
-        idle = idle_rows(self.rows, self.manners.idle)
+    def _drop_idle_rows(self) -> None:
+        """Delete the rows of columns without weight for many rounds, if there are enough of them (see `idle_rows`)."""
+        idle = idle_rows(self.rows, self.settings.idle)
         if idle:
             self.session.delete(*(row.name for row in idle))
             self.rows = [row for row in self.rows if row not in idle]
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
-    def _has_closed(self) -> bool:
-        """Whether the bounds have met."""
-        assert self.solved is not None
+    def _has_closed_gap(self) -> bool:
+        """Return True if there is an upper bound and it agrees with the lower bound up to the tolerance."""
+        assert self.last_master is not None
         if self.upper is None:
             return False
-        low, rounding = self.solved.objective, NOTHING * largest(self.rows)
+        low, rounding = self.last_master.objective, ZERO_TOLERANCE * largest_column(self.rows)
         return self.upper - low <= max(rounding, self.tolerance * max(abs(low), abs(self.upper)))
 
-    def _finished(self) -> End:
-        has_closed = self._has_closed()
+    def _end(self) -> End:
+        """Return how a run ended in which no further column is violated or the bounds have met."""
+        has_closed = self._has_closed_gap()
         if self.clock.is_over() and not has_closed:
-            return self._cut()
-        hidden = self._degenerate() or self._blurred()
+            return self._end_at_limit()
+        hidden = self._degenerate_message() or self._residual_message()
         if hidden:
-            return Termination.STALLED, f"{hidden}; {self._kept}"
+            return Termination.STALLED, f"{hidden}; {self._kept_message}"
         if has_closed:
             return Termination.OPTIMAL, ""
         if self.failure:
-            return Termination.STALLED, f"{self.failure}; {self._kept}"
+            return Termination.STALLED, f"{self.failure}; {self._kept_message}"
         return Termination.STATIONARY, ""
 
-    def _degenerate(self) -> str:
-        """That the ensemble tells no bag from another, in words; nothing where it does."""
+    def _degenerate_message(self) -> str:
+        """Return a message if the ensemble gives all bags the same score; empty otherwise."""
         rows = [row for row in self.rows if row.weight > 0]
-        rounding = NOTHING * largest(rows) * sum(row.weight for row in rows)
-        # Without a weight at all it is the master's own rows that decide.
-        tells = not rows or float(np.ptp(scores(rows))) > rounding
-        return "" if tells else "Degenerate: every bag scores the same"
+        rounding = ZERO_TOLERANCE * largest_column(rows) * sum(row.weight for row in rows)
+        # If no column has a weight, the master's own rows determine the solution.
+        distinguishes = not rows or float(np.ptp(ensemble_scores(rows))) > rounding
+        return "" if distinguishes else "Degenerate: all bags have the same score"
 
-    def _blurred(self) -> str:
-        """That residuals hide what is left to gain, in words; nothing where they do not."""
-        assert self.solved is not None
-        proof, size = self.solved.certificate, largest(self.rows)
+    def _residual_message(self) -> str:
+        """Return a message if residuals are too large to detect violated columns; empty otherwise."""
+        assert self.last_master is not None
+        proof, size = self.last_master.certificate, largest_column(self.rows)
         residual = max(self.residual, proof.largest_error if proof is not None else 0.0)
-        if residual <= MEANT * max(abs(self.solved.objective), MEANT * size):
+        if residual <= RESIDUAL_TOLERANCE * max(abs(self.last_master.objective), RESIDUAL_TOLERANCE * size):
             return ""
-        what = f"Residuals of {residual:.0e} hide what is left to gain over columns of size {size:.0e}"
-        return f"{what}: scale the data so that they are about 1"
+        problem = f"Residuals of {residual:.0e} are too large to find violated columns of size {size:.0e}"
+        return f"{problem}: scale the data so that columns have size 1"
 
-    def _without_column(self) -> End:
-        """The end of a run whose first prices brought nothing: for want of time, of a proof, or of any column.
+    def _end_without_column(self) -> End:
+        """Return the end of a run that found no column at its first prices.
 
-        Ctrl-C has been noted so far; as there is nothing to keep, it raises after all.
+        The reason is the time limit, the failure of an oracle, or that there is no column. Ctrl-C was only recorded
+        until now. As there is nothing to keep, it is raised here.
         """
         if self.clock.interrupted:
             raise KeyboardInterrupt
@@ -303,22 +350,29 @@ class Generation:
             return Termination.LIMIT, "Time limit before any column."
         if self.failure:
             return Termination.STALLED, f"{self.failure}; there is no column yet."
-        what = "at the start no column tells the classes apart, and every bag scores the same"
-        return Termination.STALLED, f"Degenerate: {what}."
+        message = (
+            "Degenerate: at the first prices no column distinguishes the classes, and all bags have the same score."
+        )
+        return Termination.STALLED, message
 
-    def _cut(self) -> End:
-        return Termination.LIMIT, f"{self.clock.why()}; {self._kept}"
+    def _end_at_limit(self) -> End:
+        """Return the end of a run at the time limit or at Ctrl-C."""
+        return Termination.LIMIT, f"{self.clock.end_reason()}; {self._kept_message}"
 
     @property
-    def _kept(self) -> str:
-        what = "best ensemble" if self.solved is not None else "best column found so far, alone,"
-        return f"the {what} is kept."
+    def _kept_message(self) -> str:
+        """End of a message: which ensemble or column is kept."""
+        kept = "best ensemble" if self.last_master is not None else "best single column found so far"
+        return f"the {kept} is kept."
 
 
-def _residual(answer: Found) -> float:
-    """Return the largest error of the columns, in the unit of the objective."""
-    return max((one.certificate.largest_error for one in answer.columns if one.certificate is not None), default=0.0)
+def _largest_error(answer: PricingResult) -> float:
+    """Return the largest certified error of the columns, in the unit of the objective; 0 without certificates."""
+    return max(
+        (column.certificate.largest_error for column in answer.columns if column.certificate is not None), default=0.0
+    )
 
 
-def _counted(rounds: int) -> str:
+def _format_count(rounds: int) -> str:
+    """Return "1 round" or "N rounds"."""
     return "1 round" if rounds == 1 else f"{rounds} rounds"

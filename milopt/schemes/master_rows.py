@@ -1,4 +1,4 @@
-"""The rows that a master has so far: the columns they are of, what these weigh, and which are of no use."""
+"""Rows of the master of column generation: their columns, weights, and removal of idle rows."""
 
 from __future__ import annotations
 
@@ -9,62 +9,68 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.declaration.programs.expression import Constraint
-from milopt.solving.pricing import Priced
+from milopt.solving.pricing import PricedColumn
 
-NOTHING = 1e-9
-"""A value this small beside the entries of its column is none: what rounding leaves where entries cancel."""
+ZERO_TOLERANCE = 1e-9
+"""A value smaller than this times the size of its column counts as zero: it is rounding of cancelling entries."""
 
-WEIGHTLESS = 1e-7
-"""A multiplier this small beside the largest is what an interior-point solver leaves of 0."""
+WEIGHT_TOLERANCE = 1e-7
+"""A multiplier smaller than this times the largest counts as zero: interior-point solvers do not return exact zeros."""
 
-IDLE_SHARE = 0.25
-"""Of the rows, how many must be idle before they are dropped: a few cost the solver less than taking them out does."""
+MIN_IDLE_FRACTION = 0.25
+"""Fraction of the rows that must be idle before they are dropped: deleting a few rows costs more than keeping them."""
 
 
 @dataclass(eq=False)
-class Row:
-    """A column, and its row in the master."""
+class MasterRow:
+    """A column and its row in the master."""
 
     name: str
     oracle: int
-    priced: Priced
+    """Index of the oracle that found the column."""
+    priced: PricedColumn
     constraint: Constraint
     weight: float = 0.0
+    """Weight of the column: the multiplier of its row."""
     idle: int = 0
-    """Rounds without a weight in which the value rose."""
+    """Number of rounds without weight in which the objective increased."""
 
 
-def weigh(rows: Sequence[Row], multipliers: Mapping[str, float], has_risen: bool) -> None:
-    """A row's multiplier in the last master is its column's weight; those of no weight leave theirs to the rest.
+def update_weights(rows: Sequence[MasterRow], multipliers: Mapping[str, float], has_risen: bool) -> None:
+    """Set each column's weight, in place, to the multiplier of its row in the last master.
 
-    Where the value did not rise, rows without a weight may be what keeps earlier prices from coming back: that round
-    does not count against them.
+    Multipliers below `WEIGHT_TOLERANCE` times the largest are set to zero, and the remaining ones are rescaled so that
+    their sum does not change. A row with zero weight becomes one round older (`idle`) only if the objective increased:
+    at a constant objective such a row may be the one that prevents the master from returning to earlier prices.
     """
     given = np.array([max(0.0, multipliers[row.name]) for row in rows])
-    kept = np.where(given > WEIGHTLESS * given.max(initial=0.0), given, 0.0)
-    if kept.any():
-        kept *= given.sum() / kept.sum()
-    for row, weight in zip(rows, kept.tolist(), strict=True):
+    weights = np.where(given > WEIGHT_TOLERANCE * given.max(initial=0.0), given, 0.0)
+    if weights.any():
+        weights *= given.sum() / weights.sum()
+    for row, weight in zip(rows, weights.tolist(), strict=True):
         row.weight = weight
         row.idle = 0 if weight > 0 else row.idle + has_risen
 
 
-def idle_rows(rows: Sequence[Row], rounds: int) -> list[Row]:
-    """Those to drop: idle for so many rounds, where there are enough of them; with 0 rounds none."""
+def idle_rows(rows: Sequence[MasterRow], rounds: int) -> list[MasterRow]:
+    """Return the rows to drop: those idle for at least `rounds` rounds; none for `rounds` = 0.
+
+    None are dropped unless they are more than `MIN_IDLE_FRACTION` of all rows.
+    """
     idle = [row for row in rows if rounds and row.idle >= rounds]
-    return idle if len(idle) > IDLE_SHARE * len(rows) else []
+    return idle if len(idle) > MIN_IDLE_FRACTION * len(rows) else []
 
 
-def scores(rows: Sequence[Row]) -> Vector:
-    """What the weighted columns make of the training bags; of no rows, nothing."""
+def ensemble_scores(rows: Sequence[MasterRow]) -> Vector:
+    """Return the weighted sum of the columns, which is the score of each training bag without offset; 0 for no rows."""
     return np.asarray(np.sum([row.weight * row.priced.column for row in rows], axis=0))
 
 
-def largest(rows: Sequence[Row]) -> float:
-    """The size of the largest column."""
+def largest_column(rows: Sequence[MasterRow]) -> float:
+    """Return the largest absolute entry of all columns; 0 for no rows."""
     return max((row.priced.size for row in rows), default=0.0)
 
 
-def is_same(one: Priced, other: Priced) -> bool:
-    """Whether two columns are one, but for rounding: descents from several starts may end alike."""
-    return bool(np.abs(one.column - other.column).max() <= NOTHING * one.size)
+def is_same_column(first: PricedColumn, second: PricedColumn) -> bool:
+    """Return True if two columns are equal up to rounding: descents from several starts may end at the same point."""
+    return bool(np.abs(first.column - second.column).max() <= ZERO_TOLERANCE * first.size)

@@ -1,4 +1,4 @@
-"""Oracles priced by their own programs: one live session, whose parameters take the prices round after round."""
+"""Pricing by solving the oracle's program in one session, whose parameters are set to the prices in each round."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.schemes.descent import descend
 from milopt.schemes.exact import Exact
-from milopt.schemes.scheme import finished
-from milopt.schemes.start import starting_witness
+from milopt.schemes.scheme import run_steps
+from milopt.schemes.start import starting_stand_in
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, Found, Priced, Pricing
+from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, PricedColumn, Pricing, PricingResult
 from milopt.solving.solver import Solver
 from milopt.solving.step_session import StepSession
 
 
 class ProgramPricing(Pricing):
-    """By CCP from the oracle's starts, or by one solve, with its bound, where the oracle's program is convex."""
+    """Pricing by the convex-concave procedure from several starts, or by one solve if the program is convex."""
 
     def __init__(self, oracle: Oracle, bags: Bags, solver: Solver, options: Options) -> None:
         self.solver = solver.name
@@ -41,33 +41,33 @@ class ProgramPricing(Pricing):
         self._atoms = witnessed_maxima(oracle.program, "pricing")
         self._session: StepSession | None = None
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
-        """The end of each descent, best first.
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+        """Return the column at the end of each descent, best first.
 
-        A feasible end is a column, certified or not: the certificate is of its optimality, on which nothing rests but
-        that there is no better one.
+        Each feasible end is a column, whether it is certified or not. Its certificate is only needed to conclude that
+        there is no better column.
         """
-        found: list[Priced] = []
+        columns: list[PricedColumn] = []
         bound: float | None = None
         failures: list[str] = []
-        tried = 0
+        runs = 0
         for values in self._starts(prices, starts):
-            session = self._at(prices, values)
+            session = self._session_at(prices, values)
             if self._atoms:
-                ended, _ = finished(descend(session, self._atoms, clock, MAX_STEPS, RELATIVE_DECREASE))
+                ended, _ = run_steps(descend(session, self._atoms, clock, MAX_STEPS, RELATIVE_DECREASE))
                 outcome, steps = ended.last, len(ended.history)
             else:
                 outcome, steps = session.solve(clock), 1
                 bound = None if outcome.bound is None else self._sign * outcome.bound
-            tried += 1
+            runs += 1
             if outcome.status is not PointStatus.CERTIFIED:
-                failures.append(_uncertified(outcome.termination, outcome.certificate, outcome.message))
+                failures.append(_failure_message(outcome.termination, outcome.certificate, outcome.message))
             if outcome.point is not None and outcome.status is not PointStatus.NONE:
-                found.append(self._priced(session, outcome, steps))
+                columns.append(self._make_column(session, outcome, steps))
             if clock.is_over():
                 break
-        failure = failures[0] if len(failures) == tried else ""
-        return Found(tuple(sorted(found, key=lambda one: self._sign * one.value)), bound, failure)
+        failure = failures[0] if len(failures) == runs else ""
+        return PricingResult(tuple(sorted(columns, key=lambda column: self._sign * column.value)), bound, failure)
 
     def close(self) -> None:
         """Close the session."""
@@ -76,20 +76,25 @@ class ProgramPricing(Pricing):
 
     @property
     def _sign(self) -> float:
+        """1 if the oracle's program is minimised, -1 if it is maximised."""
         return -1.0 if self._oracle.program.maximizes else 1.0
 
     def _starts(self, prices: Mapping[Parameter, Vector], count: int) -> list[Vector | None]:
+        """Return up to `count` starts of the descents: one value per instance, or None for the default start.
+
+        There is one default start if the oracle declares no starts or its program is convex.
+        """
         if self._oracle.starts is None or not self._atoms:
             return [None]
         given = list(islice(self._oracle.starts(prices), count))
         if not given:
             name = self._oracle.program.name
-            raise DeclarationError(f"The starts of {name!r} are none: give at least one, or no starts at all.")
+            raise DeclarationError(f"The oracle {name!r} has an empty list of starts: give at least one, or None.")
         return list(given)
 
-    def _at(self, prices: Mapping[Parameter, Vector], values: Vector | None) -> StepSession:
-        """The session at these prices, its witnesses at the maxima of these values."""
-        witnesses: dict[Atom, StandIn] = {atom: starting_witness(atom, values) for atom in self._atoms}
+    def _session_at(self, prices: Mapping[Parameter, Vector], values: Vector | None) -> StepSession:
+        """Return the session at these prices, with the witnesses that maximise `values`; None takes means of bags."""
+        witnesses: dict[Atom, StandIn] = {atom: starting_stand_in(atom, values) for atom in self._atoms}
         if self._session is None:
             for parameter, value in prices.items():
                 parameter.value = value
@@ -98,7 +103,8 @@ class ProgramPricing(Pricing):
             self._session.set_inputs(prices, witnesses)
         return self._session
 
-    def _priced(self, session: StepSession, outcome: Outcome, steps: int) -> Priced:
+    def _make_column(self, session: StepSession, outcome: Outcome, steps: int) -> PricedColumn:
+        """Return the column of an outcome, with the values of variables and functions."""
         assert outcome.point is not None
         at, program = PointValues(session.lowering, outcome), self._oracle.program
         values = {name: at.value(variable) for name, variable in program.variables.items()}
@@ -106,41 +112,46 @@ class ProgramPricing(Pricing):
         for space, every in zip(session.spaces, outcome.point.coefficients, strict=True):
             support = np.flatnonzero(every)
             functions[space.function.name] = space.points[support], every[support]
-        return Priced(at.value(self._column), values, functions, at.objective(), outcome.certificate, steps)
+        return PricedColumn(at.value(self._column), values, functions, at.objective(), outcome.certificate, steps)
 
 
 class ExactPricing(Pricing):
-    """By the global optimum of the oracle's program, anew each time, with its proved bound."""
+    """Pricing by the global optimum of the oracle's program, with a proved bound; each call starts again."""
 
     def __init__(self, oracle: Oracle, bags: Bags, solver: Solver, options: Options) -> None:
         self.solver = solver.name
         self._oracle, self._bags = oracle, bags
         self._solver, self._options = solver, options
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
-        """The best column of all, or the best so far at a limit; either way nothing exceeds the bound."""
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+        """Return the best column, or the best one found before a limit, and a bound on all columns.
+
+        Without a feasible point there is neither a column nor a bound. `starts` is not used.
+        """
         for parameter, value in prices.items():
             parameter.value = value
         oracle = self._oracle
-        found = Exact().run(oracle.program, self._solver, self._options, clock)
+        result = Exact().run(oracle.program, self._solver, self._options, clock)
         failure = ""
-        if found.point is not PointStatus.CERTIFIED:
-            failure = _uncertified(found.termination, found.certificate, found.message)
-        if found.point is PointStatus.NONE or not (found.values or found.functions):
-            return Found((), None, failure)
-        values = {name: np.ravel(value) for name, value in found.values.items()}
+        if result.point is not PointStatus.CERTIFIED:
+            failure = _failure_message(result.termination, result.certificate, result.message)
+        if result.point is PointStatus.NONE or not (result.values or result.functions):
+            return PricingResult((), None, failure)
+        values = {name: np.ravel(value) for name, value in result.values.items()}
         functions = {
-            name: (one.points, one.coefficients)
-            for name, one in found.functions.items()
+            name: (function.points, function.coefficients)
+            for name, function in result.functions.items()
             if oracle.program.functions[name].dictionary is None
         }
-        column = found.value(oracle.column(self._bags))
-        return Found((Priced(column, values, functions, found.objective, found.certificate),), found.bound, failure)
+        column = result.value(oracle.column(self._bags))
+        return PricingResult(
+            (PricedColumn(column, values, functions, result.objective, result.certificate),), result.bound, failure
+        )
 
 
-def _uncertified(ended: Termination, certificate: Certificate | None, message: str) -> str:
-    """A solve without its certificate, as a sentence without its end."""
+def _failure_message(ended: Termination, certificate: Certificate | None, message: str) -> str:
+    """Return a message about a solve without a certificate, without a period at the end."""
     if certificate is not None:
         return f"The oracle's step is not certified: {certificate}"
-    said = f": {message.rstrip('.')}" if message else ""
-    return f"The oracle's step ended as {ended}, without a point{said}"
+    details = f": {message.rstrip('.')}" if message else ""
+    return f"The oracle's step ended as {ended}, without a point{details}"

@@ -15,7 +15,7 @@ def scheme_names() -> list[str]:
 
 
 def scheme_class(name: str) -> type[Scheme]:
-    """Return the class of the scheme of this name."""
+    """Return the class of the scheme of this name; raise an error if there is none or it cannot be loaded."""
     loaded = registry.class_in(GROUP, "scheme", name)
     if not issubclass(loaded, Scheme):
         raise DeclarationError(

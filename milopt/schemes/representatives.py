@@ -1,10 +1,12 @@
-"""The papers' alternation: one representative a bag on both sides; solve, choose every bag's argmax anew, repeat.
+"""Alternation with one representative per bag: solve, set it to the argmax of every bag at the solution, repeat.
 
-The two half-steps share no objective, so it may cycle: selections are remembered, and a repeat of an earlier one ends
-it with status `cycle`. The iterate with the best objective of the declared program, slacks completed, is kept.
+The representative replaces the maximum wherever it occurs, on its convex and on its non-convex side. The two
+half-steps share no objective, so the alternation may cycle: a choice of representatives that occurred before ends it
+with termination `cycle`. The iterate with the best objective of the declared program, after re-optimising its slacks
+(`completion`), is kept.
 
-A subproblem restricts one side and relaxes the other, so that its status is not that of the program. If no iterate is
-feasible for the declared program, the convex-concave procedure decides instead, and the message says so.
+A subproblem restricts the non-convex side and relaxes the convex one, so its status is not that of the program. If no
+iterate is feasible for the declared program, the convex-concave procedure is used instead, and the message says so.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.compilation.minorant import Selections, StandIn, one_hot
+from milopt.compilation.minorant import Selections, StandIn, one_hot_minorants
 from milopt.compilation.sides import check_plain_maxima
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
@@ -22,13 +24,13 @@ from milopt.outcome.assembly import assemble
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
-from milopt.schemes.completion import Completed, complete
+from milopt.schemes.completion import Completion, complete
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
-from milopt.schemes.scheme import Scheme, Steps, at_least_one
-from milopt.schemes.start import Start, starting_witness
-from milopt.schemes.steps import Totals, differences, kept_status, named
-from milopt.schemes.witness_choice import WitnessChoice
+from milopt.schemes.scheme import Scheme, Steps, check_at_least_one
+from milopt.schemes.start import Start, starting_stand_in
+from milopt.schemes.steps import Totals, count_differences, final_status, witnesses_by_name
+from milopt.schemes.witness_choice import WitnessChooser
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -37,10 +39,32 @@ from milopt.solving.step_session import StepSession
 
 @dataclass(frozen=True)
 class Representatives(Scheme):
-    """Alternation with cycles detected and the best iterate kept.
+    """Alternation with one representative per bag, as in many papers on multiple-instance learning.
 
-    The result's values and objective are the completed ones; its certificate and multipliers are of the iterate's own
-    subproblem, one representative a bag.
+    Cycles are detected, and the best iterate is kept. Values and objective of the result belong to the declared
+    program; its certificate and multipliers belong to the subproblem of the iterate, with one representative per bag.
+
+    Parameters
+    ----------
+    start : array or None, default=None
+        Where the representatives start: one instance index per bag, one function value per instance, or one point per
+        bag (2-D). None uses `program.start`, or the mean over each bag.
+    max_steps : int, default=50
+        Maximum number of steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import milopt
+    >>> bags = milopt.as_bags([[[2.0], [0.0]], [[-1.0], [-2.0]]])
+    >>> y = np.array([1.0, -1.0])
+    >>> program = milopt.Program("small MI-SVM")
+    >>> f, b = program.function("f", milopt.Linear()), program.variable("b")
+    >>> _ = program.subject_to(y * (milopt.bag_max(f(bags)) + b) >= 1)
+    >>> program.minimize(0.5 * f.norm_squared())
+    >>> result = milopt.solve(program, scheme=milopt.Representatives())
+    >>> print(result.termination, round(result.objective, 4))
+    stationary 0.2222
     """
 
     name = "representatives"
@@ -48,14 +72,42 @@ class Representatives(Scheme):
     max_steps: int = 50
 
     def __post_init__(self) -> None:
-        at_least_one("max_steps", self.max_steps)
+        check_at_least_one("max_steps", self.max_steps)
 
     def reached_limit(self, result: Result) -> bool:
-        """Whether all steps were made."""
+        """Return True if the maximum number of steps was made.
+
+        Parameters
+        ----------
+        result : Result
+            Result of the scheme.
+
+        Returns
+        -------
+        bool
+            Whether the scheme's own limit was reached.
+        """
         return len(result.history) >= self.max_steps
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        """Alternate to a fixed point, a cycle or a limit."""
+        """Alternate to a fixed point, a cycle or a limit; yield one step per subproblem.
+
+        Parameters
+        ----------
+        problem : Program
+            Program to solve.
+        solver : Solver
+            Solver of the subproblems.
+        options : Options
+            Options of the solver.
+        clock : Clock
+            Time that is left.
+
+        Returns
+        -------
+        Result
+            Result with the representatives at its point.
+        """
         program = problem
         atoms = program.maxima()
         if not atoms:
@@ -64,17 +116,17 @@ class Representatives(Scheme):
         sign = -1.0 if program.maximizes else 1.0
         history: list[Step] = []
         seen: dict[bytes, int] = {}
-        """The step at which a selection occurred."""
+        """Step at which each selection occurred."""
         old: Selections | None = None
-        best: tuple[float, Outcome, Completed | None] | None = None
+        best: tuple[float, Outcome, Completion | None] | None = None
         used: Selections = {}
-        """The representatives of the best iterate's own solve; none while they are the start's."""
+        """Representatives with which the best iterate was solved; empty if these were the starting ones."""
         ended, message = Termination.LIMIT, f"Stopped after {self.max_steps} steps; the best iterate is kept."
         start = program.start if self.start is None else self.start
-        witnesses: dict[Atom, StandIn] = {atom: starting_witness(atom, start) for atom in atoms}
+        witnesses: dict[Atom, StandIn] = {atom: starting_stand_in(atom, start) for atom in atoms}
         failed = False
         with StepSession(program, solver, options, witnesses=witnesses, both_sides=True) as session:
-            totals, choice = Totals(), WitnessChoice(program, atoms, options.tolerance)
+            totals, choice = Totals(), WitnessChooser(program, atoms, options.tolerance)
             try:
                 for _ in range(self.max_steps):
                     outcome = session.solve(clock)
@@ -85,7 +137,11 @@ class Representatives(Scheme):
                             failed, ended = best is None, Termination.STALLED
                             message = f"A step is {outcome.termination}; the best iterate is kept."
                         elif best is not None or outcome.point is not None:
-                            why = clock.why() if clock.is_over() else f"A step is not certified ({outcome.raw_status})"
+                            why = (
+                                clock.end_reason()
+                                if clock.is_over()
+                                else f"A step is not certified ({outcome.raw_status})"
+                            )
                             message = f"{why}; the best iterate is kept."
                         if best is None:
                             best = (np.inf, outcome, None)
@@ -98,8 +154,8 @@ class Representatives(Scheme):
                     values = PointValues(session.lowering, outcome)
                     completed = complete(program, values, options, clock)
                     objective = completed.objective if completed is not None else sign * np.inf
-                    new = choice.at(session, outcome).witnesses
-                    changed = differences(new, old)
+                    new = choice.choose(session, outcome).witnesses
+                    changed = count_differences(new, old)
                     history.append(Step(objective, None, outcome.certificate, clock.elapsed(), changed))
                     yield history[-1]
                     if best is None or sign * objective < best[0]:
@@ -116,50 +172,51 @@ class Representatives(Scheme):
                         message += "the best iterate is kept."
                         break
                     if clock.is_over():
-                        ended, message = Termination.LIMIT, f"{clock.why()}; the best iterate is kept."
+                        ended, message = Termination.LIMIT, f"{clock.end_reason()}; the best iterate is kept."
                         break
                     seen[key] = len(history)
                     old = new
-                    session.set_witnesses(one_hot(new))
+                    session.set_witnesses(one_hot_minorants(new))
             except KeyboardInterrupt:
                 if best is None:
                     raise
                 clock.interrupted = True
-                ended, message = Termination.LIMIT, f"{clock.why()}; the best iterate is kept."
+                ended, message = Termination.LIMIT, f"{clock.end_reason()}; the best iterate is kept."
             assert best is not None
             _, outcome, completed = best
             failed |= completed is None and bool(history)
-            status = kept_status(outcome, ended)
+            status = final_status(outcome, ended)
             if completed is None:
-                # Whatever it is to its own subproblem: the declared program has the maxima.
+                # The status refers to the subproblem with fixed representatives. For the declared program, which
+                # contains the maxima over all instances, the point is feasible only if it could be completed.
                 status = PointStatus.NONE
             elif outcome.status is not PointStatus.CERTIFIED:
                 status = PointStatus.FEASIBLE
             result = assemble(
                 session.lowering,
                 session.spaces,
-                totals.into(outcome),
+                totals.apply_to(outcome),
                 solver=solver.name,
                 scheme=self.name,
                 termination=ended,
                 point=status,
-                message=totals.noted(message),
+                message=totals.with_notes(message),
                 seconds=clock.elapsed(),
                 history=tuple(history),
-                witnesses=named(used),
+                witnesses=witnesses_by_name(used),
             )
         if failed and not clock.is_over():
-            return (yield from self._by_descent(program, solver, options, clock))
+            return (yield from self._run_convex_concave(program, solver, options, clock))
         if completed is None:
             return result
         return replace(result, objective=completed.objective, values={**result.values, **completed.values})
 
-    def _by_descent(self, program: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        """Run the convex-concave procedure where no iterate of the alternation is feasible for the declared program."""
-        found = yield from ConvexConcave(self.start).steps(program, solver, options, clock)
-        message = found.message
-        if found.point is not PointStatus.NONE:
+    def _run_convex_concave(self, program: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
+        """Run the convex-concave procedure; called if no iterate is feasible for the declared program."""
+        result = yield from ConvexConcave(self.start).steps(program, solver, options, clock)
+        message = result.message
+        if result.point is not PointStatus.NONE:
             message = (
                 f"No iterate of the alternation is feasible; the convex-concave procedure found this point. {message}"
             )
-        return replace(found, scheme=self.name, message=message.strip())
+        return replace(result, scheme=self.name, message=message.strip())

@@ -1,10 +1,10 @@
-"""Instance scores of a ridge regression on inherited labels: a start, and a tie rule, that do not vanish.
+"""Instance scores of a ridge regression on inherited labels, used as a start and to break ties.
 
     min_v  sum_p (x_p'v - t_{bag(p)})^2 + ||v||^2
 
-over standardised features x_p of the instances and centred targets t_i of the bags. The target of a bag is the value
-that the rows of the program ask of its maximum: y_i, its label, for  y_i (max_i + b) >= 1 - slack_i. If all rows ask
-for the same value, the target is +1 for a bag whose maximum should be large, and -1 for one whose maximum should be
+with standardised features x_p of the instances and centred targets t_i of the bags. The target of a bag is the value
+that the rows of the program require of its maximum: y_i, its label, for  y_i (max_i + b) >= 1 - slack_i. If all rows
+require the same value, the target is +1 for a bag whose maximum should be large, and -1 for one whose maximum should be
 small.
 """
 
@@ -17,48 +17,54 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from milopt.arrays import Points, Vector
-from milopt.declaration.atoms.atom import Selecting
+from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.declaration.kernels.kernel import Precomputed
-from milopt.declaration.programs.leaves import Evaluation, Variable
+from milopt.declaration.programs.leaves import FunctionEvaluation, Variable
 from milopt.declaration.programs.program import Program
 
 LANDMARKS = 100
-"""How many columns of a precomputed Gram matrix stand for the features that its points do not have."""
-DENSE_FEATURES = 1000
-"""Up to this many features, the normal equations are solved directly; beyond it, by LSQR."""
+"""Number of columns of a precomputed Gram matrix that are used as features, because its points have no features."""
+MAX_DENSE_FEATURES = 1000
+"""Number of features up to which the normal equations are solved directly; above it, LSQR is used."""
 LSQR_ITERATIONS = 200
+"""Maximum number of iterations of LSQR."""
 
 
-def ridge_scores(program: Program, atom: Selecting, features: Points) -> Vector:
-    """Return one score per instance of a maximum; all 0 if the program says nothing about its bags."""
-    target = inherited_targets(program, atom)[atom.segments.of]
+def ridge_scores(program: Program, atom: SelectionAtom, features: Points) -> Vector:
+    """Return one score per instance of a maximum; all 0 if the targets of all bags are equal (see the module)."""
+    target = inherited_targets(program, atom)[atom.segments.run_of_entry]
     target = target - target.mean()
     if not target.any():
         return np.zeros(target.size)
     mean, deviation = _moments(features)
     scale = np.where(deviation > 0, 1.0 / np.where(deviation > 0, deviation, 1.0), 0.0)
-    if isinstance(features, sp.csr_array) or features.shape[1] > DENSE_FEATURES:
+    if isinstance(features, sp.csr_array) or features.shape[1] > MAX_DENSE_FEATURES:
 
         def forward(v: Vector) -> Vector:
+            """Return the standardised features times v."""
             return np.asarray(features @ (scale * v), dtype=np.float64) - float((mean * scale) @ v)
 
         def backward(u: Vector) -> Vector:
+            """Return the transposed standardised features times u."""
             return np.asarray(scale * (features.T @ u - mean * u.sum()), dtype=np.float64)
 
         operator = LinearOperator(features.shape, matvec=forward, rmatvec=backward, dtype=np.float64)
-        found = lsqr(operator, target, damp=1.0, atol=1e-12, btol=1e-12, iter_lim=LSQR_ITERATIONS)
-        return np.asarray(forward(found[0]), dtype=np.float64)
+        solution = lsqr(operator, target, damp=1.0, atol=1e-12, btol=1e-12, iter_lim=LSQR_ITERATIONS)
+        return np.asarray(forward(solution[0]), dtype=np.float64)
     standard = (np.asarray(features) - mean) * scale
     normal = standard.T @ standard
     normal[np.diag_indices_from(normal)] += 1.0
     return np.asarray(standard @ cho_solve(cho_factor(normal), standard.T @ target))
 
 
-def instance_features(atom: Selecting) -> Points:
-    """Return one row per instance: the points and the coefficients of variables with which it enters a maximum."""
+def instance_features(atom: SelectionAtom) -> Points:
+    """Return one row per instance: the points and the coefficients of variables with which it enters a maximum.
+
+    For a precomputed kernel, up to `LANDMARKS` columns of the Gram matrix replace the points.
+    """
     parts: list[Points] = []
     for leaf, coefficient in atom.argument.terms:
-        if isinstance(leaf, Evaluation):
+        if isinstance(leaf, FunctionEvaluation):
             kernel, points = leaf.function.kernel, leaf.points
             if isinstance(kernel, Precomputed):
                 every = np.linspace(0, points.shape[0] - 1, min(LANDMARKS, points.shape[0])).astype(np.intp)
@@ -68,16 +74,23 @@ def instance_features(atom: Selecting) -> Points:
             parts.append(coefficient.value())
     if len(parts) == 1:
         return parts[0]
-    if any(isinstance(part, sp.csr_array) for part in parts) and sum(part.shape[1] for part in parts) > DENSE_FEATURES:
+    if (
+        any(isinstance(part, sp.csr_array) for part in parts)
+        and sum(part.shape[1] for part in parts) > MAX_DENSE_FEATURES
+    ):
         return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts], format="csr"))
     dense = [part.toarray() if isinstance(part, sp.csr_array) else part for part in parts]
     return np.concatenate([np.zeros((int(atom.segments.offsets[-1]), 0)), *dense], axis=1)
 
 
-def inherited_targets(program: Program, atom: Selecting) -> Vector:
-    """Return the value that the program asks of each bag's maximum; 0 for a bag about which it says nothing."""
+def inherited_targets(program: Program, atom: SelectionAtom) -> Vector:
+    """Return the target of each bag: the mean value that the rows require of its maximum; 0 if no row contains it.
+
+    If all required values are equal, or no row contains the maximum, the target is the sign of the direction in which
+    rows and objective push the bag's maximum: +1 for large, -1 for small.
+    """
     m = len(atom.segments)
-    asked, times, direction = np.zeros(m), np.zeros(m), np.zeros(m)
+    required, counts, direction = np.zeros(m), np.zeros(m), np.zeros(m)
     for constraint in program.constraints.values():
         for leaf, coefficient in constraint.expression.terms:
             if leaf is atom:
@@ -85,20 +98,20 @@ def inherited_targets(program: Program, atom: Selecting) -> Vector:
                 rows, bags = entries.coords
                 used = entries.data != 0
                 rows, bags, data = rows[used], bags[used], entries.data[used]
-                np.add.at(asked, bags, -constraint.expression.constant[rows] / data)
-                np.add.at(times, bags, 1.0)
+                np.add.at(required, bags, -constraint.expression.constant[rows] / data)
+                np.add.at(counts, bags, 1.0)
                 np.add.at(direction, bags, np.sign(data))
-    for leaf, coefficient in program.minimized().terms:
+    for leaf, coefficient in program.minimized_objective().terms:
         if leaf is atom:
             entries = coefficient.value().tocoo()
             np.add.at(direction, entries.coords[1], -np.sign(entries.data))
-    known = times > 0
-    target = np.divide(asked, times, out=np.zeros(m), where=known)
-    return target if known.any() and np.ptp(target[known]) > 0 else np.sign(direction)
+    is_required = counts > 0
+    target = np.divide(required, counts, out=np.zeros(m), where=is_required)
+    return target if is_required.any() and np.ptp(target[is_required]) > 0 else np.sign(direction)
 
 
 def _moments(features: Points) -> tuple[Vector, Vector]:
-    """Return the mean and the standard deviation of every feature."""
+    """Return the mean and the standard deviation of every feature; for sparse features, rounding errors count as 0."""
     if not isinstance(features, sp.csr_array):
         return np.asarray(features.mean(axis=0)), np.asarray(features.std(axis=0))
     count = features.shape[0]

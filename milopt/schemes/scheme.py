@@ -1,4 +1,4 @@
-"""A scheme: an algorithm over a problem that calls a solver for convex steps, within one time limit.
+"""Base class of schemes: algorithms that solve a problem by convex steps of a solver, within one time limit.
 
 A scheme of another package is one file and one entry point in the group `milopt.schemes`:
 
@@ -8,7 +8,7 @@ A scheme of another package is one file and one entry point in the group `milopt
         def steps(self, problem, solver, options, clock):
             first = yield from ConvexConcave().steps(problem, solver, options, clock)
             again = yield from ConvexConcave(start=...).steps(problem, solver, options, clock)
-            return replace(min(first, again, key=lambda one: one.objective), scheme=self.name)
+            return replace(min(first, again, key=lambda result: result.objective), scheme=self.name)
 
     [project.entry-points."milopt.schemes"]
     twice = "my_package.twice:Twice"
@@ -32,38 +32,63 @@ from milopt.solving.solver import Solver
 
 T = TypeVar("T")
 Steps: TypeAlias = Generator[Step, None, T]
-"""Yields a step as soon as it is made, and returns what was found."""
+"""Generator that yields each step when it is made, and returns the result at the end."""
 
 
-def finished(steps: Steps[T]) -> tuple[T, tuple[Step, ...]]:
-    """Make all steps; return what was found, and the steps."""
-    made: list[Step] = []
+def run_steps(steps: Steps[T]) -> tuple[T, tuple[Step, ...]]:
+    """Run a generator of steps to its end; return its result and the steps."""
+    history: list[Step] = []
     while True:
         try:
-            made.append(next(steps))
+            history.append(next(steps))
         except StopIteration as end:
-            return end.value, tuple(made)
+            return end.value, tuple(history)
 
 
-def at_least_one(name: str, value: object) -> None:
-    """Check a number of steps."""
+def check_at_least_one(name: str, value: object) -> None:
+    """Raise `ParameterError` if the value is not an integer of at least 1."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ParameterError(f"{name} must be an integer of at least 1, not {value!r}.")
 
 
 class Scheme(ABC):
-    """Solves a problem by convex steps.
+    """Base class of algorithms that solve a problem by convex steps.
 
-    The parameters of a scheme are the fields of its class, best a frozen dataclass; each needs a default, so that the
-    scheme can be made by its name alone.
+    The parameters of a scheme are the fields of its class, which should be a frozen dataclass. Each field needs a
+    default, so that the scheme can be created by its name.
+
+    Attributes
+    ----------
+    name : str
+        Name under which the scheme is registered.
+    descends : bool
+        Whether the objective never gets worse from step to step.
+    linearises_quadratics : bool
+        Whether `solve` splits the objective's concave quadratics into atoms on their non-convex side for this scheme,
+        if the scheme is requested and not just the default.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass, replace
+    >>> import milopt
+    >>> @dataclass(frozen=True)
+    ... class Once(milopt.Scheme):
+    ...     name = "once"
+    ...
+    ...     def steps(self, problem, solver, options, clock):
+    ...         result = yield from milopt.Direct().steps(problem, solver, options, clock)
+    ...         return replace(result, scheme=self.name)
+    >>> program = milopt.Program("smallest")
+    >>> x = program.variable("x", lower=2)
+    >>> program.minimize(x)
+    >>> result = milopt.solve(program, scheme=Once())
+    >>> print(result.scheme, result.objective)
+    once 2.0
     """
 
     name: ClassVar[str]
-    """The name under which it is registered."""
     descends: ClassVar[bool] = False
-    """Whether the objective gets better from step to step, or stays as it is."""
     linearises_quadratics: ClassVar[bool] = False
-    """Whether it takes concave quadratics of the objective as atoms on their other side, if asked for by name."""
 
     @abstractmethod
     def steps(self, problem: Any, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
@@ -72,44 +97,96 @@ class Scheme(ABC):
         Parameters
         ----------
         problem : Program or SemiInfinite
-            A problem that `refusal` does not refuse.
+            Problem for which `unsupported_reason` returns None.
         solver : Solver
-            The solver of the convex steps.
+            Solver of the convex steps.
         options : Options
-            Options of the solver; `options.tolerance` is that of certificates.
+            Options of the solver; `options.tolerance` is the tolerance of certificates.
         clock : Clock
-            The time that is left: pass it on to every session and scheme inside, and look at `clock.is_over()` between
-            steps. At a limit and at Ctrl-C, the best point so far is the result, with termination "limit".
+            Time that is left. It must be passed to every session and scheme inside, and `clock.is_over()` must be
+            checked between steps. At a limit and at Ctrl-C, the best point so far is the result, with termination
+            "limit".
 
         Returns
         -------
         Result
-            The result, which `run` gives its history and its seconds. Its `scheme` is the name of this scheme, or of
-            the one to which everything was left, such as "direct" for a program that is convex. It is "optimal" only
-            if a global optimum is proved: a fixed point is "stationary".
+            The result, without history and seconds, which `run` adds. Its `scheme` is the name of this scheme, or of
+            the scheme to which the problem was passed on, such as "direct" for a convex program. Its termination is
+            "optimal" only if a global optimum is proved; a fixed point is "stationary".
         """
 
-    def refusal(self, problem: Problem) -> str | None:
-        """Return why it does not take a problem, as a sentence; None if it does. By default, it takes programs."""
+    def unsupported_reason(self, problem: Problem) -> str | None:
+        """Return why the scheme does not support a problem. By default, semi-infinite programs are not supported.
+
+        Parameters
+        ----------
+        problem : Program or SemiInfinite
+            Problem to check.
+
+        Returns
+        -------
+        str or None
+            Reason as a sentence; None if the problem is supported.
+        """
         if not problem.oracles:
             return None
         return f"{problem.core.name!r} is semi-infinite: its scheme is {problem.default_scheme}, not {self.name}."
 
     def reached_limit(self, result: Result) -> bool:
-        """Whether a result that ended at a limit before the time was over ended at one of the scheme (steps, nodes).
+        """Return True if a result ended at a limit of the scheme itself, such as a number of steps or nodes.
 
-        Then no other solver is tried. The default is True; a scheme that can tell its own limits from those of a
-        solver overrides it.
+        It is called for results that ended at a limit before the time was over. If it returns True, no other solver is
+        tried. The default is True; a scheme that can distinguish its own limits from those of a solver overrides it.
+
+        Parameters
+        ----------
+        result : Result
+            Result with termination "limit".
+
+        Returns
+        -------
+        bool
+            Whether the limit is one of the scheme.
         """
         return True
 
     def run(self, problem: Any, solver: Solver, options: Options, clock: Clock | None = None) -> Result:
-        """Solve a problem to the end; the result has all steps, and the time that sessions with this clock took."""
-        clock = clock or Clock(options.time_limit)
-        return self.completed(self.steps(problem, solver, options, clock), clock)
+        """Solve a problem, and return the result with all steps and with the time of all sessions that use the clock.
 
-    def completed(self, steps: Steps[Result], clock: Clock) -> Result:
-        """Make all steps; return the result with its history and its seconds."""
-        result, made = finished(steps)
+        Parameters
+        ----------
+        problem : Program or SemiInfinite
+            Problem to solve.
+        solver : Solver
+            Solver of the convex steps.
+        options : Options
+            Options of the solver.
+        clock : Clock or None, default=None
+            Time that is left. None starts a clock with the time limit of the options.
+
+        Returns
+        -------
+        Result
+            Result of the scheme.
+        """
+        clock = clock or Clock(options.time_limit)
+        return self.result_of_steps(self.steps(problem, solver, options, clock), clock)
+
+    def result_of_steps(self, steps: Steps[Result], clock: Clock) -> Result:
+        """Run steps to their end; return the result with its history and its seconds.
+
+        Parameters
+        ----------
+        steps : generator
+            Steps of a scheme, as returned by `steps`.
+        clock : Clock
+            Clock with which the steps are made.
+
+        Returns
+        -------
+        Result
+            Result of the steps.
+        """
+        result, history = run_steps(steps)
         seconds = Seconds(clock.work.build, clock.work.solve, clock.elapsed())
-        return replace(result, history=made, seconds=seconds)
+        return replace(result, history=history, seconds=seconds)

@@ -1,8 +1,8 @@
-"""Programs whose columns have nothing to do with each other: each on its own is a parabola over an interval.
+"""Solve programs whose columns are independent of each other: each column is a parabola over an interval.
 
     min  sum_j 1/2 w_j x_j^2 + q_j x_j + c   s.t.  a_i x_{j(i)} + g_i >= 0 (or = 0),   l <= x <= u
 
-Such is what remains of most methods once their function is known: the slacks.
+For most methods, such a program remains for the slacks when their function is fixed.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.compilation.lowering import Lowering
-from milopt.compilation.separation import has_cone, separated
+from milopt.compilation.separation import has_nonpolyhedral_cone, separate_squares
 from milopt.declaration.programs.program import Program
 
 
 def separable_optimum(program: Program, tolerance: float) -> tuple[float, dict[str, Vector]] | None:
-    """(objective, values by variable) of a program of this kind; None where it is of another, or has no optimum."""
+    """Return the objective and the values by variable; None if the program is not separable or has no optimum.
+
+    A program with integer variables, functions, other cones or negative curvature does not count as separable.
+    """
     form = Lowering(program).form()
-    if has_cone(form) or form.integer.any() or form.spaces:
+    if has_nonpolyhedral_cone(form) or form.integer.any() or form.spaces:
         return None
-    parts = separated(form, np.arange(form.rows.count))
+    parts = separate_squares(form, np.arange(form.rows.count))
     counts = np.diff(parts.rows.A.indptr)
     if parts.n > form.n or counts.max(initial=0) > 1 or any(group.inverse.ndim == 2 for group in parts.groups):
         return None
@@ -43,7 +46,7 @@ def separable_optimum(program: Program, tolerance: float) -> tuple[float, dict[s
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
         lowest = np.where(curvature > 0, -parts.q / curvature, np.where(parts.q > 0, -np.inf, np.inf))
-    # A column that costs nothing may stay where it is allowed to be nearest to 0.
+    # A column that does not occur in the objective gets the feasible value that is nearest to 0.
     x = np.clip(np.where((curvature == 0) & (parts.q == 0), 0.0, lowest), lower, upper)
     if not np.isfinite(x).all():
         return None

@@ -1,4 +1,4 @@
-"""A session: a program that stays inside a solver while it changes, and is solved as often as wanted."""
+"""Sessions for users: a program inside a solver that is changed and solved again."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import scipy.sparse as sp
 
 from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.status import PointStatus
-from milopt.declaration.programs.constants import real
+from milopt.declaration.programs.constants import as_real_array
 from milopt.declaration.programs.expression import Constraint, Expression, Operand, Shape
-from milopt.declaration.programs.implication import implied
-from milopt.declaration.programs.interval import interval
+from milopt.declaration.programs.implication import conditional_constraint
+from milopt.declaration.programs.interval import interval_constraint
 from milopt.declaration.programs.leaves import Parameter, Variable
 from milopt.declaration.programs.new_variable import new_variable
 from milopt.declaration.programs.program import Program, leaves
 from milopt.declaration.programs.program_copy import ProgramCopy
-from milopt.declaration.programs.program_parts import block_name, own_entries, own_parameter, part_name
+from milopt.declaration.programs.program_parts import block_name, part_name, resolve_entries, resolve_parameter
 from milopt.declaration.programs.row_edits import with_coefficients, with_cost, with_rhs
 from milopt.errors import DeclarationError, UnsupportedError
 from milopt.jit_time import jit_seconds
 from milopt.outcome.result import Result
 from milopt.schemes.attempts import Attempts, warn_if_late
-from milopt.schemes.automatic import named_solver, takers
-from milopt.schemes.direct import Direct, refuse_witnesses
+from milopt.schemes.automatic import resolve_solver, supporting_solvers
+from milopt.schemes.direct import Direct, check_no_witnesses
 from milopt.solving.clock import Clock
-from milopt.solving.explain import Case
-from milopt.solving.options import Options, with_knobs
+from milopt.solving.explain import SupportChecker
+from milopt.solving.options import Options, merge_options
 from milopt.solving.session_arguments import check_session
 from milopt.solving.solver import Solver
 from milopt.solving.step_session import StepSession
@@ -40,38 +40,38 @@ Coefficients = npt.ArrayLike | sp.sparray
 
 
 class Session:
-    """A program inside a solver, to be changed and solved again.
+    """A program inside a solver, which can be changed and solved again.
 
-    The verbs are those of a program, and they take the variables, parameters and constraints that the program was
-    declared with. Signs are as written: in `2 * x >= 3` the coefficient is 2 and the right-hand side 3, and so they are
-    in `2 * x <= 3`. The program itself stays as it is: the session has a copy. A change that is refused leaves the
-    session as it was.
+    The methods correspond to those of `Program`, and accept the variables, parameters and constraints with which the
+    program was declared. Signs are as written: in `2 * x >= 3` the coefficient is 2 and the right-hand side 3, and the
+    same holds for `2 * x <= 3`. The session works on a copy, so the given program does not change. A change that raises
+    an error leaves the session as it was.
 
-    A linear program stays alive in HiGHS and in `native`: a solve after a change starts from the last basis. Other
-    solvers build their model again where they must, and `rebuilds` counts how often.
+    HiGHS and `native` keep the model of a linear program, so that a solve after a change starts from the last basis.
+    Other solvers build their model again if necessary, and `rebuilds` counts how often.
 
     Parameters
     ----------
     program : Program
-        A program that is convex as declared, integer variables aside. (A DC program is solved by `milopt.solve`.)
+        Program that is convex as declared, possibly with integer variables. Use `milopt.solve` for DC programs.
     solver : str or Solver, default="auto"
-        The name of a solver, or "auto" for the one that `milopt.solve` would take; "auto" goes to another one if a
-        change asks for it.
-    options : Options, optional
-        The options of every solve; `time_limit` is that of each solve.
-    **knobs
-        Fields of `Options`, such as `time_limit=5`.
+        Name of a solver, or "auto" for the solver that `milopt.solve` would choose. With "auto", another solver is
+        chosen if a change requires it.
+    options : Options or None, default=None
+        Options of every solve. `time_limit` holds for each solve separately.
+    **option_values : object
+        Fields of `Options` by name, such as ``time_limit=5``. They replace those of `options`.
 
     Attributes
     ----------
     program : Program
-        The program as it is now, with the changes.
+        Current program, with all changes.
     solver : Solver
-        The solver that has it.
+        Solver that is used.
     options : Options
-        The options of every solve.
+        Options of every solve.
     rebuilds : int
-        How often the solver's own model was built again.
+        Number of times the solver's own model was built again.
 
     Examples
     --------
@@ -91,72 +91,74 @@ class Session:
     """
 
     def __init__(
-        self, program: Program, solver: str | Solver = "auto", options: Options | None = None, **knobs: object
+        self, program: Program, solver: str | Solver = "auto", options: Options | None = None, **option_values: object
     ) -> None:
         check_session(program, solver, options, None)
-        refuse_witnesses(program)
-        self.options = with_knobs(options, knobs)
+        check_no_witnesses(program)
+        self.options = merge_options(options, option_values)
         self.program = ProgramCopy(program)
         self._is_automatic = isinstance(solver, str) and solver == "auto"
-        self._step = self._automatic_step() if self._is_automatic else self._begun(named_solver(solver, self.program))
+        self._step = (
+            self._automatic_step() if self._is_automatic else self._open_step(resolve_solver(solver, self.program))
+        )
 
     @property
     def solver(self) -> Solver:
-        """The solver that has the program."""
+        """Solver that is used."""
         return self._step.solver
 
     @property
     def rebuilds(self) -> int:
-        """How often the solver's own model was built again."""
+        """Number of times the solver's own model was built again."""
         return self._step.rebuilds
 
     def solve(self) -> Result:
-        """Solve the program as it is now, and prove the answer.
+        """Solve the current program and certify the answer.
 
         Returns
         -------
         Result
-            As of `milopt.solve`: values, functions, multipliers and reduced costs by name or by what was declared, and
-            the objective as it was declared. Its program shows later changes of bounds and parameters.
+            As returned by `milopt.solve`: values, functions, multipliers and reduced costs by name or by the declared
+            object, and the objective with the declared sign. Its program shows later changes of bounds and parameters.
         """
         if self._step.lowering.other_side.missing:
-            refuse_witnesses(self.program)
-            self._step.start_again()  # The maximum that needed a witness is gone.
+            check_no_witnesses(self.program)
+            self._step.recompile()  # The maximum that needed a witness was deleted.
         clock, before, program = Clock(self.options.time_limit), jit_seconds(), self.program.snapshot()
         try:
-            found = Direct().solved(self._step, clock, program)
+            result = Direct().solve_session(self._step, clock, program)
         except UnsupportedError:
             if not self._is_automatic:
                 raise
             self._choose_solver()
-            found = Direct().solved(self._step, clock, program)
-        if self._is_automatic and found.point is not PointStatus.CERTIFIED:
-            tried = Attempts(self.program, Direct(), self.options, clock, before)
-            if not tried.takes(found, clock.elapsed()) and tried.may_go_on():
-                tried.automatic(after=self.solver)
-                return replace(tried.best(), program=program)
+            result = Direct().solve_session(self._step, clock, program)
+        if self._is_automatic and result.point is not PointStatus.CERTIFIED:
+            attempts = Attempts(self.program, Direct(), self.options, clock, before)
+            if not attempts.record(result, clock.elapsed()) and attempts.may_continue():
+                attempts.try_automatic(after=self.solver)
+                return replace(attempts.best(), program=program)
         compiling = jit_seconds() - before
-        return replace(found, seconds=replace(found.seconds, jit=compiling)) if compiling else found
+        return replace(result, seconds=replace(result.seconds, jit=compiling)) if compiling else result
 
     # -- the objective -------------------------------------------------------------------------------------------
 
     def minimize(self, objective: Expression | float) -> None:
-        """Minimise another objective.
+        """Replace the objective by one that is minimised.
 
         Parameters
         ----------
         objective : Expression or float
-            A scalar expression.
+            Scalar expression.
         """
         self._change(lambda: self._step.set_objective(objective))
 
     def maximize(self, objective: Expression | float) -> None:
-        """Maximise another objective.
+        """Replace the objective by one that is maximised.
 
         Parameters
         ----------
         objective : Expression or float
-            A scalar expression.
+            Scalar expression.
         """
         self._change(lambda: self._step.set_objective(objective, maximize=True))
 
@@ -168,30 +170,30 @@ class Session:
         variable : Variable, str or Expression
             A variable, its name, or entries of it such as x[2] or x[:3].
         cost : array-like
-            One number, or one per entry; of a maximised objective too with the sign as written.
+            One number, or one per entry. The sign is as written, also if the objective is maximised.
         """
-        chosen = own_entries(self.program, variable)
+        chosen = resolve_entries(self.program, variable)
         objective = with_cost(self.program.objective, cost, *chosen)
         self._change(lambda: self._step.set_objective(objective, maximize=self.program.maximizes))
 
     # -- constraints ---------------------------------------------------------------------------------------------
 
     def subject_to(self, constraint: Constraint, name: str | None = None) -> Constraint:
-        """Add a block of rows.
+        """Add a constraint block.
 
         Parameters
         ----------
         constraint : Constraint
-            A comparison of expressions.
-        name : str, optional
-            The name of the block.
+            Comparison of expressions.
+        name : str or None, default=None
+            Name of the block. None selects a new name.
 
         Returns
         -------
         Constraint
-            The block: its multipliers are `result.duals[constraint]`, and verbs of the session take it.
+            The block. Its multipliers are `result.duals[constraint]`, and methods of the session accept it.
         """
-        _refuse_condition(constraint)
+        _check_unconditional(constraint)
         return self._add(constraint, name)
 
     def between(self, lower: Operand, expression: Operand, upper: Operand, name: str | None = None) -> Constraint:
@@ -199,61 +201,69 @@ class Session:
 
         Parameters
         ----------
-        lower, expression, upper : Expression or array-like
-            The sides; infinite ones are absent.
-        name : str, optional
-            The name of the block.
+        lower : Expression or array-like
+            Left side; entries -inf are no constraint.
+        expression : Expression or array-like
+            Middle of the rows.
+        upper : Expression or array-like
+            Right side; entries inf are no constraint.
+        name : str or None, default=None
+            Name of the block. None selects a new name.
 
         Returns
         -------
         Constraint
             The block.
         """
-        return self._add(interval(lower, expression, upper), name)
+        return self._add(interval_constraint(lower, expression, upper), name)
 
     def implies(self, condition: Expression, constraint: Constraint, name: str | None = None) -> Constraint:
-        """Add rows that must hold where a condition is 1.
+        """Add rows that must hold if a condition is 1.
 
         Parameters
         ----------
         condition : Expression
             A binary variable b, entries of it, or 1 - b.
         constraint : Constraint
-            The rows. Their variables have finite bounds, which cannot be changed while the block is there.
-        name : str, optional
-            The name of the block.
+            The rows. Their variables need finite bounds, which cannot be changed while the block exists.
+        name : str or None, default=None
+            Name of the block. None selects a new name.
 
         Returns
         -------
         Constraint
             The block.
         """
-        own = self.program.owned(condition, "the condition") if isinstance(condition, Expression) else condition
-        return self._add(implied(own, self.program.owned_rows(constraint, name)), name)
+        own = (
+            self.program.as_own_expression(condition, "the condition")
+            if isinstance(condition, Expression)
+            else condition
+        )
+        return self._add(conditional_constraint(own, self.program.as_own_constraint(constraint, name)), name)
 
     def replace(self, constraint: Constraint | str, by: Constraint) -> Constraint:
-        """Put another constraint in a block's place, under the same name.
+        """Replace the constraint of a block; the name stays.
 
         Parameters
         ----------
         constraint : Constraint or str
             A block, or its name.
         by : Constraint
-            A comparison of expressions.
+            Comparison of expressions.
 
         Returns
         -------
         Constraint
-            The block; what stood for it before still does.
+            The new block. The old constraint still refers to it in methods and results.
         """
         name = block_name(self.program, constraint)
-        _refuse_condition(by)
+        _check_unconditional(by)
         self._replace(name, by)
-        self.program.remember(name, by)
+        self.program.register_handles(name, by)
         return self.program.constraints[name]
 
     def set_rhs(self, constraint: Constraint | str, value: npt.ArrayLike) -> None:
-        """Change the right-hand side of a block: the numbers, if all of them stood on the right.
+        """Change the right-hand side of a block, as if all constants of its rows were on the right.
 
         Parameters
         ----------
@@ -263,10 +273,10 @@ class Session:
             One number, or one per row.
         """
         name = block_name(self.program, constraint)
-        self._replace(name, with_rhs(self.program.written(name), value))
+        self._replace(name, with_rhs(self.program.written_constraint(name), value))
 
     def set_coefficients(self, constraint: Constraint | str, variable: Expression | str, values: Coefficients) -> None:
-        """Change the coefficients of a variable in a block, as if all variables stood on the left.
+        """Change the coefficients of a variable in a block, as if all variables were on the left.
 
         Parameters
         ----------
@@ -275,13 +285,13 @@ class Session:
         variable : Variable, str or Expression
             A variable, its name, or entries of it such as x[2] or x[:3].
         values : array-like or sparse array
-            The shape of the block followed by the shape of the entries: (rows, entries) for vectors, without the first
-            for a block of one scalar row, without the second for a scalar variable. Terms inside atoms stay as they
-            are.
+            Coefficients whose shape is that of the block followed by that of the entries: (rows, entries) for vectors,
+            without the first for a block with one scalar row, without the second for a scalar variable. Terms inside
+            atoms are not changed.
         """
         name = block_name(self.program, constraint)
-        chosen = own_entries(self.program, variable)
-        self._replace(name, with_coefficients(self.program.written(name), values, *chosen))
+        chosen = resolve_entries(self.program, variable)
+        self._replace(name, with_coefficients(self.program.written_constraint(name), values, *chosen))
 
     # -- variables and parameters --------------------------------------------------------------------------------
 
@@ -297,16 +307,26 @@ class Session:
         cost: npt.ArrayLike = 0.0,
         rows: Mapping[Constraint, Coefficients] | Mapping[str, Coefficients] | None = None,
     ) -> Variable:
-        """Add a block of variables, as columns of blocks that are there if wanted.
+        """Add a variable block, optionally with coefficients in the objective and in existing blocks.
 
         Parameters
         ----------
-        name, shape, lower, upper, integer, binary
-            As of `Program.variable`.
-        cost : array-like, default=0
-            The linear coefficients in the objective.
-        rows : mapping, optional
-            The coefficients in each block, by the block or its name, as `set_coefficients` takes them.
+        name : str
+            Name of the variable.
+        shape : int or tuple of int, default=()
+            Shape of the variable.
+        lower : array-like or None, default=None
+            Lower bounds, one number or one per entry. None for no bound.
+        upper : array-like or None, default=None
+            Upper bounds, one number or one per entry. None for no bound.
+        integer : array-like of bool, default=False
+            Whether the entries are integer.
+        binary : array-like of bool, default=False
+            Whether the entries are binary.
+        cost : array-like, default=0.0
+            Linear coefficients in the objective.
+        rows : mapping or None, default=None
+            Coefficients in existing blocks, by the block or its name, with shapes as in `set_coefficients`.
 
         Returns
         -------
@@ -318,6 +338,7 @@ class Session:
         entering = {block_name(self.program, block): values for block, values in (rows or {}).items()}
 
         def add() -> Variable:
+            """Add the variable with its coefficients, or change nothing if that fails."""
             program = self.program
             with self._step.all_or_nothing():
                 added = program.variable(name, shape, lower=lower, upper=upper, integer=integer, binary=binary)
@@ -326,13 +347,13 @@ class Session:
                     objective = with_cost(program.objective, cost, added, whole, added.shape)
                     (program.maximize if program.maximizes else program.minimize)(objective)
                 for block, values in entering.items():
-                    changed = with_coefficients(program.written(block), values, added, whole, added.shape)
+                    changed = with_coefficients(program.written_constraint(block), values, added, whole, added.shape)
                     program.replace(block, changed)
-                self._step.take_columns(added, entering)
+                self._step.register_columns(added, entering)
             return added
 
         added = self._change(add)
-        self.program.remember(name, added)
+        self.program.register_handles(name, added)
         self._remember_blocks(entering)
         return added
 
@@ -349,39 +370,42 @@ class Session:
         ----------
         variable : Variable, str or Expression
             A variable, its name, or entries of it such as x[2] or x[:3].
-        lower, upper : array-like, optional
-            One number, or one per entry; None leaves the bound as it is, -inf and inf take it away.
+        lower : array-like or None, default=None
+            New lower bounds, one number or one per entry. None keeps the bound, -inf removes it.
+        upper : array-like or None, default=None
+            New upper bounds, one number or one per entry. None keeps the bound, inf removes it.
         """
-        chosen, entries, shape = own_entries(self.program, variable)
-        low = _with_entries(chosen.lower, entries, lower, shape, f"The lower bound of {chosen.name!r}")
-        high = _with_entries(chosen.upper, entries, upper, shape, f"The upper bound of {chosen.name!r}")
-        self._refuse_use_of_bounds(chosen)
+        chosen, entries, shape = resolve_entries(self.program, variable)
+        low = _set_entries(chosen.lower, entries, lower, shape, f"The lower bound of {chosen.name!r}")
+        high = _set_entries(chosen.upper, entries, upper, shape, f"The upper bound of {chosen.name!r}")
+        self._check_bounds_unused(chosen)
         bounded = new_variable(chosen.name, chosen.shape, low.reshape(chosen.shape), high.reshape(chosen.shape))
 
         def change() -> None:
+            """Set the bounds, or change nothing if that fails."""
             with self._step.all_or_nothing():
                 chosen.lower, chosen.upper = bounded.lower, bounded.upper
-                self._step.take_bounds(chosen)
+                self._step.register_bounds(chosen)
 
         self._change(change)
 
     def set_parameter(self, parameter: Parameter | str, value: npt.ArrayLike) -> None:
-        """Give a parameter other numbers, in this session alone.
+        """Set the value of a parameter in this session; the parameter of the given program is not changed.
 
         Parameters
         ----------
         parameter : Parameter or str
             A parameter, or its name.
         value : array-like
-            Numbers of its shape.
+            Numbers of the parameter's shape.
         """
-        own = own_parameter(self.program, parameter)
+        own = resolve_parameter(self.program, parameter)
         self._change(lambda: self._step.set_parameter(own, value))
 
-    # -- both ----------------------------------------------------------------------------------------------------
+    # -- deletion ------------------------------------------------------------------------------------------------
 
     def delete(self, *parts: Constraint | Variable | str) -> None:
-        """Delete constraint blocks and variables; a variable leaves the rows and the objective in which it occurs.
+        """Delete constraint blocks and variables; a variable is removed from the rows and the objective.
 
         Parameters
         ----------
@@ -393,21 +417,22 @@ class Session:
             return
 
         def change() -> None:
+            """Delete all blocks and variables, or change nothing if that fails."""
             with self._step.all_or_nothing():
                 self._step.delete(*(name for name in names if name in self.program.constraints))
-                gone = [name for name in names if name in self.program.variables]
-                for name in gone:
+                deleted = [name for name in names if name in self.program.variables]
+                for name in deleted:
                     self.program.delete_variable(name)
-                if gone:
-                    self._step.start_again()
+                if deleted:
+                    self._step.recompile()
 
         self._change(change)
         for name in names:
-            self.program.forget(name)
+            self.program.remove_handles(name)
         self._remember_blocks(self.program.constraints)
 
     def close(self) -> None:
-        """Give back what the solver holds."""
+        """Release the resources of the solver."""
         self._step.close()
 
     def __enter__(self) -> Session:
@@ -419,16 +444,16 @@ class Session:
     def __repr__(self) -> str:
         return f"Session({self.program!r}, {self.solver.name!r})"
 
-    # -- pieces --------------------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------------------
 
     def _add(self, constraint: Constraint, name: str | None) -> Constraint:
-        """Add a block of rows."""
+        """Add a constraint block and return it."""
         added = self._change(lambda: self._step.add_rows(constraint, name))
-        self.program.remember(added, constraint, self.program.constraints[added])
+        self.program.register_handles(added, constraint, self.program.constraints[added])
         return self.program.constraints[added]
 
-    def _refuse_use_of_bounds(self, variable: Variable) -> None:
-        """Raise an error if rows were made with the bounds of a variable."""
+    def _check_bounds_unused(self, variable: Variable) -> None:
+        """Raise `DeclarationError` if rows depend on the bounds of a variable."""
         if variable.active is not None:
             raise DeclarationError(
                 f"Variable {variable.name!r} is semicontinuous: its bounds are in the rows '{variable.name}.range', "
@@ -442,63 +467,70 @@ class Session:
                 )
 
     def _replace(self, name: str, by: Constraint) -> None:
-        """Put another constraint in a block's place."""
+        """Replace the constraint of a block."""
         self._change(lambda: self._step.replace_rows(name, by))
         self._remember_blocks([name])
 
     def _remember_blocks(self, names: Iterable[str]) -> None:
-        """Let blocks that were made again stand for themselves, as those do that they were made of."""
+        """Register new constraints of blocks, so that methods and results accept them as well as the old ones."""
         for name in names:
-            self.program.remember(name, self.program.constraints[name])
+            self.program.register_handles(name, self.program.constraints[name])
 
-    def _change(self, verb: Callable[[], T]) -> T:
-        """Make a change; if the solver does not take it and `auto` chose the solver, choose another one."""
+    def _change(self, change: Callable[[], T]) -> T:
+        """Apply a change; if the solver does not support it and was chosen by `auto`, choose another solver."""
         try:
-            return verb()
+            return change()
         except UnsupportedError:
             if not self._is_automatic:
                 raise
-        # Without an engine nobody refuses the change; it is taken back if no solver takes the program.
+        # Without an engine the change is not checked. It is undone if no solver supports the program.
         self._step.close()
         with self._step.all_or_nothing():
-            made = verb()
+            value = change()
             self._choose_solver()
-        return made
+        return value
 
     def _choose_solver(self) -> None:
-        """Take the solver that `auto` takes for the program as it is now."""
+        """Switch to the solver that `auto` chooses for the current program."""
         self._step.close()
         self._step = self._automatic_step()
 
     def _automatic_step(self) -> StepSession:
-        """Return a session of the solver that `auto` takes first."""
-        case = Case(self.program, self.options.form)
-        return self._begun(next(takers(case, self.options)), case.lowered)
+        """Return a step session with the solver that `auto` chooses first."""
+        case = SupportChecker(self.program, self.options.form)
+        return self._open_step(next(supporting_solvers(case, self.options)), case.lowered)
 
-    def _begun(self, solver: Solver, lowered: LoweredProgram | None = None) -> StepSession:
+    def _open_step(self, solver: Solver, lowered: LoweredProgram | None = None) -> StepSession:
+        """Return a step session with the given solver; warn if the solver may exceed the time limit."""
         warn_if_late(solver, self.options)
         return StepSession(self.program, solver, self.options, lowered=lowered)
 
 
-def _refuse_condition(constraint: object) -> None:
-    """Raise an error if rows hold under a condition: they were made with bounds that a session may have changed."""
+def _check_unconditional(constraint: object) -> None:
+    """Raise `DeclarationError` if rows hold under a condition.
+
+    Such rows depend on bounds, which the session may have changed since.
+    """
     if isinstance(constraint, Constraint) and constraint.is_conditional:
         raise DeclarationError(
-            f"{constraint.describe()} was made with the bounds of a program: declare it by session.implies."
+            f"{constraint.describe()} depends on the bounds of a program's variables: add it by session.implies."
         )
 
 
-def _with_entries(
+def _set_entries(
     bounds: npt.NDArray[np.float64],
     entries: npt.NDArray[np.intp],
     given: npt.ArrayLike | None,
     shape: Shape,
     what: str,
 ) -> npt.NDArray[np.float64]:
-    """Return bounds with some entries changed; as they are if None is given."""
+    """Return a copy of `bounds` with the values `given` at the indices `entries`; `bounds` itself if `given` is None.
+
+    `given`: one number, or numbers of the given shape. `what` names the bounds in error messages.
+    """
     if given is None:
         return bounds
-    numbers = real(given, what)
+    numbers = as_real_array(given, what)
     if numbers.shape not in ((), shape):
         raise DeclarationError(f"{what} must be one number or of shape {shape}, not {numbers.shape}.")
     changed = bounds.copy()

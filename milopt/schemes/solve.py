@@ -1,13 +1,14 @@
-"""Solve a problem: by a solver's name, by several in order, or by `auto`; with the scheme that fits or one asked for.
+"""Solve a problem with a named solver, with several solvers in order, or with `auto`, by the default or a given scheme.
 
-`auto` tries the solvers that are installed and take the program in the order of their ranks (see `automatic`). Of
-milopt's own that is, for linear programs, HiGHS, Clarabel, ECOS, and for others native (if it knows the pattern),
-Clarabel, HiGHS, ECOS. The next one is tried if an answer is not certified, and only within the time limit, which holds
-for all of them together. A scheme is then run again from its start. The master of a semi-infinite program has one
-solver, which is the first by rank.
-A tuple is an explicit fallback: the next solver is tried when one cannot take the program, fails, raises an
-unexpected exception, or leaves a point without its certificate. The time limit is for all attempts together.
-Every attempt is in `result.attempts`.
+`auto` tries the installed solvers that support the program in the order of their ranks (see `automatic`). Among
+milopt's own solvers that order is, for linear programs, HiGHS, Clarabel, ECOS, and for others native (if it recognises
+the pattern), Clarabel, HiGHS, ECOS. The next solver is tried if an answer is not certified, within the time limit,
+which holds for all solvers together. A scheme is then run again from its start. The master of a semi-infinite program
+has one solver, the first by rank.
+
+With a tuple of solvers, the next one is tried if a solver does not support the program, fails, raises an unexpected
+exception, or returns a point without a certificate. The time limit holds for all attempts together. Every attempt is
+in `result.attempts`.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
 from milopt.jit_time import jit_seconds
 from milopt.outcome.result import Result
-from milopt.schemes.attempts import Attempts, attempt_of, warn_if_late
-from milopt.schemes.automatic import named_solver, takers
+from milopt.schemes.attempts import Attempts, make_attempt, warn_if_late
+from milopt.schemes.automatic import resolve_solver, supporting_solvers
 from milopt.schemes.direct import Direct
 from milopt.schemes.registered import scheme_class
 from milopt.schemes.scheme import Scheme
 from milopt.solving.clock import Clock
-from milopt.solving.explain import Case
-from milopt.solving.options import Options, with_knobs
+from milopt.solving.explain import SupportChecker
+from milopt.solving.options import Options, merge_options
 from milopt.solving.solver import Solver
 from milopt.solving.solver_parts import SolverParts
 
@@ -39,29 +40,38 @@ def solve(
     solver: str | Solver | Sequence[str | Solver] = "auto",
     scheme: str | Scheme | None = None,
     options: Options | None = None,
-    **knobs: object,
+    **option_values: object,
 ) -> Result:
-    """Solve a program, and certify the answer.
+    """Solve a program and certify the answer.
 
     Parameters
     ----------
     program : Program or SemiInfinite
-        The problem.
+        Program to solve.
     solver : str, Solver or sequence of them, default="auto"
-        A solver by its name (`milopt.available()` lists them), several to try in order, or "auto". For a semi-infinite
-        program also "master=NAME,oracle=NAME".
-    scheme : str or Scheme, default=None
-        A scheme by its name, or one with parameters, such as `ConvexConcave(max_steps=10)`. None takes the scheme of
-        the problem: "direct", "ccp" for a DC program, "column-generation" for a semi-infinite one.
-    options : Options, default=None
-        Time limit, tolerance and so on.
-    **knobs
-        Fields of `Options` by name, such as `time_limit=10`.
+        Name of a solver (`milopt.available_solvers()` lists them), several solvers to try in order, or "auto". For a
+        semi-infinite program also "master=NAME,oracle=NAME".
+    scheme : str, Scheme or None, default=None
+        Name of a scheme, or a scheme with parameters, such as ``ConvexConcave(max_steps=10)``. None selects the default
+        of the program: "direct", "ccp" for a DC program, "column-generation" for a semi-infinite program.
+    options : Options or None, default=None
+        Time limit, tolerance and other options.
+    **option_values : object
+        Fields of `Options` by name, such as ``time_limit=10``. They replace those of `options`.
 
     Returns
     -------
     Result
-        The best result of all attempts.
+        Best result of all attempts.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is not valid, or if the scheme does not support the program.
+    UnsupportedError
+        If no solver supports the program.
+    ConvexityError
+        If the program is not convex and neither the solver nor the scheme supports that.
 
     Examples
     --------
@@ -73,49 +83,52 @@ def solve(
     2.0
     """
     if not isinstance(program, Problem):
-        raise ParameterError(f"solve takes a Program, not {type(program).__name__}.")
-    chosen = with_knobs(options, knobs)
-    plan = named_scheme(scheme, program)
+        raise ParameterError(f"solve requires a Program, not {type(program).__name__}.")
+    chosen = merge_options(options, option_values)
+    plan = resolve_scheme(scheme, program)
     if program.oracles:
-        return _solved_in_parts(program, solver, plan, chosen)
+        return _solve_in_parts(program, solver, plan, chosen)
     tries = [solver] if isinstance(solver, (str, Solver)) else list(solver) if isinstance(solver, (tuple, list)) else []
-    if not tries or not all(isinstance(one, (str, Solver)) for one in tries):
+    if not tries or not all(isinstance(choice, (str, Solver)) for choice in tries):
         raise ParameterError(f"solver must name at least one solver, or several in order, not {solver!r}.")
     clock = Clock(chosen.time_limit)
-    posed = _posed(program.core, scheme, plan, clock)
-    tried = Attempts(posed, plan, chosen, clock)
-    for one in tries:
-        if tried.has_result and clock.is_over():
+    prepared = _prepare_program(program.core, scheme, plan, clock)
+    attempts = Attempts(prepared, plan, chosen, clock)
+    for choice in tries:
+        if attempts.has_result and clock.is_over():
             break
-        if tried.automatic() if one == "auto" else tried.by(one):
+        if attempts.try_automatic() if choice == "auto" else attempts.try_solver(choice):
             break
-    found = tried.best()
-    return found if posed is program else replace(found, program=program, size=None)
+    result = attempts.best()
+    return result if prepared is program else replace(result, program=program, size=None)
 
 
-def _posed(program: Program, asked: object, plan: Scheme, clock: Clock) -> Program:
-    """Return the program with its concave quadratics as atoms, if the convex-concave procedure was asked for."""
-    if asked is None or not plan.linearises_quadratics:
+def _prepare_program(program: Program, scheme: object, plan: Scheme, clock: Clock) -> Program:
+    """Return the program with its concave quadratics as atoms, if a scheme that linearises them was requested.
+
+    `scheme` is the argument of `solve`: None, the default scheme, is no request, and the program is not changed.
+    """
+    if scheme is None or not plan.linearises_quadratics:
         return program
-    from milopt.schemes.concave_quadratics import with_concave_quadratics_split
+    from milopt.schemes.concave_quadratics import split_concave_quadratics
 
     with deadline(clock.left()):
-        return with_concave_quadratics_split(program)
+        return split_concave_quadratics(program)
 
 
-def _solved_in_parts(problem: Problem, solver: object, plan: Scheme, options: Options) -> Result:
+def _solve_in_parts(problem: Problem, solver: object, plan: Scheme, options: Options) -> Result:
     """Solve a problem with oracles: one solver for the master, one for the oracles (see `solver_parts`)."""
     from milopt.schemes.column_generation import ColumnGeneration
 
-    parts, clock, compiled = SolverParts.of(solver), Clock(options.time_limit), jit_seconds()
+    parts, clock, compiled = SolverParts.parse(solver), Clock(options.time_limit), jit_seconds()
     prices = {variable for oracle in problem.oracles for variable in oracle.prices.values()}
-    master = named_solver(parts.master, problem.core, sum(price.size for price in prices))
+    master = resolve_solver(parts.master, problem.core, sum(price.size for price in prices))
     if isinstance(plan, ColumnGeneration) and plan.oracle is None:
         plan = replace(plan, oracle=parts.oracle)
     warn_if_late(master, options)
-    found = plan.run(problem, master, options, clock)
-    seconds = replace(found.seconds, jit=jit_seconds() - compiled)
-    return replace(found, seconds=seconds, attempts=(attempt_of(found, seconds.total),))
+    result = plan.run(problem, master, options, clock)
+    seconds = replace(result.seconds, jit=jit_seconds() - compiled)
+    return replace(result, seconds=seconds, attempts=(make_attempt(result, seconds.total),))
 
 
 def solve_each(
@@ -124,55 +137,57 @@ def solve_each(
     scheme: str | Scheme | None = None,
     options: Options | None = None,
 ) -> Iterator[Result]:
-    """Solve several programs alike, such as those of several classes, each result as soon as it is there.
+    """Solve several programs in the same way, such as those of several classes; yield each result when it is ready.
 
-    Where one direct solve by one solver does it they share a session: kernel values, and the factors of a closed form.
+    If each program needs one direct solve by the same solver, the programs share a session, with its kernel values and
+    factorisations.
     """
-    if len(programs) > 1 and not any(one.oracles for one in programs) and isinstance(solver, (str, Solver)):
-        plain = [one.core for one in programs]
-        plans = [named_scheme(scheme, program) for program in plain]
-        asked = options or Options()
-        clock = Clock(asked.time_limit)
-        cases = [Case(program, asked.form) for program in plain]
+    if len(programs) > 1 and not any(problem.oracles for problem in programs) and isinstance(solver, (str, Solver)):
+        plain = [problem.core for problem in programs]
+        plans = [resolve_scheme(scheme, program) for program in plain]
+        solve_options = options or Options()
+        clock = Clock(solve_options.time_limit)
+        cases = [SupportChecker(program, solve_options.form) for program in plain]
         with deadline(clock.left()):
             chosen = [
-                next(takers(case, asked)) if solver == "auto" else named_solver(solver, program)
+                next(supporting_solvers(case, solve_options)) if solver == "auto" else resolve_solver(solver, program)
                 for program, case in zip(plain, cases, strict=True)
             ]
-        asked = replace(asked, time_limit=clock.left())
-        if all(type(plan) is Direct for plan in plans) and len({one.name for one in chosen}) == 1:
-            warn_if_late(chosen[0], asked)
-            yield from _solved_in_one_session(plain, chosen[0], asked, cases, may_fall_back=solver == "auto")
+        solve_options = replace(solve_options, time_limit=clock.left())
+        if all(type(plan) is Direct for plan in plans) and len({chosen_solver.name for chosen_solver in chosen}) == 1:
+            warn_if_late(chosen[0], solve_options)
+            yield from _solve_in_one_session(plain, chosen[0], solve_options, cases, may_fall_back=solver == "auto")
             return
     for program in programs:
         yield solve(program, solver, scheme, options)
 
 
-def _solved_in_one_session(
-    programs: Sequence[Program], solver: Solver, options: Options, cases: Sequence[Case], may_fall_back: bool
+def _solve_in_one_session(
+    programs: Sequence[Program], solver: Solver, options: Options, cases: Sequence[SupportChecker], may_fall_back: bool
 ) -> Iterator[Result]:
+    """Solve the programs in one session; with `may_fall_back`, try further solvers if an answer is not certified."""
     compiled = jit_seconds()
     results = Direct().run_each(programs, solver, options, [case.lowered for case in cases])
     for program, (result, clock) in zip(programs, results, strict=True):
-        tried = Attempts(program, Direct(), options, clock, compiled)
-        if not tried.takes(result, clock.elapsed()) and may_fall_back and tried.may_go_on():
-            tried.automatic(after=solver)
-        yield tried.best()
+        attempts = Attempts(program, Direct(), options, clock, compiled)
+        if not attempts.record(result, clock.elapsed()) and may_fall_back and attempts.may_continue():
+            attempts.try_automatic(after=solver)
+        yield attempts.best()
         compiled = jit_seconds()
 
 
-def named_scheme(scheme: str | Scheme | None, problem: Problem) -> Scheme:
-    """Return a scheme by its name, or that of the problem for None.
+def resolve_scheme(scheme: str | Scheme | None, problem: Problem) -> Scheme:
+    """Return the scheme with the given name; None selects the problem's default; a `Scheme` is returned as it is.
 
     Raises
     ------
     ParameterError
-        If it is not a scheme, or one that does not take the problem.
+        If `scheme` is not a name or a `Scheme`, or if the scheme does not support the problem.
     """
     if scheme is not None and not isinstance(scheme, (str, Scheme)):
         raise ParameterError(f"scheme must be a scheme's name or a Scheme, not {scheme!r}.")
     plan = scheme if isinstance(scheme, Scheme) else scheme_class(scheme or problem.default_scheme)()
-    reason = plan.refusal(problem)
+    reason = plan.unsupported_reason(problem)
     if reason is not None:
         raise ParameterError(reason)
     return plan

@@ -1,4 +1,8 @@
-"""Where witnesses start: the mean of the function over each bag, a selection, function values, or points."""
+"""Starting witnesses of a `bag_max`: the replacement of the maximum over each bag in the first step of a scheme.
+
+The replacement is the mean over the bag, the value of a given instance, the value of the instance at which given
+function values are largest, or the value at a given point.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +11,43 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.minorant import StandIn, mean_selection, one_hot_selection
-from milopt.declaration.atoms.atom import Selecting
+from milopt.compilation.minorant import StandIn, mean_minorant, one_hot_minorant
+from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.declaration.programs.coefficient import Coefficient, identity_matrix
 from milopt.declaration.programs.expression import Expression, Leaf
-from milopt.declaration.programs.leaves import Evaluation
-from milopt.declaration.programs.sparse import picked, scaled_rows
+from milopt.declaration.programs.leaves import FunctionEvaluation
+from milopt.declaration.programs.sparse import scale_rows, selection_matrix
 from milopt.errors import ParameterError
 
 Start: TypeAlias = npt.NDArray[np.intp] | npt.NDArray[np.float64] | None
-"""None: means. Integers, one a bag: flat instance indices. Floats, one an instance: values to maximise. 2-D: points."""
+"""Start of the witnesses.
+
+None: means over bags. Integers, one per bag: instance indices. Floats, one per instance: values to maximise. 2-D array:
+one point per bag.
+"""
 
 
-def starting_witness(atom: Selecting, start: Start) -> StandIn:
-    """The first witnesses of a maximum."""
+def starting_stand_in(atom: SelectionAtom, start: Start) -> StandIn:
+    """Return the replacement of a maximum in the first step: an expression if `start` is 2-D, otherwise a minorant."""
     if start is None:
-        return mean_selection(atom)
-    bags, array = atom.segments, _numbers(start)
+        return mean_minorant(atom)
+    bags, array = atom.segments, _check_start(start)
     if array.ndim == 2 and array.shape[0] == len(bags):
-        return _at_points(atom, array.astype(float))
+        return _evaluate_at_points(atom, array.astype(float))
     if array.ndim == 1 and np.issubdtype(array.dtype, np.integer) and array.size == len(bags):
         if (array < bags.offsets[:-1]).any() or (array >= bags.offsets[1:]).any():
             raise ParameterError("start: a selected instance lies outside its bag; give flat instance indices.")
-        return one_hot_selection(atom, array.astype(np.intp))
+        return one_hot_minorant(atom, array.astype(np.intp))
     if array.ndim == 1 and array.size == bags.offsets[-1]:
-        return one_hot_selection(atom, bags.argmax(array.astype(float)))
+        return one_hot_minorant(atom, bags.argmax(array.astype(float)))
     raise ParameterError(
         f"start must be {len(bags)} integer indices, {int(bags.offsets[-1])} function values or "
         f"{len(bags)} points, not an array of shape {array.shape} and type {array.dtype}."
     )
 
 
-def _numbers(start: object) -> npt.NDArray[Any]:
+def _check_start(start: object) -> npt.NDArray[Any]:
+    """Return the start as an array; raise `ParameterError` if it is not numeric or not finite."""
     try:
         array = np.asarray(start)
     except ValueError:
@@ -51,18 +60,21 @@ def _numbers(start: object) -> npt.NDArray[Any]:
     return array
 
 
-def _at_points(atom: Selecting, points: npt.NDArray[np.float64]) -> Expression:
-    """The inner expression with its functions evaluated at one point a bag instead of at instances."""
+def _evaluate_at_points(atom: SelectionAtom, points: npt.NDArray[np.float64]) -> Expression:
+    """Return the argument of a maximum with its functions evaluated at one point per bag instead of instances.
+
+    All other terms are those of the first instance of each bag.
+    """
     first = atom.segments.offsets[:-1]
     m, n = len(first), int(atom.segments.offsets[-1])
-    pick = picked(first, n)
+    pick = selection_matrix(first, n)
     terms: list[tuple[Leaf, Coefficient]] = []
     for leaf, coefficient in atom.argument.terms:
-        moved = coefficient.left(pick)
-        if isinstance(leaf, Evaluation):
+        moved = coefficient.premultiply(pick)
+        if isinstance(leaf, FunctionEvaluation):
             if leaf.points.shape[1] != points.shape[1]:
-                dimensions = f"{points.shape[1]} features where the instances have {leaf.points.shape[1]}"
-                raise ParameterError(f"start: the points have {dimensions}; give one point of theirs a bag.")
+                dimensions = f"{points.shape[1]} features, but the instances have {leaf.points.shape[1]}"
+                raise ParameterError(f"start: the points have {dimensions}; give one such point per bag.")
             matrix = coefficient.matrix
             if coefficient.products or matrix.count_nonzero() > np.count_nonzero(matrix.diagonal()):
                 raise ParameterError(
@@ -70,7 +82,7 @@ def _at_points(atom: Selecting, points: npt.NDArray[np.float64]) -> Expression:
                     "mixed or times a parameter; give indices or function values."
                 )
             scale = matrix.diagonal()[first]
-            terms.append((leaf.function(points), Coefficient(scaled_rows(identity_matrix(m), scale))))
+            terms.append((leaf.function(points), Coefficient(scale_rows(identity_matrix(m), scale))))
         else:
             terms.append((leaf, moved))
     return Expression((m,), np.asarray(pick @ atom.argument.constant), terms)

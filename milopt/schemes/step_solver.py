@@ -1,4 +1,4 @@
-"""Which solver takes which part of an exact search: the program with binaries, and programs without integers."""
+"""Choose the solvers of an exact search: for the program with binary variables, and for programs without integers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from milopt.compilation.features import Feature, with_integers
 from milopt.compilation.kind import block_cones, block_features
 from milopt.declaration.programs.program import Program
 from milopt.solving.options import Options
-from milopt.solving.refusal import takes_all
 from milopt.solving.solver import Solver
+from milopt.solving.solver_support import supports_features
 
 
-def takes_binaries(program: Program, solver: Solver) -> bool:
-    """Return True if a program has no integer variables, and a solver takes it with binary ones besides."""
+def supports_binaries(program: Program, solver: Solver) -> bool:
+    """Return True if a program has no integer variables, and a solver supports it with additional binary variables."""
     features = block_features(program)
     mixed = with_integers(features | {Feature.INTEGER})
-    return Feature.INTEGER not in features and takes_all(solver, mixed, block_cones(program))
+    return Feature.INTEGER not in features and supports_features(solver, mixed, block_cones(program))
 
 
 def continuous_solver(program: Program, solver: Solver, options: Options) -> tuple[Solver, Options]:
-    """Return the solver if it takes the program, otherwise the one that `auto` chooses; and the options for it.
+    """Return the solver if it supports the program, otherwise the one that `auto` chooses; and the options for it.
 
-    A solver with integers, such as SCIP, may take quadratic objectives and cones with integers only. Its own settings
-    are not for another solver.
+    A solver for integer programs, such as SCIP, may support quadratic objectives and cones only with integers. Settings
+    of one solver are not used for another.
     """
-    from milopt.schemes.automatic import automatic
+    from milopt.schemes.automatic import automatic_solver
 
-    if takes_all(solver, block_features(program), block_cones(program)):
+    if supports_features(solver, block_features(program), block_cones(program)):
         return solver, options
-    return automatic(program), replace(options, extra={})
+    return automatic_solver(program), replace(options, extra={})

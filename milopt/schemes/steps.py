@@ -1,4 +1,4 @@
-"""What alternating schemes share: selections at a point, how they differ, what is kept, totals over all steps."""
+"""Helpers of alternating schemes: selections at a point, differences, final status, and totals over all steps."""
 
 from __future__ import annotations
 
@@ -9,46 +9,50 @@ import numpy as np
 from milopt.arrays import Index, Vector
 from milopt.compilation.minorant import Selections
 from milopt.compilation.status import PointStatus, Termination
-from milopt.declaration.atoms.atom import Selecting
+from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.declaration.atoms.segments import Segments
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result
 
 TIE_TOLERANCE = 1e-9
-"""Values that differ from the maximum of their bag by less, relative to 1 + the largest magnitude of all, are tied."""
+"""Values within this distance of the maximum of their bag, relative to 1 + the largest magnitude of all, are tied."""
 
 
-def selections(values: PointValues, atoms: list[Selecting]) -> Selections:
-    """Return the argmax of each maximum at a point; the smallest flat index of those that are tied.
+def selections(values: PointValues, atoms: list[SelectionAtom]) -> Selections:
+    """Return, for each maximum, the instance of each bag with the largest value at a point; the first if several tie.
 
-    Several rows of a bag are often active at an optimum. Their values are then equal up to rounding, which depends on
+    At an optimum, several rows of a bag are often active. Their values are then equal up to rounding, which depends on
     the processor.
     """
-    return {atom: _tied_argmax(atom.segments, values.inner(atom)) for atom in atoms}
+    return {atom: _tied_argmax(atom.segments, values.argument(atom)) for atom in atoms}
 
 
 def _tied_argmax(over: Segments, values: Vector) -> Index:
+    """Return the first instance of each bag `over` whose value ties with the maximum (see `TIE_TOLERANCE`)."""
     slack = TIE_TOLERANCE * (1.0 + float(np.abs(values).max(initial=0.0)))
     tied = values >= np.repeat(over.max(values), over.sizes) - slack
     return over.argmax(tied.astype(np.float64))
 
 
-def kept_status(outcome: Outcome, ended: Termination) -> PointStatus:
-    """A point is certified only where the scheme came to its end: a fixed point, or a proved optimum."""
+def final_status(outcome: Outcome, ended: Termination) -> PointStatus:
+    """Return the status of a scheme's point, given the outcome of its last step and how the scheme ended.
+
+    A certified step counts only as feasible unless the scheme ended as stationary or optimal.
+    """
     settled = ended in (Termination.STATIONARY, Termination.OPTIMAL)
     return PointStatus.FEASIBLE if outcome.status is PointStatus.CERTIFIED and not settled else outcome.status
 
 
-def differences(new: Selections, old: Selections | None) -> int:
-    """How many witnesses changed."""
+def count_differences(new: Selections, old: Selections | None) -> int:
+    """Return the number of witnesses that changed; all of them if there are no old ones."""
     if old is None:
         return sum(len(atom.segments) for atom in new)
     return int(sum((new[atom] != old[atom]).sum() for atom in new))
 
 
-def named(chosen: Selections) -> dict[str, Index]:
-    """Selections by what their maxima are called; equal names are numbered."""
+def witnesses_by_name(chosen: Selections) -> dict[str, Index]:
+    """Return the instance index of each bag by the description of the maximum; equal descriptions are numbered."""
     result: dict[str, Index] = {}
     for atom, index in chosen.items():
         name, number = atom.describe(), 2
@@ -59,28 +63,28 @@ def named(chosen: Selections) -> dict[str, Index]:
 
 
 class Totals:
-    """Iterations, logs and notes over all steps; their seconds are in `clock.work`."""
+    """Iterations, logs and notes summed over all steps; the seconds are in `clock.work`."""
 
     def __init__(self) -> None:
         self.iterations, self.log = 0, ""
         self.notes: list[str] = []
 
     def add(self, outcome: Outcome) -> None:
-        """Count a step."""
+        """Add the iterations and the log of a step, and its message as a note if the step is certified."""
         self.iterations += outcome.iterations
         self.log += outcome.log
         if outcome.status is PointStatus.CERTIFIED and outcome.message and outcome.message not in self.notes:
             self.notes.append(outcome.message)
 
     def add_result(self, result: Result) -> None:
-        """Count all that another scheme did."""
+        """Add the iterations and the log of another scheme's result."""
         self.iterations += result.iterations
         self.log = result.log + self.log
 
-    def noted(self, message: str) -> str:
-        """How the scheme ended, and what its steps had to say (such as a form that had to be left)."""
+    def with_notes(self, message: str) -> str:
+        """Return the message followed by the notes of the steps, such as a change of the form."""
         return " ".join(part for part in (message, *self.notes) if part)
 
-    def into(self, outcome: Outcome) -> Outcome:
-        """The outcome with the totals of the whole scheme; its bound is the last step's alone, so it goes."""
+    def apply_to(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with the totals of the scheme, and without its bound, which holds for one step only."""
         return replace(outcome, iterations=self.iterations, log=self.log, bound=None)

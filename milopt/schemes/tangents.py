@@ -1,4 +1,4 @@
-"""Where atoms other than maxima are first linearised: at the optimum of the convex part, never where slopes vanish."""
+"""Starting tangents of atoms other than maxima: at the optimum of the convex part, but never where slopes vanish."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from milopt.compilation.affine_lowering import AffineLowering
 from milopt.compilation.arguments import (
     argument_directions,
     atoms_of,
@@ -14,13 +15,12 @@ from milopt.compilation.arguments import (
     keeps_quadratic,
 )
 from milopt.compilation.entry_sides import ABOVE, signs_of
-from milopt.compilation.linear import Linear
 from milopt.compilation.minorant import Minorant, StandIn, tangent
-from milopt.declaration.atoms.atom import Atom, Radial, Selecting
+from milopt.declaration.atoms.atom import Atom, RadialAtom, SelectionAtom
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Expression, Leaf, as_expression
 from milopt.declaration.programs.program import Program
-from milopt.declaration.programs.ranges import range_of
+from milopt.declaration.programs.ranges import epigraph_range
 from milopt.declaration.programs.sparse import row_vector, zeros
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.point_values import PointValues
@@ -29,63 +29,76 @@ from milopt.solving.clock import Clock
 from milopt.solving.step_session import StepSession
 
 RANDOM_STARTS = 10
-"""How many tangents at random points are tried if the first ones leave no feasible point."""
+"""Number of random points whose tangents are tried if the first tangents leave no feasible point."""
 
-FLAT = 1e-6
-"""Slopes at a start that are smaller than this fraction of those at a random point count as 0, which is rounding."""
+FLAT_SLOPE_RATIO = 1e-6
+"""Slopes at a start that are smaller than this fraction of those at a random point count as 0 (rounding)."""
 
 
 def check_slopes(atoms: Sequence[Atom]) -> None:
-    """Raise an error if an atom on its other side has infinite slopes within the range of its argument."""
+    """Raise `ConvexityError` if tangents of an atom on its non-convex side are not minorants or may be infinite."""
     for atom in atoms:
-        if atom.function is None and not atom.has_finite_slopes(*range_of(atom.argument), atom.segments):
+        if not atom.is_convex:
             raise ConvexityError(
-                f"{atom.describe()} stands on its other side, where it is replaced by tangents, and its slopes are "
-                f"infinite at the edge of its domain: bound the argument of {atom.word} away from it."
+                f"{atom.describe()} is neither convex nor concave, so its tangents are not bounds. Write it as the "
+                "difference of two quadratic forms with positive semidefinite matrices."
+            )
+        if atom.function is None and not atom.has_finite_slopes(*epigraph_range(atom.argument), atom.segments):
+            raise ConvexityError(
+                f"{atom.describe()} is on its non-convex side, where it is replaced by tangents, but its slopes are "
+                f"infinite at the boundary of its domain: bound the argument of {atom.word} away from the boundary."
             )
 
 
 def flat_minorants(program: Program, atoms: Sequence[Atom]) -> dict[Atom, StandIn]:
-    """Return stand-ins with slopes 0, with which a session can be opened before tangents are known."""
-    linear = Linear(program)
-    found: dict[Atom, StandIn] = {}
+    """Return placeholders with slopes and constants 0, with which a session can be opened before tangents are known.
+
+    They have the form of minorants, but need not lie below their atoms.
+    """
+    linear = AffineLowering(program)
+    minorants: dict[Atom, StandIn] = {}
     for atom in atoms:
-        size = atom.segments.total
+        size = atom.segments.entry_count
         if atom.function is not None and linear.place_of(atom.function) is None:
             size = linear.dictionary_rows(atom.function).count
-        found[atom] = Minorant(zeros(atom.size, size), np.zeros(atom.size))
-    return found
+        minorants[atom] = Minorant(zeros(atom.size, size), np.zeros(atom.size))
+    return minorants
 
 
 def starting_tangents(session: StepSession, atoms: Sequence[Atom], clock: Clock) -> Iterator[dict[Atom, StandIn]]:
-    """Yield tangents to start from: at the optimum of the convex part, then at random points."""
+    """Yield tangents of all atoms to start from: at the optimum of the convex part, then at random points."""
     if not atoms:
         return
-    first = _at_convex_part(session, atoms, clock)
+    first = _tangents_at_convex_part(session, atoms, clock)
     if first is not None:
         yield first
     rng = np.random.default_rng(0)
     for _ in range(RANDOM_STARTS):
-        yield {atom: _random(session, atom, rng) for atom in atoms}
+        yield {atom: _random_tangent(session, atom, rng) for atom in atoms}
 
 
-def _at_convex_part(session: StepSession, atoms: Sequence[Atom], clock: Clock) -> dict[Atom, StandIn] | None:
-    """Return the tangents at the optimum of the program without what stands on its other side; None without one."""
-    from milopt.schemes.feasibility import able_solver
+def _tangents_at_convex_part(session: StepSession, atoms: Sequence[Atom], clock: Clock) -> dict[Atom, StandIn] | None:
+    """Return the tangents at the optimum of the convex part of the program; None if there is no such point.
+
+    The convex part omits all terms with an atom on its non-convex side. An atom whose tangent there is flat, and the
+    norm of a function, get the tangent at a random point instead. Return None also if no solver supports the convex
+    part, or if its optimum would not be a useful start (see the comment below).
+    """
+    from milopt.schemes.feasibility import supporting_solver
 
     program = session.program
-    if any(_needs_tangents_inside(atom) for atom in atoms_of(program.minimized())):
-        # Without such a term, as in noisy-or, nothing may keep the arguments from where all tangents are flat.
+    if any(_needs_tangents_inside(atom) for atom in atoms_of(program.minimized_objective())):
+        # Without such a term, as in noisy-or, the arguments may move to a region in which all tangents are flat.
         return None
     relaxed = convex_part(program)
-    # A zero objective over the arguments makes their points known, so that they have values at the point found.
+    # A zero objective over the arguments registers their points, so that they have values at the solution.
     extra: Expression = as_expression(0.0)
     for atom in atoms:
         if atom.function is None:
             extra = extra + 0.0 * atom.argument.sum()
-    relaxed.minimize(_convex_objective(program.minimized()) + extra)
+    relaxed.minimize(_convex_objective(program.minimized_objective()) + extra)
     try:
-        solver = able_solver(relaxed, session.solver)
+        solver = supporting_solver(relaxed, session.solver)
     except UnsupportedError:
         return None
     with StepSession(relaxed, solver, session.options) as inner:
@@ -94,17 +107,17 @@ def _at_convex_part(session: StepSession, atoms: Sequence[Atom], clock: Clock) -
             return None
         values = PointValues(inner.lowering, outcome)
         rng = np.random.default_rng(0)
-        found: dict[Atom, StandIn] = {}
+        minorants: dict[Atom, StandIn] = {}
         for atom in atoms:
-            drawn = _random(session, atom, rng)
+            drawn = _random_tangent(session, atom, rng)
             minorant = values.tangent(atom) if atom.function is None else None
-            is_flat = minorant is None or _steepness(minorant) <= FLAT * _steepness(drawn)
-            found[atom] = drawn if minorant is None or is_flat else minorant
-        return found
+            is_flat = minorant is None or _steepness(minorant) <= FLAT_SLOPE_RATIO * _steepness(drawn)
+            minorants[atom] = drawn if minorant is None or is_flat else minorant
+        return minorants
 
 
 def _convex_objective(objective: Expression) -> Expression:
-    """Return a minimised objective without the entries of atoms on their other side, and without atoms around them."""
+    """Return a minimised objective without entries of atoms on their non-convex side, and without atoms around them."""
     terms: list[tuple[Leaf, Coefficient]] = []
     for leaf, coefficient in objective.terms:
         if isinstance(leaf, Atom) and has_other_side_inside(leaf):
@@ -121,29 +134,29 @@ def _convex_objective(objective: Expression) -> Expression:
 
 
 def _needs_tangents_inside(atom: Atom) -> bool:
-    """Return True if an atom other than a maximum is on its other side inside an atom that is needed from above."""
+    """Return True if an atom, used on its convex side, contains a non-maximum that is then on its non-convex side."""
     if has_affine_argument(atom):
         return False
     inside = inner_sides("", atom.argument, argument_directions(atom, ABOVE))
-    return any(side.witness.size and not isinstance(side.atom, Selecting) for side in inside)
+    return any(side.witness.size and not isinstance(side.atom, SelectionAtom) for side in inside)
 
 
 def _steepness(minorant: Minorant) -> float:
-    """Return the largest slope of a minorant."""
+    """Return the largest absolute slope of a minorant."""
     return float(np.abs(minorant.slopes.data).max(initial=0.0))
 
 
-def _random(session: StepSession, atom: Atom, rng: np.random.Generator) -> Minorant:
-    """Return the tangent at a random point of the argument, within its range."""
+def _random_tangent(session: StepSession, atom: Atom, rng: np.random.Generator) -> Minorant:
+    """Return the tangent at a random argument within its range; for the norm of a function, at a random f of norm 1."""
     function = atom.function
     if function is None:
-        low, high = range_of(atom.argument)
-        e = np.clip(rng.normal(size=atom.segments.total), low, high)
+        low, high = epigraph_range(atom.argument)
+        e = np.clip(rng.normal(size=atom.segments.entry_count), low, high)
         return tangent(atom, e)
-    assert isinstance(atom, Radial)
-    place = session.lowering.linear.place_of(function)
+    assert isinstance(atom, RadialAtom)
+    place = session.lowering.affine.place_of(function)
     if place is None:
-        size = session.lowering.linear.dictionary_rows(function).count
+        size = session.lowering.affine.dictionary_rows(function).count
         direction = rng.normal(size=size)
         length = float(np.linalg.norm(direction))
     else:

@@ -1,15 +1,16 @@
-"""A linear DC program as a MILP: a binary an instance says which is its bag's witness.
+"""A DC program as a mixed-integer program: binary variables choose the witness of each bag.
 
     h_i <= e_p + (U_i - L_p)(1 - q_p),   sum_{p in B_i} q_p = 1,   q binary,   h_i in place of max_{p in B_i} e_p
 
-with L_p <= e_p <= U_p known. The convex side keeps its bag_max.
+with known bounds L_p <= e_p <= U_p on the value e_p of instance p, and U_i the largest U_p of bag B_i. Entries of
+maxima on their convex side are kept.
 """
 
 from __future__ import annotations
 
 import scipy.sparse as sp
 
-from milopt.declaration.atoms.atom import Selecting
+from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
 from milopt.declaration.programs.leaves import Variable
@@ -19,15 +20,15 @@ from milopt.schemes.ceilings import Ranges
 
 def witness_milp(
     program: Program,
-    atoms: list[Selecting],
+    atoms: list[SelectionAtom],
     ranges: Ranges,
-) -> tuple[Program, dict[Selecting, str]]:
-    """The MILP, and for each maximum the name of its binaries."""
+) -> tuple[Program, dict[SelectionAtom, str]]:
+    """Return the mixed-integer program, and for each maximum of `atoms` the name of its binary variables q."""
     milp = Program(f"{program.name} (MILP)")
     milp.variables, milp.functions = dict(program.variables), dict(program.functions)
     milp.parameters = dict(program.parameters)
-    heights: dict[Selecting, Variable] = {}
-    choices: dict[Selecting, str] = {}
+    heights: dict[SelectionAtom, Variable] = {}
+    choices: dict[SelectionAtom, str] = {}
     for k, atom in enumerate(atoms):
         low, high = ranges[atom]
         bags = atom.segments
@@ -40,26 +41,32 @@ def witness_milp(
         room = spread @ top - low
         milp.subject_to(spread @ heights[atom] <= atom.argument + room * (1 - chosen), name=f"{own}.rows")
         milp.subject_to(bags.indicator @ chosen == 1, name=f"{own}.one")
-    objective = _replaced(program.minimized(), heights, convex_sign=+1)
+    objective = _replace_maxima(program.minimized_objective(), heights, convex_sign=+1)
     (milp.maximize if program.maximizes else milp.minimize)(-objective if program.maximizes else objective)
     for name, constraint in program.constraints.items():
-        milp.keep(Constraint(_replaced(constraint.expression, heights, -1), constraint.equality), name=name)
+        milp.add_unchecked(
+            Constraint(_replace_maxima(constraint.expression, heights, -1), constraint.equality), name=name
+        )
     return milp, choices
 
 
 def _free_name(name: str, program: Program) -> str:
-    """The name, lengthened until nothing of the program begins with it."""
+    """Return the name with underscores appended until no name of the program begins with it."""
     taken = (*program.variables, *program.functions, *program.parameters, *program.constraints)
     while any(other.startswith(name) for other in taken):
         name += "_"
     return name
 
 
-def _replaced(expression: Expression, heights: dict[Selecting, Variable], convex_sign: int) -> Expression:
-    """Entries of maxima on their other side become heights."""
+def _replace_maxima(expression: Expression, heights: dict[SelectionAtom, Variable], convex_sign: int) -> Expression:
+    """Return the expression with the entries of maxima on their non-convex side replaced by the variables h_i.
+
+    `heights`: the variables h of each maximum. `convex_sign`: sign of the coefficients of a maximum on its convex side,
+    1 in a minimised objective and -1 in rows >= 0.
+    """
     terms: list[tuple[Leaf, Coefficient]] = []
     for leaf, coefficient in expression.terms:
-        if isinstance(leaf, Selecting) and leaf in heights:
+        if isinstance(leaf, SelectionAtom) and leaf in heights:
             matrix, signs = coefficient.value(), coefficient.signs
             on = sp.csr_array((signs.data == convex_sign, signs.indices, signs.indptr), shape=signs.shape)
             convex = sp.csr_array(matrix.multiply(on.astype(float)))

@@ -1,1 +1,1 @@
-"""Solvers, engines, sessions, and the registry that finds them."""
+"""Solvers, engines, sessions, and the registry of solvers."""

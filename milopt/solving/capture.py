@@ -1,4 +1,4 @@
-"""What a solver prints: the process's standard output kept as text, whether C, Rust or Python writes it."""
+"""Capture the standard output of a solver as text, whether C, Rust or Python code writes it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def captured(call: Callable[[], T]) -> tuple[T, str]:
-    """The call's value, and all that was written meanwhile to descriptor 1 or to `sys.stdout`.
+def capture_output(call: Callable[[], T]) -> tuple[T, str]:
+    """Call a function and return its value together with everything it wrote to standard output.
 
-    Both belong to the whole process: what other threads print meanwhile is captured too.
+    Both file descriptor 1 and `sys.stdout` are redirected. They belong to the whole process, so output that other
+    threads write during the call is captured too.
     """
     _flush()
-    kept = os.dup(1)
+    original = os.dup(1)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as file:
         try:
             os.dup2(file.fileno(), 1)
@@ -27,14 +28,14 @@ def captured(call: Callable[[], T]) -> tuple[T, str]:
                 value = call()
                 _flush()
         finally:
-            os.dup2(kept, 1)
-            os.close(kept)
+            os.dup2(original, 1)
+            os.close(original)
         file.seek(0)
         return value, file.read()
 
 
 def _flush() -> None:
-    """Empty Python's and the C library's buffers, so that each text lands on its own side."""
+    """Flush the buffers of Python and of the C library, so that earlier and later output is not mixed up."""
     if sys.stdout is not None:
         sys.stdout.flush()
     if os.name == "posix":

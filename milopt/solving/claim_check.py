@@ -1,7 +1,8 @@
-"""Ends of a solver that milopt must prove: that a program is infeasible or unbounded.
+"""Check a solver's claim that a program is infeasible or unbounded.
 
-A claim counts only if milopt finds a proof in the flat form (`diagnosis`) and the declared program bears it out
-(`outcome.claims`). Programs on which a solver stalls far from an optimum are examined too.
+A claim is accepted only if milopt finds a proof for the flat form, which the solver gets (`diagnosis`), and the proof
+is also valid for the declared program (`outcome.claims`). Programs on which a solver stalls far from an optimum are
+examined too.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from milopt.compilation.compiled import Compiled
+from milopt.compilation.compiled_form import CompiledForm
 from milopt.compilation.status import Termination
-from milopt.outcome.claims import contradiction, falling_ray
+from milopt.outcome.claims import find_contradiction, find_falling_ray
 from milopt.outcome.outcome import Outcome
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import Diagnosis, diagnose
@@ -21,15 +22,18 @@ from milopt.solving.live_form import LiveForm
 from milopt.solving.solver import Solver
 
 CLAIMS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
-"""Ends of a solver that milopt must prove."""
+"""Terminations of a solver that milopt accepts only with a proof."""
 STALLED_RESIDUAL = 1e-4
-"""Largest residual of a point from which on a solver that stalls may have met an infeasible or unbounded program."""
+"""A stalled solve is examined if its largest residual exceeds this: the program may be infeasible or unbounded."""
 MIN_DIAGNOSIS_SECONDS = 1.0
-"""For the confirmation that a program is infeasible or unbounded, if the time is almost up."""
+"""Minimum number of seconds for checking a claim, even if the time limit has almost been reached."""
 
 
 def needs_check(outcome: Outcome) -> bool:
-    """Return True if a program may be infeasible or unbounded: a solver says so, or its point is far from optimal."""
+    """Return True if the program may be infeasible or unbounded.
+
+    That is the case if the solver claims it, or if the solver stalled or failed far from an optimum.
+    """
     if outcome.termination in CLAIMS:
         return True
     if outcome.termination not in (Termination.STALLED, Termination.ERROR):
@@ -38,41 +42,49 @@ def needs_check(outcome: Outcome) -> bool:
 
 
 def largest_residual(outcome: Outcome) -> float:
-    """Return the largest residual of the point of an outcome; infinity without a point."""
+    """Return the largest residual of the certificate; infinity if there is no point or no certificate."""
     return math.inf if outcome.point is None or outcome.certificate is None else outcome.certificate.worst
 
 
-def checked(outcome: Outcome, live: LiveForm, solver: Solver, clock: Clock) -> Outcome:
-    """Return the outcome, or that the program is infeasible or unbounded if milopt proves it."""
-    compiled = live.coordinates() if live.uses_dual else live.compiled
+def check_claim(outcome: Outcome, live: LiveForm, solver: Solver, clock: Clock) -> Outcome:
+    """Return the outcome "infeasible" or "unbounded" if milopt can prove it.
+
+    An unproved claim becomes "stalled", or "limit" if the time is over. An outcome that makes no claim is returned
+    unchanged if nothing is proved.
+    """
+    compiled = live.primal_form() if live.uses_dual else live.compiled
     is_claim = outcome.termination in CLAIMS
     within = clock.extended(MIN_DIAGNOSIS_SECONDS) if is_claim and not clock.interrupted else clock
-    diagnosis = diagnose(compiled.form, solver, live.options, within, has_all_rows=not live.rows.lazy)
+    diagnosis = diagnose(compiled.form, solver, live.options, within, has_all_rows=not live.rows.is_lazy)
     clock.interrupted |= within.interrupted
     if diagnosis.proved is not None:
-        proved = _confirmed(diagnosis, live, compiled, outcome.raw_status)
+        proved = _confirm(diagnosis, live, compiled, outcome.raw_status)
         if proved is not None:
             return proved
-        message = f"{diagnosis.proved} by the rows that atoms became, but not by the declared program"
+        message = f"{diagnosis.proved} according to the rows of the epigraphs, but not for the declared program"
         diagnosis = Diagnosis(None, message)
     if not is_claim:
         return outcome
     if clock.is_over():
-        message = f"{clock.why()} before the solver's claim ({outcome.raw_status}) was checked."
+        message = f"{clock.end_reason()} before the solver's claim ({outcome.raw_status}) was checked."
         return Outcome.without_point(live.form, Termination.LIMIT, outcome.raw_status, message)
-    message = f"The solver said {outcome.raw_status!r}, but this is not confirmed: {diagnosis.message}."
+    message = f"The solver reported {outcome.raw_status!r}, but this is not confirmed: {diagnosis.message}."
     return Outcome.without_point(live.form, Termination.STALLED, outcome.raw_status, message)
 
 
-def _confirmed(diagnosis: Diagnosis, live: LiveForm, compiled: Compiled, raw_status: str) -> Outcome | None:
-    """Return the outcome with its proof; None if the declared program does not bear out the proof of the flat form."""
+def _confirm(diagnosis: Diagnosis, live: LiveForm, compiled: CompiledForm, raw_status: str) -> Outcome | None:
+    """Return the outcome of a proved diagnosis; None if its proof is not valid for the declared program.
+
+    `compiled`: the flat form to which the vectors of the diagnosis belong. A proof without vectors, as by an integer
+    search, is accepted as it is.
+    """
     assert diagnosis.proved is not None
     outcome = Outcome.without_point(live.form, diagnosis.proved, raw_status, diagnosis.message)
     if diagnosis.farkas is not None:
         farkas = compiled.recover(np.zeros(compiled.form.n), diagnosis.farkas)
-        found = contradiction(live.lowering, live.form, live.spaces, farkas)
-        return None if found is None else replace(outcome, contradiction=found)
+        proof = find_contradiction(live.lowering, live.form, live.spaces, farkas)
+        return None if proof is None else replace(outcome, contradiction=proof)
     if diagnosis.feasible is not None and diagnosis.ray is not None:
-        ray = falling_ray(live.lowering, live.spaces, compiled, diagnosis.feasible, diagnosis.ray)
+        ray = find_falling_ray(live.lowering, live.spaces, compiled, diagnosis.feasible, diagnosis.ray)
         return None if ray is None else replace(outcome, ray=compiled.recover(ray, None))
     return outcome

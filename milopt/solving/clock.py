@@ -1,4 +1,4 @@
-"""A clock that a whole scheme shares: the seconds that are left of its time limit, and the work of its sessions."""
+"""A clock shared by all parts of a scheme: time limit, elapsed time, and seconds of building and solving."""
 
 from __future__ import annotations
 
@@ -8,43 +8,56 @@ from time import perf_counter
 
 @dataclass
 class Work:
-    """Seconds of all sessions that were solved with a clock."""
+    """Seconds spent in all sessions that use a clock."""
 
     build: float = 0.0
-    """Lowering, kernel evaluation, and building the solver's own model."""
+    """Seconds of lowering, evaluating kernels, and building the solver's own model."""
     solve: float = 0.0
-    """Inside the solver."""
+    """Seconds inside the solver."""
 
 
 class Clock:
-    """Starts when made."""
+    """Time limit of a whole call; the clock starts when it is created.
+
+    Parameters
+    ----------
+    limit : float or None
+        Time limit in seconds; None for no limit.
+    """
 
     def __init__(self, limit: float | None) -> None:
         self.limit = limit
         self.work = Work()
         self.interrupted = False
-        """Ctrl-C: the time is up, whatever the limit."""
+        """Whether Ctrl-C was pressed; the time then counts as over, whatever the limit is."""
         self._start = perf_counter()
 
     def elapsed(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the clock was created."""
         return perf_counter() - self._start
 
     def left(self) -> float | None:
-        """Seconds left, never below a millisecond so that a solver can say so itself; None without a limit."""
+        """Return the seconds left, or None without a limit.
+
+        The value is at least one millisecond, so that a solver can still be called and report the limit itself.
+        """
         return None if self.limit is None else max(1e-3, self.limit - self.elapsed())
 
     def extended(self, least: float) -> Clock:
-        """A clock with what is left here, but with so many seconds at least: for what a point needs to be one."""
+        """Return a clock with the time left here, but with no less than `least` seconds.
+
+        The two clocks share `work`, but not `interrupted`. The new clock is for short work without which the result
+        would have no point.
+        """
         left = self.left()
         other = Clock(None if left is None else max(left, least))
         other.work = self.work
         return other
 
     def is_over(self) -> bool:
-        """Whether the limit has passed, or Ctrl-C was pressed."""
+        """Return True if the time limit has passed or Ctrl-C was pressed."""
         return self.interrupted or (self.limit is not None and self.elapsed() >= self.limit)
 
-    def why(self) -> str:
-        """Why it is over, as a sentence's beginning."""
+    def end_reason(self) -> str:
+        """Return "Interrupted" or "Time limit", as the beginning of a message."""
         return "Interrupted" if self.interrupted else "Time limit"

@@ -1,4 +1,4 @@
-"""A program without columns: nothing to choose, so its rows hold or they do not."""
+"""Answers for programs without columns: there is nothing to choose, and only the rows must be checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from milopt.compilation.violations import violations
 
 
 def answer_without_columns(form: StandardForm, tolerance: float) -> Answer:
-    """Return x = () and z = 0 as optimal if g lies in K up to `tolerance`, and "infeasible" otherwise."""
+    """Return the empty point as optimal if the rows, which are the constants g, hold; "infeasible" otherwise.
+
+    A row holds if its violation is at most `tolerance` times 1 + the largest absolute constant.
+    """
     scale = 1.0 + float(np.abs(form.g).max(initial=0.0))
     if float(violations(form, form.g).max(initial=0.0)) > tolerance * scale:
         return Answer(Termination.INFEASIBLE, "no columns, and a row does not hold")

@@ -1,4 +1,4 @@
-"""The declaration of a program at one moment, to which it can return if a change fails."""
+"""Snapshot of a declared program, so that a failed change can be undone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from milopt.declaration.programs.program import Program
 
 
 class DeclaredState:
-    """The variables and their bounds, constraints, objective and parameter values that a program has now."""
+    """Variables with their bounds, constraints, objective and parameter values of a program at one moment."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -16,7 +16,7 @@ class DeclaredState:
         self._values = {parameter: parameter.value for parameter in program.parameters.values()}
 
     def restore(self) -> None:
-        """Declare the program again as it was."""
+        """Reset the program to the recorded state."""
         program = self._program
         program.variables, program.constraints = self._variables, self._constraints
         (program.maximize if self._maximizes else program.minimize)(self._objective)

@@ -1,4 +1,4 @@
-"""The process of an `EngineProcess`: `python -m milopt.solving.engine_child` answers forms until its input ends."""
+"""Child process of an `EngineProcess`: `python -m milopt.solving.engine_child` answers forms until its input ends."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from milopt.compilation.standard_form import ColumnBlock, StandardForm
 from milopt.declaration.programs.sparse import zeros
 from milopt.errors import MiloptError
 from milopt.solving import registry
-from milopt.solving.engine_process import GRACE, LEAST_SECONDS, mark_child, pack_failure, read_frame, write_frame
+from milopt.solving.engine_process import GRACE_SECONDS, MIN_SECONDS, mark_child, pack_failure, read_frame, write_frame
 from milopt.solving.engine_wire import pack_answer, unpack, unpack_form
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
 ORPHAN_SECONDS = 10.0
-"""Seconds after the time limit when the process ends itself, in case its parent has died."""
+"""Seconds after the time limit at which the process ends itself, in case its parent has died."""
 
 
 def main() -> None:
-    """Read the solver and its options, say "ready", then answer one form after the other."""
+    """Read the solver and its options, report readiness with an empty frame, then answer one form after the other."""
     mark_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = sys.stdin.buffer
-    # What a solver prints must not get between the frames.
+    # Output of the solver must not be mixed with the frames, so it goes to standard error.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     header, _ = unpack(read_frame(requests))
-    solver = registry.get(header.pop("solver"))
+    solver = registry.get_solver(header.pop("solver"))
     options = Options(**header)
     _load(solver)
     write_frame(replies, b"")
@@ -44,20 +44,20 @@ def main() -> None:
 
 
 def _serve(requests: IO[bytes], replies: IO[bytes], solver: Solver, options: Options) -> bool:
-    """Answer one form; False when there are no more."""
+    """Answer one form; return False if the input has ended."""
     try:
         packed = read_frame(requests)
         seconds = float(unpack(read_frame(requests))[0]["seconds"])
     except EOFError:
         return False
     deadline = perf_counter() + seconds
-    # A thread without Python's lock, so that no compiled code keeps it from ending the process.
-    faulthandler.dump_traceback_later(seconds + GRACE + ORPHAN_SECONDS, exit=True)
+    # The watchdog thread does not need the GIL, so it can end the process while compiled code is running.
+    faulthandler.dump_traceback_later(seconds + GRACE_SECONDS + ORPHAN_SECONDS, exit=True)
     try:
         engine = solver.engine(unpack_form(packed), options)
-        reply = pack_answer(engine.solve(max(deadline - perf_counter(), LEAST_SECONDS)))
+        reply = pack_answer(engine.solve(max(deadline - perf_counter(), MIN_SECONDS)))
         engine.close()
-    except Exception as error:  # the parent raises it, or reports it as the solver's
+    except Exception as error:  # the parent process raises the error or reports it as a failure of the solver
         reply = pack_failure(error)
     faulthandler.cancel_dump_traceback_later()
     write_frame(replies, reply)
@@ -65,11 +65,11 @@ def _serve(requests: IO[bytes], replies: IO[bytes], solver: Solver, options: Opt
 
 
 def _load(solver: Solver) -> None:
-    """Load the library by a program of one column, before the clock starts."""
-    one, bounds = np.ones(1), (np.ones(1), np.full(1, 2.0))
+    """Load the solver's library by solving a program with one column, before the time limit of a form starts."""
+    unit, bounds = np.ones(1), (np.ones(1), np.full(1, 2.0))
     rows, columns = (zeros(0, 1), np.zeros(0)), (ColumnBlock("x", 0, 1),)
-    form = StandardForm("smallest", Quadratic(1), one, 0.0, *rows, *bounds, one < 0, columns, ())
-    # A solver that takes certain patterns only may refuse it.
+    form = StandardForm("smallest", Quadratic(1), unit, 0.0, *rows, *bounds, unit < 0, columns, ())
+    # A solver that supports only certain patterns may not support this program.
     with suppress(MiloptError):
         solver.engine(form, Options()).solve(None)
 

@@ -1,4 +1,4 @@
-"""Forms and answers as bytes, for an engine in another process: npz archives of plain arrays with one JSON header."""
+"""Encode forms and answers as bytes for an engine in another process: npz archives of arrays with a JSON header."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from milopt.compilation.inertia import Inertia
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.compilation.status import Termination
-from milopt.cones import cone_named
+from milopt.cones import get_cone
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 Header = dict[str, Any]
 
 
 def pack(header: Header, arrays: Arrays) -> bytes:
-    """One archive; the header must be JSON."""
+    """Return an archive with a header, which must be valid JSON, and arrays."""
     archive = io.BytesIO()
     np.savez(archive, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
     return archive.getvalue()
 
 
 def unpack(packed: bytes) -> tuple[Header, dict[str, np.ndarray[Any, Any]]]:
-    """The header and the arrays of an archive."""
+    """Return the header and the arrays of an archive."""
     with np.load(io.BytesIO(packed), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files if name != "header"}
         return json.loads(str(file["header"])), arrays
 
 
 def pack_form(form: StandardForm) -> bytes:
-    """A form without the labels of its rows and columns: a solver needs none."""
+    """Encode a form without the labels of its rows and columns, which a solver does not need."""
     header: Header = {
         "name": form.name,
         "constant": form.constant,
@@ -55,7 +55,7 @@ def pack_form(form: StandardForm) -> bytes:
 
 
 def unpack_form(packed: bytes) -> StandardForm:
-    """The form of `pack_form`."""
+    """Decode a form encoded by `pack_form`."""
     header, arrays = unpack(packed)
     pieces = tuple(Piece(_matrix(f"R{k}", arrays), arrays[f"W{k}"]) for k in range(header["pieces"]))
     return StandardForm(
@@ -76,18 +76,18 @@ def unpack_form(packed: bytes) -> StandardForm:
 
 
 def _row_header(block: RowBlock) -> list[Any]:
+    """Return the description of a row block as plain data."""
     sizes = None if block.sizes is None else block.sizes.tolist()
     return [block.name, block.cone.name, block.start, block.stop, sizes]
 
 
 def _row_block(name: str, cone: str, start: int, stop: int, sizes: list[int] | None) -> RowBlock:
-    return RowBlock(
-        name, cone_named(cone), start, stop, sizes=None if sizes is None else np.array(sizes, dtype=np.intp)
-    )
+    """Return the row block with the given description."""
+    return RowBlock(name, get_cone(cone), start, stop, sizes=None if sizes is None else np.array(sizes, dtype=np.intp))
 
 
 def pack_answer(answer: Answer) -> bytes:
-    """What a solver said."""
+    """Encode the answer of a solver."""
     inertia = answer.inertia
     header: Header = {
         "termination": answer.termination.value,
@@ -102,7 +102,7 @@ def pack_answer(answer: Answer) -> bytes:
 
 
 def unpack_answer(packed: bytes) -> Answer:
-    """What a solver said, of `pack_answer`."""
+    """Decode an answer encoded by `pack_answer`."""
     header, arrays = unpack(packed)
     return Answer(
         Termination(header["termination"]),
@@ -117,10 +117,12 @@ def unpack_answer(packed: bytes) -> Answer:
 
 
 def _matrix_arrays(name: str, matrix: sp.csr_array) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of a sparse matrix, with names that begin with `name`."""
     parts = {part: np.asarray(getattr(matrix, part)) for part in ("data", "indices", "indptr", "shape")}
     return {f"{name}_{part}": values for part, values in parts.items()}
 
 
 def _matrix(name: str, arrays: Arrays) -> sp.csr_array:
+    """Return the sparse matrix whose arrays have names that begin with `name`."""
     data, indices, indptr, shape = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape"))
     return sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))

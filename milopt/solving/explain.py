@@ -1,7 +1,8 @@
-"""Who could solve a program: one line a solver, yes or the reason why not; nothing is solved.
+"""Explain which solvers support a program, and why the others do not, without solving the program.
 
-A solver is asked by the program's features first, then, where kernels over few points suffice, by the flat form that it
-would get: two instances a bag stand for all, which leaves the pattern as it is.
+Solvers are checked by the features of the program first. If kernels need to be evaluated at few points only, they are
+also checked by the flat form (vectors and matrices) that they would get. It is made with two instances per bag, which
+does not change its pattern, that is, which kinds of rows and columns there are.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from milopt.compilation.compile_program import FormName, compile_form
-from milopt.compilation.curvature import bending_terms
-from milopt.compilation.curvature_verdict import MAX_EXAMINED_POINTS, form_verdict, sentence, verdict
-from milopt.compilation.dual import dual_refusal
+from milopt.compilation.curvature import nonconvex_terms
+from milopt.compilation.dual_form import dual_unsupported_reason
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.features import Feature
-from milopt.compilation.lowered import Lowered, sample, touched_points
 from milopt.compilation.lowered_program import LoweredProgram
+from milopt.compilation.lowering_attempt import LoweringAttempt, count_touched_points, try_lower_sample
+from milopt.compilation.program_curvature import (
+    MAX_EXAMINED_POINTS,
+    describe_curvature,
+    form_curvature,
+    program_curvature,
+)
 from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.programs.problem import Problem
 from milopt.declaration.programs.program import Program
@@ -25,185 +31,231 @@ from milopt.errors import ParameterError
 from milopt.solving import registry
 from milopt.solving.lazy import LazyRows
 from milopt.solving.profile import Profile
-from milopt.solving.refusal import lack, refusal, takes_all
 from milopt.solving.solver import Availability, Solver
+from milopt.solving.solver_support import missing_feature_reason, supports_features, unsupported_reason
 from milopt.table import Table
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """Whether one solver takes a program, and why, or why not."""
+class SolverSupport:
+    """Support of a program by one solver, with the reason."""
 
     solver: str
-    takes: bool
+    """Name of the solver."""
+    supports: bool
+    """Whether the solver supports the program."""
     reason: str
+    """Kind and form of the program if it is supported, otherwise why it is not."""
 
 
-class Explanations(tuple[Explanation, ...]):
-    """One explanation a solver; prints as a table."""
+class SupportTable(tuple[SolverSupport, ...]):
+    """One `SolverSupport` per solver; prints as a table."""
 
     __slots__ = ()
 
     @property
-    def takers(self) -> list[str]:
-        """The names of the solvers that take the program."""
-        return [one.solver for one in self if one.takes]
+    def supporting_solvers(self) -> list[str]:
+        """Names of the solvers that support the program."""
+        return [entry.solver for entry in self if entry.supports]
 
     def __str__(self) -> str:
-        rows = tuple((one.solver, "yes" if one.takes else "no", one.reason) for one in self)
-        return str(Table("", ("solver", "takes it", "because"), rows))
+        rows = tuple((entry.solver, "yes" if entry.supports else "no", entry.reason) for entry in self)
+        return str(Table("", ("solver", "supported", "reason"), rows))
 
     __repr__ = __str__
 
 
-def explain(program: Program | SemiInfinite) -> Explanations:
-    """Every registered solver's answer, families by their installed variants."""
-    case = case_of(program)
-    found: list[Explanation] = []
-    for name, availability in registry.available().items():
+def explain(program: Program | SemiInfinite) -> SupportTable:
+    """List which solvers support a program, and why the others do not.
+
+    The program is not solved. Solver families such as ``cvxpy:NAME`` are expanded into their installed variants.
+
+    Parameters
+    ----------
+    program : Program or SemiInfinite
+        Program to examine.
+
+    Returns
+    -------
+    SupportTable
+        One entry per solver with `solver`, `supports` and `reason`. It prints as a table, and `supporting_solvers`
+        lists the names of the solvers that support the program.
+
+    Raises
+    ------
+    ParameterError
+        If `program` is not a program.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("ball")
+    >>> x = program.variable("x", 2)
+    >>> program.minimize(x.sum())
+    >>> _ = program.subject_to(milopt.norm(x) <= 1)
+    >>> table = milopt.explain(program)
+    >>> "clarabel" in table.supporting_solvers
+    True
+    >>> [entry.reason for entry in table if entry.solver == "highs"]
+    ['it is of kind SOCP and has second-order cones; highs supports ...']
+    """
+    checker = support_checker(program)
+    entries: list[SolverSupport] = []
+    for name, availability in registry.available_solvers().items():
         family, colon, _ = name.partition(":")
         if not availability.installed:
-            found.append(Explanation(name, False, _missing(availability)))
+            entries.append(SolverSupport(name, False, _unavailable_reason(availability)))
         elif colon:
-            found += [case.asked(registry.get(variant)) for variant in registry.variants(family)]
+            entries += [checker.check(registry.get_solver(variant)) for variant in registry.variants(family)]
         else:
-            found.append(case.asked(registry.get(name)))
-    return Explanations(found)
+            entries.append(checker.check(registry.get_solver(name)))
+    return SupportTable(entries)
 
 
-def case_of(program: Program | SemiInfinite) -> Case | PartsCase:
-    """What to ask solvers about a program."""
+def support_checker(program: Program | SemiInfinite) -> SupportChecker | SemiInfiniteSupportChecker:
+    """Return the object that checks which solvers support a program; raise `ParameterError` for anything else."""
     if not isinstance(program, Problem):
-        raise ParameterError(f"explain takes a Program, not {type(program).__name__}.")
-    return PartsCase(program) if program.oracles else Case(program.core)
+        raise ParameterError(f"explain requires a Program, not {type(program).__name__}.")
+    return SemiInfiniteSupportChecker(program) if program.oracles else SupportChecker(program.core)
 
 
-class PartsCase:
-    """A semi-infinite program, which one solver takes where it takes its master and prices every oracle."""
+class SemiInfiniteSupportChecker:
+    """Check of which solvers support a semi-infinite program: its master and all of its oracles."""
 
     kind = "semi-infinite"
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._master = Case(problem.core)
-        self._oracles = [Case(oracle.program) for oracle in problem.oracles]
+        self._master = SupportChecker(problem.core)
+        self._oracles = [SupportChecker(oracle.program) for oracle in problem.oracles]
 
-    def asked(self, solver: Solver) -> Explanation:
-        """One solver's answer."""
-        master = self._master.asked(solver)
-        if not master.takes:
-            return Explanation(solver.name, False, f"the master: {master.reason}")
+    def check(self, solver: Solver) -> SolverSupport:
+        """Return whether one solver supports the master and every oracle, and why."""
+        master = self._master.check(solver)
+        if not master.supports:
+            return SolverSupport(solver.name, False, f"the master: {master.reason}")
         words = ""
         assert self._problem.bags is not None
-        for oracle, case in zip(self._problem.oracles, self._oracles, strict=True):
-            if solver.prices(oracle, self._problem.bags):
-                words = "an algorithm of its own"
+        for oracle, checker in zip(self._problem.oracles, self._oracles, strict=True):
+            if solver.supports_oracle(oracle, self._problem.bags):
+                words = "solved by its own algorithm"
                 continue
-            asked = case.asked(solver)
-            if not asked.takes:
-                return Explanation(solver.name, False, f"the oracle: {asked.reason}")
-            words = asked.reason
-        return Explanation(solver.name, True, f"master {master.reason}; oracle {words}")
+            check = checker.check(solver)
+            if not check.supports:
+                return SolverSupport(solver.name, False, f"the oracle: {check.reason}")
+            words = check.reason
+        return SolverSupport(solver.name, True, f"master {master.reason}; oracle {words}")
 
 
-class Case:
-    """A program and the flat forms of its pattern, each made once."""
+class SupportChecker:
+    """Check of which solvers support a program; each flat form that is needed for it is made once."""
 
-    def __init__(self, program: Program, wish: str = "auto", prices: int = 0) -> None:
-        """`wish` is the form that options ask for, `prices` the number of prices of a master."""
+    def __init__(self, program: Program, requested_form: str = "auto", prices: int = 0) -> None:
+        """Prepare the checks of a program.
+
+        `requested_form` is `Options.form`, and `prices` the number of prices if the program is a master.
+        """
         self.profile = Profile.of(program, prices)
         self.kind, self.is_dc = self.profile.kind, self.profile.is_dc
         self.name = program.name
-        self._wish = wish
+        self._requested_form = requested_form
         self._program = program
         self._flat: dict[FormName, StandardForm | None] = {}
 
     @cached_property
-    def _low(self) -> Lowered:
-        """The program's form, on demand: its kernels are evaluated for it."""
-        return sample(self._program)
+    def _lowering_attempt(self) -> LoweringAttempt:
+        """The program lowered for the checks; it is lowered on first use, because kernels must be evaluated for it."""
+        return try_lower_sample(self._program)
 
     @property
     def lowered(self) -> LoweredProgram | None:
-        """The program as it was lowered for a look at it; None if it was not, or only at some witnesses."""
-        return None if self.is_dc or "_low" not in vars(self) else self._low.whole
+        """The whole lowered program; None if it was not needed, if only a sample was lowered, or for a DC program."""
+        return None if self.is_dc or "_lowering_attempt" not in vars(self) else self._lowering_attempt.whole
 
     @property
-    def unknown(self) -> str:
-        """Why there is no form to ask about: a value missing, a large dictionary, a norm on its wrong side."""
-        return self._low.reason
+    def missing_form_reason(self) -> str:
+        """Why there is no form to check (missing value, large dictionary, norm on its non-convex side); else empty."""
+        return self._lowering_attempt.reason
 
     @property
     def _form(self) -> EvaluationForm | None:
-        return self._low.form
+        """Evaluation form for the checks; None if there is none."""
+        return self._lowering_attempt.form
 
     @cached_property
-    def bends(self) -> str:
-        """Why the objective is not convex, in words; empty where it is. Eigenvalues, so only on demand."""
-        if self._form is None or not bending_terms(self._form):
+    def nonconvexity(self) -> str:
+        """Why the objective is not convex, in words; empty if it is convex or there is no form.
+
+        Eigenvalues are computed if the objective has terms that may be non-convex.
+        """
+        if self._form is None or not nonconvex_terms(self._form):
             return ""
-        # The first instances of bags touch fewer points than the program.
-        return sentence(verdict(self._program) if self.is_dc else form_verdict(self._form))
+        # The sample of a DC program contains fewer points than the program, so the whole program is examined.
+        return describe_curvature(program_curvature(self._program) if self.is_dc else form_curvature(self._form))
 
-    def takes(self, solver: Solver) -> bool:
-        """One solver's answer without words: where its blocks alone show it, nothing is lowered."""
+    def supports(self, solver: Solver) -> bool:
+        """Return True if a solver supports the program. Nothing is lowered if the declared blocks suffice."""
         features, cones = self.profile.features, self.profile.cones
-        if not takes_all(solver, features, cones):
+        if not supports_features(solver, features, cones):
             return False
-        is_general = takes_all(solver, features | {Feature.NONCONVEX}, cones)
-        return (is_general and solver.takes_unseen(self._program)) or self._refusal(solver) is None
+        is_general = supports_features(solver, features | {Feature.NONCONVEX}, cones)
+        return (is_general and solver.supports_structure(self._program)) or self._unsupported_reason(solver) is None
 
-    def asked(self, solver: Solver) -> Explanation:
-        """One solver's answer."""
-        reason = self._refusal(solver)
-        return Explanation(solver.name, reason is None, self._how(solver) if reason is None else reason)
+    def check(self, solver: Solver) -> SolverSupport:
+        """Return whether one solver supports the program, and why."""
+        reason = self._unsupported_reason(solver)
+        return SolverSupport(solver.name, reason is None, self._describe_form(solver) if reason is None else reason)
 
-    def _refusal(self, solver: Solver) -> str | None:
-        if not self._low.is_possible:
-            return self.unknown
-        lacking = lack(solver, self.profile.features, self.profile.cones)
+    def _unsupported_reason(self, solver: Solver) -> str | None:
+        """Return why a solver does not support the program, in words; None if it does."""
+        if not self._lowering_attempt.is_possible:
+            return self.missing_form_reason
+        lacking = missing_feature_reason(solver, self.profile.features, self.profile.cones)
         if lacking is not None:
             return lacking
-        if Feature.NONCONVEX not in solver.features and self.bends:
-            return f"{self.bends} {solver.name} takes convex programs only."
-        if solver.takes_unseen(self._program):
+        if Feature.NONCONVEX not in solver.features and self.nonconvexity:
+            return f"{self.nonconvexity} {solver.name} supports only convex programs."
+        if solver.supports_structure(self._program):
             return None
-        flat = self._flat_form(self._name(solver))
+        flat = self._flat_form(self._form_name(solver))
         if flat is None and solver.recognises_patterns:
-            too_many = f"it takes patterns, and this one has more than {MAX_EXAMINED_POINTS} points to look at"
-            return self.unknown or too_many
-        return None if flat is None else refusal(solver, flat)
+            too_many = f"it supports certain patterns only, and more than {MAX_EXAMINED_POINTS} points are not examined"
+            return self.missing_form_reason or too_many
+        return None if flat is None else unsupported_reason(solver, flat)
 
-    def _how(self, solver: Solver) -> str:
+    def _describe_form(self, solver: Solver) -> str:
+        """Return the kind of the program and the form in which the solver would get it, in words."""
         words = f"{self.kind} at each choice of witnesses" if self.is_dc else self.kind
         if self._form is None:
-            return f"{words}, by its features; {self.unknown.rstrip('.')}"
+            return f"{words}, judged by its features; {self.missing_form_reason.rstrip('.')}"
         if self._form.spaces:
-            words += ", by the dual" if self._name(solver) == "dual" else ", in coordinates"
-        if not solver.takes_unseen(self._program) and self._flat_form(self._name(solver)) is None:
-            words += f"; by its features, for it evaluates functions at more than {MAX_EXAMINED_POINTS} points"
+            words += ", in dual form" if self._form_name(solver) == "dual" else ", in primal form"
+        if not solver.supports_structure(self._program) and self._flat_form(self._form_name(solver)) is None:
+            words += f"; judged by its features, as it has functions at more than {MAX_EXAMINED_POINTS} points"
         return words
 
-    def _name(self, solver: Solver) -> FormName:
-        """The form in which functions would reach a solver."""
-        if self._form is None or not self._form.spaces or self._wish == "coordinates":
-            return "coordinates"
-        if solver.prefers != "dual" and self._wish != "dual":
-            return "coordinates"
+    def _form_name(self, solver: Solver) -> FormName:
+        """Return the form in which functions would be given to a solver: "primal" or "dual"."""
+        if self._form is None or not self._form.spaces or self._requested_form == "primal":
+            return "primal"
+        if solver.preferred_form != "dual" and self._requested_form != "dual":
+            return "primal"
         saddles = Feature.NONCONVEX in solver.features
-        return "dual" if dual_refusal(self._form, saddles) is None else "coordinates"
+        return "dual" if dual_unsupported_reason(self._form, saddles) is None else "primal"
 
     def _flat_form(self, name: FormName) -> StandardForm | None:
+        """Return the primal or dual flat form of a sample of the rows; None if there is none or points are too many."""
         if name not in self._flat:
             self._flat[name] = None
             if self._form is not None:
                 active = LazyRows.sample(self._form)
-                if touched_points(self._form, active) <= MAX_EXAMINED_POINTS:
+                if count_touched_points(self._form, active) <= MAX_EXAMINED_POINTS:
                     self._flat[name] = compile_form(self._form, name, active).form
         return self._flat[name]
 
 
-def _missing(availability: Availability) -> str:
+def _unavailable_reason(availability: Availability) -> str:
+    """Return why a solver is not available."""
     if availability.install:
         return f"not installed: {availability.install}"
     return f"cannot be loaded: {availability.reason or 'its package is missing'}"

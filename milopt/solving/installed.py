@@ -1,17 +1,17 @@
-"""Which version of a package is installed, found by its metadata: nothing is imported."""
+"""Versions of installed packages, read from their metadata without importing them."""
 
 from __future__ import annotations
 
-_FOUND: dict[str, str] = {}
+_VERSIONS: dict[str, str] = {}
 
 
 def installed_version(package: str) -> str | None:
-    """The version; None where the package is not there. What was found once is not looked up again."""
+    """Return the version of a package, or None if it is not installed. Versions are cached."""
     from importlib.metadata import PackageNotFoundError, version
 
-    if package not in _FOUND:
+    if package not in _VERSIONS:
         try:
-            _FOUND[package] = version(package)
+            _VERSIONS[package] = version(package)
         except PackageNotFoundError:
             return None
-    return _FOUND[package]
+    return _VERSIONS[package]

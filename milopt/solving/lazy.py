@@ -1,7 +1,8 @@
-"""Lazy epigraph rows: hand a solver only the rows of each maximum that matter, and add those a solution violates.
+"""Lazy epigraph rows: give the solver only some rows of each maximum, and add rows that a solution violates.
 
-A layer between a session and any solver's engine. Rows outside maxima are always there; of each maximum (a group of
-rows) one row starts, and after each solve the most violated rows of each group join, until none is violated.
+This layer lies between a session and the engine of any solver. Rows outside maxima are always active. Of each maximum
+(a group of rows) one row is active at first; after each solve the most violated rows of each group are added, until
+none is violated.
 """
 
 from __future__ import annotations
@@ -11,29 +12,43 @@ import numpy as np
 from milopt.arrays import Index, Vector
 from milopt.compilation.evaluation_form import EvaluationForm
 
-WORTHWHILE = 4
-"""Rows a maximum, on average, from which laziness pays."""
+MIN_ROWS_PER_MAXIMUM = 4
+"""Average number of rows per maximum above which lazy rows pay off."""
 
-AT_ONCE = 2
-"""Violated rows of one maximum that join together: fewer rounds than with one, and hardly more rows."""
-PATIENCE = 4
-"""Rounds after which twice as many join together."""
+ROWS_PER_ROUND = 2
+"""Number of violated rows that are added per maximum: fewer rounds are needed than with one, at hardly more rows."""
+ROUNDS_PER_DOUBLING = 4
+"""Number of rounds after which the number of added rows is doubled."""
 
 
 class LazyRows:
-    """Which rows of a form the engine has, in the engine's order."""
+    """Active rows of a form, those that the engine has, in the engine's order.
 
-    def __init__(self, form: EvaluationForm, wanted: bool | None, whole_up_to: int) -> None:
+    Parameters
+    ----------
+    form : EvaluationForm
+        Form with all rows.
+    wanted : bool or None
+        Whether rows are lazy; None decides by the number of rows.
+    max_eager_rows : int
+        Number of epigraph rows up to which all rows are active from the start, if `wanted` is None.
+    """
+
+    def __init__(self, form: EvaluationForm, wanted: bool | None, max_eager_rows: int) -> None:
         rows = int((form.group >= 0).sum())
         groups = int(form.group.max(initial=-1)) + 1
-        worthwhile = rows > whole_up_to and rows > WORTHWHILE * groups
+        worthwhile = rows > max_eager_rows and rows > MIN_ROWS_PER_MAXIMUM * groups
         self.rounds = 0
-        self.lazy = rows > groups and (worthwhile if wanted is None else wanted)
-        self.active: Index = self._first(form) if self.lazy else np.arange(form.rows.count)
+        self.is_lazy = rows > groups and (worthwhile if wanted is None else wanted)
+        self.active: Index = self._initial_rows(form) if self.is_lazy else np.arange(form.rows.count)
 
     def violated(self, form: EvaluationForm, rows: Vector, tolerance: float) -> Index:
-        """Of each maximum, its most violated rows that the engine does not have yet."""
-        if not self.lazy:
+        """Return, for each maximum, its most violated rows that are not active yet; none if rows are not lazy.
+
+        `rows`: value of every row of the form; a row is violated if its value is below -`tolerance`. At most
+        `ROWS_PER_ROUND` rows per maximum are returned, twice as many after every `ROUNDS_PER_DOUBLING` rounds.
+        """
+        if not self.is_lazy:
             return np.zeros(0, dtype=np.intp)
         missing = np.ones(form.rows.count, dtype=bool)
         missing[self.active] = False
@@ -41,29 +56,32 @@ class LazyRows:
         order = wrong[np.lexsort((rows[wrong], form.group[wrong]))]
         _, first, size = np.unique(form.group[order], return_index=True, return_counts=True)
         place = np.arange(order.size) - np.repeat(first, size)
-        return np.asarray(order[place < AT_ONCE << (self.rounds // PATIENCE)], dtype=np.intp)
+        return np.asarray(order[place < ROWS_PER_ROUND << (self.rounds // ROUNDS_PER_DOUBLING)], dtype=np.intp)
 
     def add(self, index: Index) -> None:
-        """The engine gets these rows too."""
+        """Activate further rows, which the engine gets after those that it has."""
         self.rounds += 1
         self.active = np.concatenate([self.active, index])
 
-    def everything(self, form: EvaluationForm) -> None:
-        """Give up: hand over all rows."""
-        self.lazy = False
+    def add_all(self, form: EvaluationForm) -> None:
+        """Activate all rows, and stop adding rows lazily."""
+        self.is_lazy = False
         self.active = np.arange(form.rows.count)
 
     @staticmethod
     def sample(form: EvaluationForm) -> Index:
-        """Rows with the pattern of the whole: those outside maxima, and two of each maximum (one would hide it)."""
+        """Return rows that show the pattern of all rows: those outside maxima, and two of each maximum.
+
+        One row per maximum would hide that there is a maximum.
+        """
         order = np.argsort(form.group, kind="stable")
         _, first, size = np.unique(form.group[order], return_index=True, return_counts=True)
         place = np.arange(order.size) - np.repeat(first, size)
         return np.sort(order[(place < 2) | (form.group[order] < 0)])
 
     @staticmethod
-    def _first(form: EvaluationForm) -> Index:
-        """Rows always needed, and the first row of each maximum."""
+    def _initial_rows(form: EvaluationForm) -> Index:
+        """Return the rows outside maxima and the first row of each maximum."""
         _, first = np.unique(form.group, return_index=True)
         keep = form.group < 0
         keep[first] = True

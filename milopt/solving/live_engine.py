@@ -1,4 +1,4 @@
-"""The engine of a session: built when it is first needed, and told what changed in the form that it has."""
+"""The engine of a session: built when it is first needed, and updated when the form changes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from milopt.compilation.features import cones_of, features_of
 from milopt.solving.engine import Change, Engine
 from milopt.solving.live_form import LiveForm
 from milopt.solving.options import Options
-from milopt.solving.refusal import check, takes_all
 from milopt.solving.solver import Solver
-from milopt.solving.solver_failure import solver_errors
+from milopt.solving.solver_failure import wrap_solver_errors
+from milopt.solving.solver_support import check_supported, supports_features
 
 
 class LiveEngine:
-    """A solver's own model of a live form, kept in step with it."""
+    """A solver's own model of a live form, which is updated with the form."""
 
     def __init__(self, solver: Solver, options: Options) -> None:
         self.solver = solver
@@ -26,35 +26,49 @@ class LiveEngine:
 
     @property
     def rebuilds(self) -> int:
-        """How often the solver's own model was built again."""
+        """Number of times the solver's own model was built again."""
         return self._engine.rebuilds if self._engine is not None else 0
 
-    def ready(self, live: LiveForm) -> Engine:
-        """Return the engine, built from the form if there is none."""
+    def get_engine(self, live: LiveForm) -> Engine:
+        """Return the engine; build it from the form if there is none.
+
+        Raises
+        ------
+        UnsupportedError
+            If an engine must be built and the solver does not support the form.
+        """
         if self._engine is None:
             form, name = live.compiled.form, live.lowering.program.name
-            check(self.solver, live.pattern() if self.solver.recognises_patterns else form, name)
-            with solver_errors(self.solver.name):
+            check_supported(self.solver, live.pattern_form() if self.solver.recognises_patterns else form, name)
+            with wrap_solver_errors(self.solver.name):
                 self._engine = self.solver.engine(form, self.options)
         return self._engine
 
-    def tell(self, live: LiveForm, change: Change | None) -> None:
-        """Apply a change of the form to the engine, if there is one; raise an error if the solver does not take it."""
+    def apply_change(self, live: LiveForm, change: Change | None) -> None:
+        """Apply a change of the form to the engine; do nothing if there is no engine or `change` is None.
+
+        Raises
+        ------
+        UnsupportedError
+            If the solver does not support the new form.
+        """
         if self._engine is not None and change is not None:
             form = live.compiled.form
-            taken = takes_all(self.solver, features_of(form), cones_of(form))
-            # Patterns may be hidden by rows that are not handed over yet; the engine looks for them itself.
-            if not taken or (not self.solver.recognises_patterns and self.solver.refusal(form) is not None):
-                check(self.solver, form, live.lowering.program.name)
-            with solver_errors(self.solver.name):
+            is_supported = supports_features(self.solver, features_of(form), cones_of(form))
+            # Rows that are not active yet may hide a pattern; the engine recognises patterns itself.
+            if is_supported and not self.solver.recognises_patterns:
+                is_supported = self.solver.unsupported_reason(form) is None
+            if not is_supported:
+                check_supported(self.solver, form, live.lowering.program.name)
+            with wrap_solver_errors(self.solver.name):
                 self._engine.update(form, change)
 
-    def forget(self) -> None:
-        """Leave an engine that failed, whose state is unknown: the next solve builds another one."""
+    def discard(self) -> None:
+        """Discard an engine that has failed, because its state is unknown. The next solve builds another one."""
         self._engine = None
 
     def close(self) -> None:
-        """Give back what the solver holds."""
+        """Release the resources of the solver."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None

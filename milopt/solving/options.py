@@ -1,4 +1,4 @@
-"""The knobs every solver shares, checked once by milopt and mapped by each solver to its own settings."""
+"""Options that all solvers share, checked once by milopt and mapped by each solver to its own settings."""
 
 from __future__ import annotations
 
@@ -13,24 +13,53 @@ from milopt.errors import ParameterError
 
 @dataclass(frozen=True)
 class Options:
-    """What a person may ask of any solver.
+    """Options of a solve, which all solvers share.
 
-    `tolerance` is the certificate's: a solver maps it to its own settings, usually tighter.
-    `extra` is passed through untouched, in the solver's own names.
+    Parameters
+    ----------
+    time_limit : float or None, default=None
+        Time limit in seconds for the whole call, including all steps of a scheme. None for no limit.
+    threads : int, default=1
+        Number of threads, for solvers that support several.
+    verbose : bool, default=False
+        Whether to keep the log of the solver in `Result.log`.
+    tolerance : float, default=1e-6
+        Tolerance of the certificate's residuals. Each solver maps it to its own settings, which are usually tighter.
+    polish : bool, default=True
+        Whether to refine the answer to an LP or QP on its estimated active rows if it misses `tolerance`.
+    lazy : bool or None, default=None
+        Whether the rows of `bag_max` are generated on demand. None decides by their number.
+    form : {"auto", "primal", "dual"}, default="auto"
+        How functions of a kernel space are given to a solver: by their coordinates ("primal"), by the dual program
+        ("dual"), or as the solver prefers ("auto").
+    extra : mapping, optional
+        Settings that are passed to the solver unchanged, under the solver's own names.
+
+    Raises
+    ------
+    ParameterError
+        If a value is not valid.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> options = milopt.Options(time_limit=10, tolerance=1e-8)
+    >>> options.time_limit
+    10
+    >>> program = milopt.Program("smallest")
+    >>> x = program.variable("x", lower=2)
+    >>> program.minimize(x)
+    >>> milopt.solve(program, options=options).objective
+    2.0
     """
 
     time_limit: float | None = None
-    """Seconds for the whole call, a scheme's every step included; None for no limit."""
     threads: int = 1
     verbose: bool = False
-    """Keep the solver's raw log in `result.log`."""
     tolerance: float = 1e-6
     polish: bool = True
-    """Refine an LP or QP answer on its guessed active rows when it misses `tolerance`."""
     lazy: bool | None = None
-    """Generate the epigraph rows of `bag_max` on demand; None decides by their number."""
     form: str = "auto"
-    """How functions reach a flat solver: "coordinates", "dual", or "auto" as the solver prefers."""
     extra: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
@@ -42,7 +71,7 @@ class Options:
             raise ParameterError(f"threads must be an integer of at least 1, not {threads!r}.")
         tolerance: object = self.tolerance
         if not (_is_number(tolerance) and 0 < tolerance < 1):
-            raise ParameterError(f"tolerance must lie between 0 and 1, not {tolerance!r}.")
+            raise ParameterError(f"tolerance must be greater than 0 and less than 1, not {tolerance!r}.")
         for name in ("verbose", "polish"):
             value: object = getattr(self, name)
             if not isinstance(value, bool):
@@ -54,30 +83,30 @@ class Options:
         if not (isinstance(extra, Mapping) and all(isinstance(name, str) for name in extra)):
             raise ParameterError(f"extra must map names of the solver's own settings to values, not {extra!r}.")
         object.__setattr__(self, "extra", MappingProxyType(dict(extra)))
-        if not isinstance(self.form, str) or self.form not in ("auto", "coordinates", "dual"):
-            raise ParameterError(f'form must be "auto", "coordinates" or "dual", not {self.form!r}.')
+        if not isinstance(self.form, str) or self.form not in ("auto", "primal", "dual"):
+            raise ParameterError(f'form must be "auto", "primal" or "dual", not {self.form!r}.')
 
     def __reduce__(self) -> tuple[Callable[..., Options], tuple[object, ...]]:
-        # What is read-only of a mapping can be neither pickled nor copied deeply.
+        """Pickle the options with `extra` as a dict, because a read-only mapping cannot be pickled or copied deeply."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__} | {"extra": dict(self.extra)}
         return Options, tuple(values.values())
 
 
-def with_knobs(options: Options | None, knobs: Mapping[str, object]) -> Options:
-    """Return options with some fields given by name; the defaults if there are none."""
+def merge_options(options: Options | None, option_values: Mapping[str, object]) -> Options:
+    """Return the options with the fields `option_values` replaced; the defaults if `options` is None."""
     if options is not None and not isinstance(options, Options):
         raise ParameterError(
             f"options must be an Options object, not {type(options).__name__}; or give its fields by name."
         )
     chosen = options or Options()
-    unknown = set(knobs) - set(Options.__dataclass_fields__)
+    unknown = set(option_values) - set(Options.__dataclass_fields__)
     if unknown:
         raise ParameterError(
             f"Unknown option {sorted(unknown)[0]!r}; options are {', '.join(Options.__dataclass_fields__)}."
         )
-    return replace(chosen, **knobs) if knobs else chosen  # type: ignore[arg-type]  # checked by Options itself
+    return replace(chosen, **option_values) if option_values else chosen  # type: ignore[arg-type]  # checked by Options itself
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    # True and False are numbers to Python, and nobody means them as such.
+    """Return True if the value is a real number. Booleans do not count, although Python treats them as numbers."""
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -1,4 +1,8 @@
-"""An oracle at work: given prices, the columns that a master's rows are most violated by."""
+"""Pricing: given prices, find the columns whose rows in the master are violated most.
+
+A column is a weak learner with one value per training bag. The prices are the values of the master's variables that
+enter the oracle's program as parameters.
+"""
 
 from __future__ import annotations
 
@@ -16,71 +20,92 @@ from milopt.outcome.certificate import Certificate
 from milopt.solving.clock import Clock
 
 MAX_STEPS = 10
-"""Convex steps of a descent, at most."""
+"""Maximum number of convex steps of one descent."""
 RELATIVE_DECREASE = 1e-6
-"""Of the value, in a step: a descent that gains no more has come to its end."""
+"""A descent ends if a step decreases the objective by no more than this fraction of it."""
 
 
 @dataclass(frozen=True)
-class Priced:
-    """A column that an oracle found, and the solution behind it."""
+class PricedColumn:
+    """A column (weak learner) that an oracle found, and the solution of the oracle's program that defines it."""
 
     column: Vector
-    """One entry a training bag."""
+    """Entries of the column, one per training bag."""
     values: Mapping[str, Vector]
-    """The oracle's variables by name."""
+    """Values of the oracle's variables by name."""
     functions: Mapping[str, tuple[Points, Vector]]
-    """Its functions without a dictionary: points and coefficients of sum_p a_p K(x_p, .)."""
+    """Functions without a dictionary by name: points x_p and coefficients a_p of sum_p a_p K(x_p, .)."""
     value: float
-    """The oracle's objective at this column, as declared."""
+    """Objective of the oracle's program at this column, with the sign as declared."""
     certificate: Certificate | None
-    """Of the last convex step behind it."""
+    """Certificate of the last convex step that led to the column."""
     steps: int = 1
 
     @cached_property
     def size(self) -> float:
-        """The largest entry of the column."""
+        """Largest absolute entry of the column."""
         return float(np.abs(self.column).max(initial=0.0))
 
 
 @dataclass(frozen=True)
-class Found:
-    """What an oracle found at some prices: columns, best first, and what no column exceeds, where that is known."""
+class PricingResult:
+    """Columns that an oracle found at some prices, best first."""
 
-    columns: tuple[Priced, ...]
+    columns: tuple[PricedColumn, ...]
     bound: float | None = None
+    """Proved bound on the value of all columns; None if there is none."""
     failure: str = ""
-    """In words, why better columns may have been missed: not one of its searches ended certified."""
+    """Why better columns may have been missed, in words; empty if at least one search ended with a certificate."""
 
 
 class Pricing(ABC):
-    """A live oracle: what it keeps between prices makes the next ones cheaper."""
+    """Search of one oracle for columns; data are kept between calls, so that later searches take less time."""
 
     solver: str
-    """The name of the solver behind it."""
+    """Name of the solver that is used."""
     fallbacks: int = 0
-    """How often it had to leave its own way for another solver's."""
-    _other: Pricing | None = None
-    """What it left it for."""
+    """Number of times another solver had to be used instead of the pricing's own algorithm."""
+    _fallback_pricing: Pricing | None = None
+    """Pricing by the other solver; None if it was never needed."""
 
     @property
     def solvers(self) -> tuple[str, ...]:
-        """Its solver, and the one behind what it fell back on."""
-        return (self.solver,) if self._other is None else (self.solver, *self._other.solvers)
+        """Name of the solver, and of the solver that was used instead of it, if any."""
+        return (self.solver,) if self._fallback_pricing is None else (self.solver, *self._fallback_pricing.solvers)
 
     @abstractmethod
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
-        """The best columns at these prices, from so many starts."""
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+        """Return the best columns at the given prices.
+
+        Parameters
+        ----------
+        prices : mapping from Parameter to ndarray
+            Values of the oracle's price parameters.
+        starts : int
+            Number of starting points of a local method.
+        clock : Clock
+            Time that is left.
+
+        Returns
+        -------
+        PricingResult
+            Columns, best first, and a bound if one is proved.
+        """
 
     def close(self) -> None:
-        """Give back what it holds, and what it fell back on."""
-        if self._other is not None:
-            self._other.close()
+        """Release all resources, including those of the pricing by the other solver."""
+        if self._fallback_pricing is not None:
+            self._fallback_pricing.close()
 
 
-def priced_by(other: Callable[[], Pricing], prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
-    """What another pricing finds; where it fails too, its reason and no column."""
+def price_or_report(
+    other: Callable[[], Pricing], prices: Mapping[Parameter, Vector], starts: int, clock: Clock
+) -> PricingResult:
+    """Return the columns that another pricing finds; no columns, and the reason as `failure`, if it raises an error.
+
+    `other`: function that returns the other pricing.
+    """
     try:
         return other().price(prices, starts, clock)
     except MiloptError as error:
-        return Found((), None, f"The oracle failed: {str(error).rstrip('.')}")
+        return PricingResult((), None, f"The oracle failed: {str(error).rstrip('.')}")

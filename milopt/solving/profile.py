@@ -1,4 +1,4 @@
-"""What `auto` tells a solver about a program before anything is lowered, so that the solver can rank itself."""
+"""Description of a program for `Solver.rank`, made from the declared blocks before anything is lowered."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ from dataclasses import dataclass
 
 from milopt.compilation.features import Feature, kind_name
 from milopt.compilation.kind import block_cones, block_features
-from milopt.compilation.sides import on_other_side
+from milopt.compilation.sides import other_side_atoms
 from milopt.declaration.programs.program import Program
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The kind and the size of a program, by its declared blocks alone."""
+    """Kind and size of a program, according to its declared blocks."""
 
     kind: str
-    """LP, QP, SOCP, exponential cone program, or their kinds with integers; of a DC program, that of its steps."""
+    """LP, QP, SOCP, exponential cone program, or such a kind with integers; for a DC program, the kind of its steps."""
     features: frozenset[Feature]
-    """What a solver must take besides cones; whether a quadratic objective is convex is left open."""
+    """Features that a solver must support besides cones. Whether a quadratic objective is convex is not known yet."""
     cones: frozenset[str]
-    """The names of the cones that a solver must take besides linear rows."""
+    """Names of the cones that a solver must support besides linear rows."""
     is_dc: bool
-    """Whether a scheme solves many programs of this kind, one per choice of minorants."""
+    """Whether it is a DC program, for which a scheme solves many programs of this kind, one per choice of minorants."""
     columns: int
-    """Entries of the declared variables."""
+    """Number of entries of the declared variables."""
     rows: int
-    """Entries of the declared constraints; a maximum in a row may become several rows."""
+    """Number of entries of the declared constraints. A maximum in a row may become several rows."""
     prices: int = 0
-    """If the program is a master to which rows are added many times, the number of prices; otherwise 0."""
+    """Number of prices if the program is a master, to which rows are added many times; otherwise 0."""
 
     @classmethod
     def of(cls, program: Program, prices: int = 0) -> Profile:
-        """Describe a program."""
+        """Return the profile of a program; `prices`: number of prices if it is a master, otherwise 0."""
         features, cones = block_features(program), block_cones(program)
         return cls(
             kind=kind_name(features, cones),
             features=features,
             cones=cones,
-            is_dc=bool(on_other_side(program)),
+            is_dc=bool(other_side_atoms(program)),
             columns=sum(variable.size for variable in program.variables.values()),
             rows=sum(constraint.expression.size for constraint in program.constraints.values()),
             prices=prices,
@@ -45,5 +45,5 @@ class Profile:
 
     @property
     def is_linear(self) -> bool:
-        """Whether it is a linear program, perhaps with integers."""
+        """Whether the program is linear, possibly with integers."""
         return self.kind in ("LP", "MILP")

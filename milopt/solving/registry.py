@@ -1,12 +1,13 @@
-"""Solvers and models by name, found through the entry point groups `milopt.solvers` and `milopt.models`.
+"""Registry of solvers and models, found through the entry point groups `milopt.solvers` and `milopt.models`.
 
-Any installed package may add to each group, and milopt knows its own solvers and models in no other way:
+Any installed package may add to each group. The solvers and models of milopt are registered in the same way:
 
     [project.entry-points."milopt.solvers"]
     mine = "my_package.solver:Mine"
 
-A solver's class is loaded when its name is asked for; the package behind it only when it builds an engine. A *family*
-is a class with `family = True` that reaches many solvers, one a variant: `get("cvxpy:SCS")` makes `CVXPY("SCS")`.
+The class of a solver is loaded when its name is requested, and the package that it uses only when an engine is built. A
+*family* is a class with `family = True` that makes many solvers, one per variant: `get_solver("cvxpy:SCS")` returns
+`CVXPY("SCS")`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol, cast
 
 from milopt.errors import DeclarationError, MissingSolverError, UnknownNameError
-from milopt.names import quoted, unknown
+from milopt.name_suggestions import quote, unknown_name_error
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -27,61 +28,93 @@ SOLVERS = "milopt.solvers"
 MODELS = "milopt.models"
 
 
-class Family(Protocol):
-    """The class of a family of solvers: called with a variant's name, it makes that solver."""
+class SolverFamilyProtocol(Protocol):
+    """Class of a family of solvers: calling it with the name of a variant returns that solver."""
 
     family: bool
     package: str
 
     def __call__(self, variant: str) -> Solver:
-        """The solver of this variant."""
+        """Return the solver of this variant."""
 
     def variants(self) -> list[str]:
-        """The variants that are installed; told best without importing the family's package."""
+        """Return the installed variants, if possible without importing the package of the family."""
 
 
-def names() -> list[str]:
-    """Every registered solver, installed or not; a family appears once, as `family:NAME`."""
-    return [_spelled(name, loaded) for name, loaded in _solver_classes().items()]
+def solver_names() -> list[str]:
+    """Return the names of all registered solvers, installed or not; a family appears once, as `family:NAME`."""
+    return [_display_name(name, loaded) for name, loaded in _solver_classes().items()]
 
 
-def get(name: str) -> Solver:
-    """The solver of this name, installed or not."""
+def get_solver(name: str) -> Solver:
+    """Return the solver with the given name, whether it is installed or not.
+
+    Parameters
+    ----------
+    name : str
+        Name of a registered solver, such as "highs", or of a variant of a family, such as "cvxpy:SCS".
+
+    Returns
+    -------
+    Solver
+        The solver. Its `availability()` shows whether it is installed.
+
+    Raises
+    ------
+    UnknownNameError
+        If no solver has this name, or if a family is named without a variant.
+    MissingSolverError
+        If the class of the solver cannot be loaded.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> solver = milopt.get_solver("highs")
+    >>> solver.name
+    'highs'
+    >>> solver.availability().installed
+    True
+    """
     prefix, colon, variant = name.partition(":")
     solver = _solver_class(prefix)
     if not _is_family(solver):
         if colon:
-            raise UnknownNameError(f'{quoted(prefix)} is one solver, not a family: write "{prefix}", not "{name}".')
+            raise UnknownNameError(f'{quote(prefix)} is one solver, not a family: write "{prefix}", not "{name}".')
         return solver()
     if not variant:
-        raise UnknownNameError(f'{quoted(prefix)} is a family of solvers: write "{prefix}:NAME" for the one to use.')
-    return cast(Family, solver)(variant)
+        raise UnknownNameError(f'{quote(prefix)} is a family of solvers: write "{prefix}:NAME" for the one to use.')
+    return cast(SolverFamilyProtocol, solver)(variant)
 
 
-def require(name: str) -> Solver:
-    """The solver of this name, which must be installed."""
-    solver = get(name)
-    found = solver.availability()
-    if not found.installed:
-        remedy = f"run `{found.install}`" if found.install else found.reason or "install the package that brings it"
+def require_solver(name: str) -> Solver:
+    """Return the solver with the given name; raise `MissingSolverError` if it is not installed."""
+    solver = get_solver(name)
+    status = solver.availability()
+    if not status.installed:
+        remedy = (
+            f"run `{status.install}`" if status.install else status.reason or "install the package that provides it"
+        )
         raise MissingSolverError(f'The solver "{name}" is not installed: {remedy}.')
     return solver
 
 
-def plain_solvers() -> list[Solver]:
-    """Every installed solver that is not a family, in the order in which they are registered."""
-    found: list[Solver] = []
+def installed_solvers() -> list[Solver]:
+    """Return all installed solvers that do not belong to a family, in the order of their names."""
+    solvers: list[Solver] = []
     for loaded in _solver_classes().values():
         if not isinstance(loaded, Exception) and not _is_family(loaded):
             solver = loaded()
             if solver.availability().installed:
-                found.append(solver)
-    return found
+                solvers.append(solver)
+    return solvers
 
 
-def ranked(profile: Profile) -> list[Solver]:
-    """Every registered solver that `auto` may choose for a program, best first; installed or not, taking it or not."""
-    found: list[tuple[float, str, Solver]] = []
+def ranked_solvers(profile: Profile) -> list[Solver]:
+    """Return all solvers that `auto` may choose for a program, best first, including solvers that are not installed.
+
+    Whether a solver supports the program is not checked here.
+    """
+    places: list[tuple[float, str, Solver]] = []
     for name, loaded in _solver_classes().items():
         if isinstance(loaded, Exception) or _is_family(loaded):
             continue
@@ -95,40 +128,55 @@ def ranked(profile: Profile) -> list[Solver]:
 
             from milopt.errors import MiloptWarning
 
-            warn(f'The solver "{name}" cannot rank itself: {_sentence(error)}.', MiloptWarning, stacklevel=2)
+            warn(f'The solver "{name}" cannot rank itself: {_format_error(error)}.', MiloptWarning, stacklevel=2)
             continue
         if place is not None and place == place:
-            found.append((place, name, solver))
-    return [solver for _, _, solver in sorted(found, key=lambda one: one[:2])]
+            places.append((place, name, solver))
+    return [solver for _, _, solver in sorted(places, key=lambda entry: entry[:2])]
 
 
 def variants(family: str) -> list[str]:
-    """The installed variants of a family, as `get` takes them; milopt's own tell by metadata alone."""
+    """Return the names of the installed variants of a family, in the form that `get_solver` accepts."""
     solver = _solver_class(family)
     if not _is_family(solver):
-        raise UnknownNameError(f"{quoted(family)} is one solver, not a family: it has no variants.")
-    return [f"{family}:{variant}" for variant in cast(Family, solver).variants()]
+        raise UnknownNameError(f"{quote(family)} is one solver, not a family: it has no variants.")
+    return [f"{family}:{variant}" for variant in cast(SolverFamilyProtocol, solver).variants()]
 
 
-def available() -> dict[str, Availability]:
-    """What can run here, name by name, without importing any solver's package; a family answers for itself."""
-    return {_spelled(name, loaded): _availability(loaded) for name, loaded in _solver_classes().items()}
+def available_solvers() -> dict[str, Availability]:
+    """Return the availability of all registered solvers by name.
+
+    No package of a solver is imported. A family appears once, as ``family:NAME``.
+
+    Returns
+    -------
+    dict of str to Availability
+        For each solver, whether it is installed, its version, and how it can be installed.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> solvers = milopt.available_solvers()
+    >>> solvers["highs"].installed
+    True
+    """
+    return {_display_name(name, loaded): _availability(loaded) for name, loaded in _solver_classes().items()}
 
 
 def model_names() -> list[str]:
-    """Every registered model."""
+    """Return the names of all registered models."""
     return names_in(MODELS)
 
 
-def model(name: str) -> type:
-    """The model of this name; `path/file.py:Class` is a class in a person's own file."""
+def model_class(name: str) -> type:
+    """Return the class of a model, given its name or `path/file.py:Class` for a class in a user's file."""
     path, _, within = name.rpartition(":")
     if path.endswith(".py"):
-        from milopt.solving.model_file import load
+        from milopt.solving.model_file import load_model_class
 
-        return load(path, within)
+        return load_model_class(path, within)
     if name.endswith(".py"):
-        raise UnknownNameError(f'{quoted(name)} is a file: write "{name}:Class" for the model class in it.')
+        raise UnknownNameError(f'{quote(name)} is a file: write "{name}:Class" for the model class in it.')
     return class_in(MODELS, "model", name)
 
 
@@ -138,82 +186,92 @@ def names_in(group: str) -> list[str]:
 
 
 def class_in(group: str, kind: str, name: str) -> type:
-    """Return the class of an entry point; `kind` is what messages call it, such as "model"."""
+    """Return the class of the entry point `name` of a group; `kind` describes it in messages, such as "model"."""
     entries = _entries(group)
     if name not in entries:
-        raise unknown(kind, name, list(entries))
-    loaded = _attempt(entries[name])
+        raise unknown_name_error(kind, name, list(entries))
+    loaded = _load_class(entries[name])
     if isinstance(loaded, Exception):
-        raise DeclarationError(f'The {kind} "{name}" cannot be loaded: {_sentence(loaded)}.') from loaded
+        raise DeclarationError(f'The {kind} "{name}" cannot be loaded: {_format_error(loaded)}.') from loaded
     return loaded
 
 
 def _solver_class(name: str) -> type[Solver]:
+    """Return the class of a registered solver; raise an error if the name is unknown or the class cannot be loaded."""
     entries = _entries(SOLVERS)
     if name not in entries:
-        raise unknown("solver", name, names())
-    loaded = _attempt_solver(entries[name])
+        raise unknown_name_error("solver", name, solver_names())
+    loaded = _load_solver_class(entries[name])
     if isinstance(loaded, Exception):
-        raise MissingSolverError(f'The solver "{name}" cannot be loaded: {_sentence(loaded)}.') from loaded
+        raise MissingSolverError(f'The solver "{name}" cannot be loaded: {_format_error(loaded)}.') from loaded
     return loaded
 
 
 def _solver_classes() -> dict[str, type[Solver] | Exception]:
-    return {name: _attempt_solver(entry) for name, entry in _entries(SOLVERS).items()}
+    """Return the class of every registered solver, or the error raised while loading it."""
+    return {name: _load_solver_class(entry) for name, entry in _entries(SOLVERS).items()}
 
 
 @cache
 def _entries(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name, in order; where two packages claim a name, milopt's own is kept."""
+    """Return the entry points of a group by name, sorted. If two packages use one name, milopt's entry is kept."""
     from importlib.metadata import entry_points
 
-    found = entry_points(group=group)
-    ours = [entry for entry in found if entry.value.startswith(f"{group}.")]
-    return dict(sorted(({entry.name: entry for entry in found} | {entry.name: entry for entry in ours}).items()))
+    entries = entry_points(group=group)
+    ours = [entry for entry in entries if entry.value.startswith(f"{group}.")]
+    return dict(sorted(({entry.name: entry for entry in entries} | {entry.name: entry for entry in ours}).items()))
 
 
-def _attempt(entry: EntryPoint) -> type | Exception:
-    """The class behind an entry point, or what went wrong: one broken package must not hide the others."""
+def _load_class(entry: EntryPoint) -> type | Exception:
+    """Return the class of an entry point, or the error raised while loading it.
+
+    One broken package must not hide the others.
+    """
     try:
         loaded = entry.load()
     except Exception as error:
-        # Whatever a stranger's module raises while it is imported.
+        # A module of another package may raise any exception while it is imported.
         return error
     if not isinstance(loaded, type):
         return TypeError(f"{entry.value} is not a class")
     return loaded
 
 
-def _attempt_solver(entry: EntryPoint) -> type[Solver] | Exception:
+def _load_solver_class(entry: EntryPoint) -> type[Solver] | Exception:
+    """Return the solver class of an entry point, or an error if it cannot be loaded or is not a `Solver`."""
     from milopt.solving.solver import Solver
 
-    loaded = _attempt(entry)
+    loaded = _load_class(entry)
     if isinstance(loaded, type) and not issubclass(loaded, Solver):
         return TypeError(f"{entry.value} is not a subclass of milopt's Solver")
     return loaded
 
 
 def _is_family(loaded: object) -> bool:
+    """Return True if a loaded class is a family of solvers."""
     return bool(getattr(loaded, "family", False))
 
 
-def _spelled(name: str, loaded: type[Solver] | Exception) -> str:
+def _display_name(name: str, loaded: type[Solver] | Exception) -> str:
+    """Return the name of a solver as users write it."""
     return f"{name}:NAME" if _is_family(loaded) else name
 
 
 def _availability(loaded: type[Solver] | Exception) -> Availability:
+    """Return the availability of a loaded class."""
     from milopt.solving.solver import Availability
 
     if isinstance(loaded, Exception):
-        return Availability(False, reason=_sentence(loaded))
+        return Availability(False, reason=_format_error(loaded))
     try:
         if not _is_family(loaded):
             return loaded().availability()
-        return Availability.of(cast(Family, loaded).package)
+        return Availability.of(cast(SolverFamilyProtocol, loaded).package)
     except Exception as error:
-        # As in `_attempt`: a class that cannot be made, or that fails to look at itself.
-        return Availability(False, reason=_sentence(error))
+        # The class of another package may raise any exception when it is created or asked for its availability.
+        return Availability(False, reason=_format_error(error))
 
 
-def _sentence(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
+    """Return the type and the message of an error."""
     return f"{type(error).__name__}: {error}".rstrip(".")

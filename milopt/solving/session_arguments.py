@@ -1,4 +1,4 @@
-"""Checks of the arguments of sessions: a wrong argument is one sentence, and the session stays as it is."""
+"""Checks of the arguments of sessions; a wrong argument raises an error and leaves the session unchanged."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from milopt.solving.solver import Solver
 
 
 def check_session(program: Program, solver: str | Solver, options: Options | None, witnesses: StandIns | None) -> None:
-    """Raise an error if an argument of `StepSession` has a wrong type."""
+    """Raise an error if an argument of `Session` or `StepSession` has a wrong type."""
     check_program(program)
     if not isinstance(solver, (str, Solver)):
-        raise ParameterError(f"A session takes a solver or the name of one, not {solver!r}.")
+        raise ParameterError(f"A session requires a solver or the name of a solver, not {solver!r}.")
     if options is not None and not isinstance(options, Options):
         raise ParameterError(f"options must be an Options object, not {options!r}.")
     if witnesses is not None:
@@ -27,13 +27,13 @@ def check_session(program: Program, solver: str | Solver, options: Options | Non
 
 
 def check_program(program: Program) -> None:
-    """Raise an error unless this is a program."""
+    """Raise an error if `program` is not a `Program`."""
     if not isinstance(program, Program):
-        raise ParameterError(f"A session takes a Program, not {type(program).__name__}.")
+        raise ParameterError(f"A session requires a Program, not {type(program).__name__}.")
 
 
 def check_parameters(program: Program, values: Mapping[Parameter, object]) -> None:
-    """Raise an error unless these are values of parameters of a program."""
+    """Raise an error unless `values` maps parameters of the program to values; the values are not checked."""
     if not isinstance(values, Mapping):
         raise DeclarationError(f"Give a mapping from parameters to their values, not {values!r}.")
     for parameter in values:
@@ -47,7 +47,7 @@ def check_parameters(program: Program, values: Mapping[Parameter, object]) -> No
 
 
 def check_stand_ins(witnesses: StandIns) -> None:
-    """Raise an error unless these are minorants or expressions by atom."""
+    """Raise an error unless `witnesses` is a mapping from atoms to minorants or expressions."""
     if not isinstance(witnesses, Mapping):
         raise DeclarationError(f"Witnesses are a mapping from atoms to minorants or expressions, not {witnesses!r}.")
     for atom, chosen in witnesses.items():
@@ -59,6 +59,8 @@ def check_stand_ins(witnesses: StandIns) -> None:
 
 
 def check_clock(clock: Clock | None) -> None:
-    """Raise an error if this is a number of seconds or anything else that is not a clock."""
+    """Raise an error if `clock` is neither a `Clock` nor None, for example a number of seconds."""
     if clock is not None and not isinstance(clock, Clock):
-        raise ParameterError(f"solve takes a Clock, not {clock!r}; give time_limit= to the options for seconds.")
+        raise ParameterError(
+            f"solve requires a Clock, not {clock!r}; to limit the seconds, set time_limit in the options."
+        )

@@ -1,4 +1,4 @@
-"""One solve of a session: ask the engine, hand over violated lazy rows and ask again, and prove the end."""
+"""One solve of a session: call the engine, add violated lazy rows and call it again, then certify the answer."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from milopt.compilation.answer import Answer
 from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import SolverError
 from milopt.jit_time import working_seconds
-from milopt.outcome.outcome import Outcome, unless_feasible
-from milopt.solving.claim_check import CLAIMS, checked, largest_residual, needs_check
+from milopt.outcome.outcome import Outcome, violation_clause
+from milopt.solving.claim_check import CLAIMS, check_claim, largest_residual, needs_check
 from milopt.solving.clock import Clock
 from milopt.solving.convexity import ConvexityCheck, with_inertia
 from milopt.solving.engine import Change
 from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_engine import LiveEngine
 from milopt.solving.live_form import LiveForm
-from milopt.solving.proof import Candidate, Prover, candidate
-from milopt.solving.refusal import refusal
-from milopt.solving.solver_failure import solver_errors
+from milopt.solving.proof import CandidatePoint, Prover, recover_candidate
+from milopt.solving.solver_failure import wrap_solver_errors
+from milopt.solving.solver_support import unsupported_reason
 
 LARGEST_LATE_POLISH = 1000
-"""Rows and columns of a program whose point is still polished when the time is up: it takes a fraction of a second."""
+"""Number of rows and columns up to which a point is polished after the time limit; it takes less than a second."""
 LAZY_SLACK = 0.1
-"""Share of the tolerance by which a lazy row may be violated before the engine gets it."""
+"""A lazy row is added if it is violated by more than this fraction of the tolerance."""
 
 
 @dataclass
@@ -38,23 +38,26 @@ class SolveRun:
     convexity: ConvexityCheck
     clock: Clock
     build_seconds: float = 0.0
-    """Time outside the solver, before this solve."""
+    """Seconds of compiling before this solve, which are added to those of the outcome."""
     solver_seconds: float = 0.0
-    """Time inside the solver, up to now."""
+    """Seconds inside the solver so far."""
     iterations: int = 0
     log: str = ""
 
-    def outcome(self) -> Outcome:
-        """Solve and prove the answer; a solver that fails ends with termination "error" and its words as message."""
+    def run(self) -> Outcome:
+        """Solve and certify the answer.
+
+        If the solver raises an exception, the termination is "error" and the message is that of the exception.
+        """
         began = working_seconds()
         try:
-            outcome = self._solved()
+            outcome = self._solve()
         except SolverError as error:
-            self.engine.forget()
+            self.engine.discard()
             outcome = Outcome.without_point(self.live.form, Termination.ERROR, str(error), str(error))
             self.log += "".join(format_exception(error))
         return replace(
-            self._with_limit(outcome),
+            self._with_limit_message(outcome),
             iterations=self.iterations,
             build_seconds=self.build_seconds + working_seconds() - began - self.solver_seconds,
             solve_seconds=self.solver_seconds,
@@ -62,63 +65,72 @@ class SolveRun:
             rebuilds=self.engine.rebuilds,
         )
 
-    def _with_limit(self, outcome: Outcome) -> Outcome:
-        """Return the outcome with a message about the limit that cut it off, if one did and there is a point."""
+    def _with_limit_message(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with termination "limit" and a message about it, if a limit ended the solve with a point.
+
+        Any other outcome is returned unchanged.
+        """
         clock = self.clock
         is_cut = outcome.termination is Termination.LIMIT or (
             clock.is_over() and outcome.termination is Termination.STALLED
         )
         if not is_cut or outcome.point is None:
             return outcome
-        why = clock.why() if clock.is_over() else f"The solver gave up ({outcome.raw_status})"
-        message = f"{why}; the last point is kept{unless_feasible(outcome.status, outcome.certificate)}."
+        reason = clock.end_reason() if clock.is_over() else f"The solver gave up ({outcome.raw_status})"
+        message = f"{reason}; the last point is kept{violation_clause(outcome.status, outcome.certificate)}."
         return replace(outcome, termination=Termination.LIMIT, message=message)
 
-    def _solved(self) -> Outcome:
-        """Solve in the form that the solver prefers, then in coordinates if the dual leads nowhere; prove the end."""
-        outcome = self._solved_once()
-        if self._may_try_coordinates(outcome) and not self.clock.is_over():
-            outcome = self._solved_in_coordinates(outcome)
-        return checked(outcome, self.live, self.engine.solver, self.clock) if needs_check(outcome) else outcome
+    def _solve(self) -> Outcome:
+        """Solve in the form that the solver prefers, then in the primal form if the dual form fails; check claims."""
+        outcome = self._solve_once()
+        if self._should_try_primal_form(outcome) and not self.clock.is_over():
+            outcome = self._solve_in_primal_form(outcome)
+        return check_claim(outcome, self.live, self.engine.solver, self.clock) if needs_check(outcome) else outcome
 
-    def _may_try_coordinates(self, outcome: Outcome) -> bool:
-        """Return True if a solver that broke down on the dual, or claims something of it, takes the coordinates."""
+    def _should_try_primal_form(self, outcome: Outcome) -> bool:
+        """Return True if the dual form was used and failed or led to a claim, and the solver supports the primal form.
+
+        A claim is "infeasible" or "unbounded". A failure counts only with the option form="auto".
+        """
         if not self.live.uses_dual:
             return False
         broke_down = outcome.termination in (Termination.ERROR, Termination.STALLED)
         failed = self.live.options.form == "auto" and broke_down
         claims = outcome.termination in CLAIMS
-        return (failed or claims) and refusal(self.engine.solver, self.live.coordinates().form) is None
+        return (failed or claims) and unsupported_reason(self.engine.solver, self.live.primal_form().form) is None
 
-    def _solved_in_coordinates(self, by_dual: Outcome) -> Outcome:
-        """Leave the dual for good; return the better of the two outcomes."""
-        self.engine.tell(self.live, self.live.use_coordinates())
-        again = self._solved_once()
+    def _solve_in_primal_form(self, by_dual: Outcome) -> Outcome:
+        """Switch to the primal form permanently and solve; return the better of the two outcomes.
+
+        `by_dual`: outcome of the dual form. If it is a claim ("infeasible" or "unbounded"), it is never returned.
+        """
+        self.engine.apply_change(self.live, self.live.use_primal())
+        again = self._solve_once()
         if by_dual.termination in CLAIMS:
-            return again  # A claim about the dual is not one about the program.
+            return again  # A claim about the dual form says nothing about the program.
         if again.status is not PointStatus.CERTIFIED and largest_residual(by_dual) < largest_residual(again):
             return by_dual
-        tried = f"The dual ended as {by_dual.raw_status!r}; solved in coordinates."
-        return replace(again, message=f"{tried} {again.message}".strip())
+        note = f"The dual ended as {by_dual.raw_status!r}; solved in primal form."
+        return replace(again, message=f"{note} {again.message}".strip())
 
-    def _solved_once(self) -> Outcome:
-        """Solve the current form, with more rows as long as lazy ones are violated."""
+    def _solve_once(self) -> Outcome:
+        """Solve the current form, adding lazy rows until none is violated or the time is over; certify the answer."""
         live = self.live
         self.convexity.require(live)
         while True:
-            answer = with_inertia(self._answer(), live, self.engine.solver)
-            found = candidate(live.form, live.spaces, live.compiled, answer)
-            change = None if self.clock.is_over() else self._missing_rows(answer, found)
+            answer = with_inertia(self._call_engine(), live, self.engine.solver)
+            candidate = recover_candidate(live.form, live.spaces, live.compiled, answer)
+            change = None if self.clock.is_over() else self._activate_missing_rows(answer, candidate)
             if change is None:
-                return self._judged(answer, found)
-            self.engine.tell(live, change)
+                return self._judge(answer, candidate)
+            self.engine.apply_change(live, change)
 
-    def _answer(self) -> Answer:
-        """Let the engine solve its model once, and add up its work."""
-        engine = self.engine.ready(self.live)
+    def _call_engine(self) -> Answer:
+        """Let the engine solve its model once, and add up its iterations, seconds and log."""
+        engine = self.engine.get_engine(self.live)
         start = working_seconds()
         try:
-            with solver_errors(self.engine.solver.name):
+            with wrap_solver_errors(self.engine.solver.name):
                 answer = engine.solve(self.clock.left())
         finally:
             self.solver_seconds += working_seconds() - start
@@ -126,34 +138,41 @@ class SolveRun:
         self.clock.interrupted |= answer.interrupted
         return answer
 
-    def _missing_rows(self, answer: Answer, found: Candidate | None) -> Change | None:
-        """Hand over rows that the engine must get before its answer is about the whole program; None if it is."""
-        live = self.live
-        if found is None or answer.termination in CLAIMS:
-            # Over fewer rows a program may be unbounded (its dual infeasible), or so flat that a solver breaks down.
-            settled = answer.termination is Termination.INFEASIBLE and not live.uses_dual
-            return live.hand_over_all() if live.rows.lazy and not settled else None
-        slack = LAZY_SLACK * live.options.tolerance
-        violated = live.rows.violated(live.form, found.worth.rows / (1.0 + np.abs(live.form.rows.g)), slack)
-        return live.hand_over(violated) if violated.size else None
+    def _activate_missing_rows(self, answer: Answer, candidate: CandidatePoint | None) -> Change | None:
+        """Activate the lazy rows that the answer violates; return the change for the engine, None if there are none.
 
-    def _judged(self, answer: Answer, found: Candidate | None) -> Outcome:
-        """Return the outcome with its certificate; a claim of a solver has yet to be proved."""
+        All rows are activated if the answer has no point or is a claim ("infeasible" or "unbounded"). Only "infeasible"
+        in primal form needs no further rows.
+        """
+        live = self.live
+        if candidate is None or answer.termination in CLAIMS:
+            # With fewer rows a program may be unbounded (its dual infeasible), or so flat that a solver fails.
+            settled = answer.termination is Termination.INFEASIBLE and not live.uses_dual
+            return live.activate_all_rows() if live.rows.is_lazy and not settled else None
+        slack = LAZY_SLACK * live.options.tolerance
+        violated = live.rows.violated(live.form, candidate.evaluation.rows / (1.0 + np.abs(live.form.rows.g)), slack)
+        return live.activate_rows(violated) if violated.size else None
+
+    def _judge(self, answer: Answer, candidate: CandidatePoint | None) -> Outcome:
+        """Return the outcome of an answer, with its certificate if there is a point.
+
+        A claim, "infeasible" or "unbounded", is checked later; if its point is certified, the claim is dropped.
+        """
         live, clock, termination = self.live, self.clock, answer.termination
-        if found is not None:
+        if candidate is not None:
             if termination in CLAIMS:
-                # The claim may be wrong and the point an optimum. An inertia is about neither.
+                # The claim may be wrong and the point optimal. The inertia refers to neither of them.
                 answer = replace(answer, termination=Termination.STATIONARY, inertia=None)
             form = live.compiled.form
             is_late = clock.is_over() and (form.n + form.m > LARGEST_LATE_POLISH or is_heavy(form))
             options = replace(live.options, polish=False) if is_late else live.options
-            outcome = Prover(live.lowering, live.form, live.spaces, live.compiled, options).proved(answer, found)
+            outcome = Prover(live.lowering, live.form, live.spaces, live.compiled, options).prove(answer, candidate)
             if termination not in CLAIMS or outcome.status is PointStatus.CERTIFIED:
                 return outcome
         if termination is Termination.LIMIT or (termination is Termination.STALLED and clock.is_over()):
-            message = f"{clock.why()} before any point."
+            message = f"{clock.end_reason()} before any point."
             return Outcome.without_point(live.form, Termination.LIMIT, answer.raw_status, message)
-        message = f"The solver said {answer.raw_status!r} and gave no finite point."
+        message = f"The solver returned the status {answer.raw_status!r} and no finite point."
         if termination not in (*CLAIMS, Termination.STALLED):
             termination = Termination.ERROR
         return Outcome.without_point(live.form, termination, answer.raw_status, message)

@@ -1,4 +1,4 @@
-"""What a solver must be: a name, what it takes, whether it is installed, and an engine for flat programs.
+"""Base class of solvers: name, supported programs, availability, and an engine for flat programs.
 
 A new solver is one file with a subclass and one entry point in the group `milopt.solvers`:
 
@@ -7,6 +7,7 @@ A new solver is one file with a subclass and one entry point in the group `milop
         features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
         cones = frozenset({"second-order"})
         package = "clarabel"
+        licence = "Apache-2.0"
 
         def engine(self, form: StandardForm, options: Options) -> Engine: ...
 """
@@ -33,92 +34,229 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a solver can run here; found without importing it."""
+    """Whether a solver is installed, found without importing its package.
+
+    Parameters
+    ----------
+    installed : bool
+        Whether the solver can be used.
+    version : str or None, default=None
+        Version of the package.
+    install : str or None, default=None
+        Command that installs the package.
+    reason : str or None, default=None
+        Why the solver cannot be loaded, if the cause is not a missing package.
+    """
 
     installed: bool
     version: str | None = None
     install: str | None = None
-    """The command that installs it."""
     reason: str | None = None
-    """Why it cannot be loaded, where more is wrong than a missing package."""
 
     @classmethod
     def of(cls, package: str, extra: str = "") -> Availability:
-        """Return that of a solver that one package brings; `extra` is the extra of milopt that installs it, if any."""
-        found = installed_version(package)
-        wanted = f"'milopt[{extra}]'" if extra else package
-        return cls(True, found) if found is not None else cls(False, None, f"pip install {wanted}")
+        """Return the availability of a solver that needs one package.
+
+        `extra` is the extra of milopt that installs the package, if there is one.
+        """
+        version = installed_version(package)
+        target = f"'milopt[{extra}]'" if extra else package
+        return cls(True, version) if version is not None else cls(False, None, f"pip install {target}")
 
 
 class Solver(ABC):
-    """One solver. Stateless: everything alive is in the engines it makes."""
+    """Base class of solvers.
+
+    A solver has no state; each of its engines holds one program.
+
+    Attributes
+    ----------
+    name : str
+        Name under which the solver is registered.
+    features : frozenset of Feature
+        Features of programs that the solver supports.
+    cones : frozenset of str
+        Names of the cones (`milopt.cones`) that it supports besides linear rows, if no variable is integer.
+    integer_cones : frozenset of str
+        Names of the cones that it supports if some variables are integer.
+    package : str
+        Name of the distribution that contains the solver, as used by pip.
+    extra : str
+        Extra of milopt that installs the distribution; empty if there is none.
+    licence : str
+        Licence of the solver.
+    remark : str
+        What users should know before they install it.
+    preferred_form : {"dual", "primal"}
+        Form in which it prefers to get functions of a kernel space, if both are possible.
+    max_eager_rows : int
+        Number of epigraph rows up to which it gets all rows at once; above it, rows are added lazily.
+    supports_warm_start : bool
+        Whether a changed program is solved from the last solution.
+    compiles_on_first_use : bool
+        Whether its algorithms are compiled when they are first used on a machine, which takes long, once.
+    recognises_patterns : bool
+        Whether it supports only programs of certain patterns. A few lazy rows may hide a pattern, so support is checked
+        with a sample of all rows.
+    time_limit_note : str
+        What happens at a time limit if the solver does not check the clock itself; otherwise empty.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> from milopt.solving.solver import Solver
+    >>> solver = milopt.get_solver("clarabel")
+    >>> isinstance(solver, Solver)
+    True
+    >>> "second-order" in solver.cones
+    True
+    """
 
     name: str
     features: frozenset[Feature]
     cones: frozenset[str] = frozenset()
-    """The names of the cones that it takes besides linear rows (`milopt.cones`), if no variable is integer."""
     integer_cones: frozenset[str] = frozenset()
-    """The same if some variables are integer."""
     package: str
-    """The distribution that brings it, as pip knows it."""
     extra: ClassVar[str] = ""
-    """The extra of milopt that installs the distribution; empty if there is none."""
     licence: str = "unknown"
     remark: ClassVar[str] = ""
-    """What a person should know before installing it."""
-    prefers: ClassVar[str] = "dual"
-    """The form in which functions reach it where both can be made: "coordinates" or "dual"."""
+    preferred_form: ClassVar[str] = "dual"
 
     def availability(self) -> Availability:
-        """Installed or not, by looking at the package's metadata only."""
+        """Return whether the solver is installed, from the metadata of its package.
+
+        Returns
+        -------
+        Availability
+            Version, or how to install the package.
+        """
         return Availability.of(self.package, self.extra)
 
-    def refusal(self, form: StandardForm) -> str | None:
-        """Why it cannot take this form beyond its features (a pattern it does not recognise), or None."""
+    def unsupported_reason(self, form: StandardForm) -> str | None:
+        """Return why the solver does not support a form whose features and cones it supports.
+
+        Parameters
+        ----------
+        form : StandardForm
+            Flat program.
+
+        Returns
+        -------
+        str or None
+            Reason in words, such as a pattern that is not recognised; None if the form is supported.
+        """
         return None
 
-    whole_up_to: ClassVar[int] = 800
-    """Epigraph rows up to which it gets all at once rather than lazily."""
-    starts_warm: ClassVar[bool] = False
-    """Solves a changed program from where the last one ended."""
-    compiles: ClassVar[bool] = False
-    """Compiles its algorithms when they are first used on a machine, which takes long, once."""
+    max_eager_rows: ClassVar[int] = 800
+    supports_warm_start: ClassVar[bool] = False
+    compiles_on_first_use: ClassVar[bool] = False
     recognises_patterns: ClassVar[bool] = False
-    """Takes programs by their pattern, which a few lazily chosen rows may hide: it is shown a faithful sample."""
 
-    def prices(self, oracle: Oracle, bags: Bags) -> bool:
-        """Whether it has an algorithm of its own for an oracle's program, whatever it makes of flat ones."""
+    def supports_oracle(self, oracle: Oracle, bags: Bags) -> bool:
+        """Return True if the solver has its own algorithm for the program of an oracle.
+
+        Parameters
+        ----------
+        oracle : Oracle
+            Oracle of a semi-infinite program.
+        bags : Bags
+            Training bags.
+
+        Returns
+        -------
+        bool
+            Whether `pricing` returns a pricing.
+        """
         return False
 
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
-        """That algorithm at work, start to end; None where it has none."""
+        """Return a pricing that uses the solver's own algorithm for an oracle.
+
+        Parameters
+        ----------
+        oracle : Oracle
+            Oracle of a semi-infinite program.
+        bags : Bags
+            Training bags.
+        options : Options
+            Options of the solver.
+
+        Returns
+        -------
+        Pricing or None
+            The pricing; None if the solver has no algorithm for this oracle.
+        """
         return None
 
     time_limit_note: str = ""
-    """What happens at a time limit, in words, if the solver does not look at the clock itself; otherwise empty."""
 
     def rank(self, profile: Profile) -> float | None:
-        """Return how well it suits a program, for `auto`, which tries the solver with the largest rank first.
+        """Return how suitable the solver is for a program. `auto` tries the solver with the largest rank first.
 
-        milopt's own solvers rank from 10 to 50: a rank above 50 comes before all of them, one below 10 after them.
-        Of equal ranks, the first name in alphabetical order comes first. None is never chosen by `auto`. The default
-        is 0, the last resort: after all solvers that rank themselves. `auto` asks every registered solver at each
-        solve, so the answer must be quick; solvers that do not take the program are left out afterwards. A family of
-        solvers is never asked.
+        milopt's own solvers have ranks from 10 to 50: a solver with a rank above 50 is tried before all of them, one
+        with a rank below 10 after them. Solvers of equal rank are tried in alphabetical order. The default is 0: after
+        all solvers that define a rank. `auto` calls this method of every registered solver at each solve, so it must be
+        fast. Solvers that do not support the program are left out afterwards. Families of solvers are not ranked.
+
+        Parameters
+        ----------
+        profile : Profile
+            Kind and size of the program.
+
+        Returns
+        -------
+        float or None
+            The rank; None if `auto` must not choose the solver.
         """
         return 0.0
 
-    def may_be_late(self, options: Options) -> str:
-        """Return why a solve with these options may exceed its time limit, in words; empty if it may not.
+    def late_reason(self, options: Options) -> str:
+        """Return why a solve with these options may exceed its time limit.
 
         `solve` warns about it, and `auto` prefers solvers that keep the limit.
+
+        Parameters
+        ----------
+        options : Options
+            Options of the solve.
+
+        Returns
+        -------
+        str
+            Reason in words; empty if the limit is kept.
         """
         return self.time_limit_note
 
-    def takes_unseen(self, program: Program) -> bool:
-        """Whether its blocks alone show that it takes a program, before any kernel is evaluated."""
+    def supports_structure(self, program: Program) -> bool:
+        """Return True if the declared blocks suffice to see that a program is supported.
+
+        No kernel has been evaluated at that time.
+
+        Parameters
+        ----------
+        program : Program
+            Program as declared.
+
+        Returns
+        -------
+        bool
+            False if the solver must see the flat form.
+        """
         return False
 
     @abstractmethod
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """Build the solver's own model of a flat program."""
+        """Build the solver's own model of a flat program.
+
+        Parameters
+        ----------
+        form : StandardForm
+            Flat program.
+        options : Options
+            Options of every solve.
+
+        Returns
+        -------
+        Engine
+            Engine that solves the form and follows its changes.
+        """

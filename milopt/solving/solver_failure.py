@@ -1,4 +1,4 @@
-"""Unexpected exceptions of a solver, told apart from the errors of the caller."""
+"""Convert unexpected exceptions of a solver into `SolverError`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from milopt.errors import MiloptError, SolverError
 
 
 @contextmanager
-def solver_errors(name: str) -> Iterator[None]:
-    """Raise a `SolverError` with the solver's name for every exception that is not a `MiloptError`."""
+def wrap_solver_errors(name: str) -> Iterator[None]:
+    """Raise a `SolverError` that names the solver for every exception that is not a `MiloptError`."""
     try:
         yield
     except MiloptError:

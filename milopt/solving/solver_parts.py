@@ -1,30 +1,34 @@
-"""One flag for a scheme with two parts: `highs` for both, `master=highs,oracle=native` apart."""
+"""Solvers for the two parts of a semi-infinite program: `highs` for both, or `master=highs,oracle=native`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from milopt.errors import ParameterError
-from milopt.names import unknown
+from milopt.errors import ParameterError, UnknownNameError
+from milopt.name_suggestions import close_matches, quote, unknown_name_error
 from milopt.solving.solver import Solver
 
 PARTS = ("master", "oracle")
+"""Names of the parts."""
 
-Choice: TypeAlias = str | tuple[str, ...]
-"""One solver or a flag of parts, or several to try in order."""
+SolverChoice: TypeAlias = str | tuple[str, ...]
+"""A solver's name or a text with both parts, or several of them to try in order."""
 
 
 @dataclass(frozen=True)
 class SolverParts:
-    """Which solver takes which part."""
+    """Solvers of the master and of the oracles."""
 
     master: str | Solver = "auto"
     oracle: str | Solver = "auto"
 
     @classmethod
-    def of(cls, solver: object) -> SolverParts:
-        """From a flag, a solver, or parts as they are."""
+    def parse(cls, solver: object) -> SolverParts:
+        """Return the solvers of both parts for a solver, its name, or a text such as "master=highs,oracle=native".
+
+        A part that the text omits is "auto". `SolverParts` are returned as they are.
+        """
         if isinstance(solver, SolverParts):
             return solver
         if isinstance(solver, Solver):
@@ -40,17 +44,21 @@ class SolverParts:
         for pair in solver.split(","):
             part, equals, name = (text.strip() for text in pair.partition("="))
             if not equals or not name:
-                raise ParameterError(f"{pair!r} is no part of a solver: write master=NAME,oracle=NAME.")
+                raise ParameterError(f"{pair!r} is not a part with its solver: write master=NAME,oracle=NAME.")
             if part not in PARTS:
-                raise unknown("part", part, list(PARTS))
+                if close_matches(part, PARTS):
+                    raise unknown_name_error("part", part, list(PARTS))
+                raise UnknownNameError(
+                    f"Unknown part {quote(part)} of a solver choice: write a solver name, or master=NAME,oracle=NAME."
+                )
             if part in chosen:
                 raise ParameterError(f"The {part} has two solvers, {chosen[part]} and {name}: name one for each part.")
             chosen[part] = name
         return cls(**chosen)
 
 
-def solver_names(choice: Choice) -> tuple[str, ...]:
-    """Every solver that a choice names."""
+def solvers_in_choice(choice: SolverChoice) -> tuple[str, ...]:
+    """Return the names of all solvers in a choice, without duplicates."""
     flags = (choice,) if isinstance(choice, str) else choice
-    parts = [(one.master, one.oracle) for one in map(SolverParts.of, flags)]
+    parts = [(choice.master, choice.oracle) for choice in map(SolverParts.parse, flags)]
     return tuple(dict.fromkeys(str(name) for pair in parts for name in pair))

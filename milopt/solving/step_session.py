@@ -1,7 +1,8 @@
-"""The session of a scheme: one program compiled for one solver, kept alive while it changes, solved step by step.
+"""The session that schemes use: one program compiled for one solver, which is changed and solved step by step.
 
-All verbs speak the program's own expressions. A persistent engine applies just what a verb changed; another rebuilds
-and counts (`rebuilds`). Every `solve` proves its answer on the whole program, lazy rows included.
+All methods take expressions of the program. A persistent engine applies only what has changed; any other engine builds
+its model again and counts it in `rebuilds`. Every `solve` certifies its answer on the whole program, including lazy
+rows.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy.typing as npt
 
-from milopt.compilation.compiled import Compiled
+from milopt.compilation.compiled_form import CompiledForm
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowered_program import LoweredProgram, lower
@@ -24,17 +25,17 @@ from milopt.declaration.programs.program import Program, leaves
 from milopt.errors import ConvexityError, DeclarationError, MiloptError, TimeLimitError
 from milopt.jit_time import working_seconds
 from milopt.outcome.certificate import Certificate
-from milopt.outcome.declared import declared_residuals
 from milopt.outcome.declared_proof import certify_declared
+from milopt.outcome.declared_residuals import declared_residuals
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import LeafValues
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.convexity import ConvexityCheck
 from milopt.solving.declared_state import DeclaredState
-from milopt.solving.engine import Change, What
+from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.live_engine import LiveEngine
-from milopt.solving.live_form import EVERYTHING, LiveForm
+from milopt.solving.live_form import FULL_CHANGE, LiveForm
 from milopt.solving.options import Options
 from milopt.solving.session_arguments import (
     check_clock,
@@ -48,7 +49,7 @@ from milopt.solving.solver import Solver
 
 
 class StepSession:
-    """A compiled program inside a solver."""
+    """A compiled program inside a solver, which schemes change and solve again."""
 
     def __init__(
         self,
@@ -60,134 +61,136 @@ class StepSession:
         both_sides: bool = False,
         lowered: LoweredProgram | None = None,
     ) -> None:
-        """Compile `program` for `solver`, which is given by its name or as an object.
+        """Compile a program for a solver, which is given by its name or as an object.
 
-        `lowered` is the program as it was lowered before without witnesses, if it has not changed since.
+        `witnesses` are the minorants of atoms on their non-convex side. With `both_sides`, witnesses also replace
+        maxima on their convex side. `lowered` is the program as lowered before without witnesses, if it has not changed
+        since; `witnesses` and `both_sides` are then not used.
         """
         began = working_seconds()
         check_session(program, solver, options, witnesses)
         self.program = program
-        self.solver = solver = registry.require(solver) if isinstance(solver, str) else solver
+        self.solver = solver = registry.require_solver(solver) if isinstance(solver, str) else solver
         self.options = options or Options()
-        known = lowered or lower(program, witnesses, both_sides)
-        self.lowering = known.lowering
-        self.live = LiveForm(known, self.options, solver)
+        compiled = lowered or lower(program, witnesses, both_sides)
+        self.lowering = compiled.lowering
+        self.live = LiveForm(compiled, self.options, solver)
         self._engine = LiveEngine(solver, self.options)
         self._convexity = ConvexityCheck(solver)
         self._build_seconds = working_seconds() - began
 
     @property
     def form(self) -> EvaluationForm:
-        """The program's evaluation form as it stands."""
+        """Current evaluation form of the program."""
         return self.live.form
 
     @property
     def spaces(self) -> list[KernelSpace]:
-        """The kernel values computed so far."""
+        """Kernel spaces with the kernel values computed so far."""
         return self.live.spaces
 
     @property
-    def compiled(self) -> Compiled:
-        """Exactly what the solver has (or will get): a flat form, and the way back from its answer."""
+    def compiled(self) -> CompiledForm:
+        """Flat form that the solver has or will get, with the mapping from its answer back to the program."""
         return self.live.compiled
 
     @property
     def rebuilds(self) -> int:
-        """How often the solver's own model was built again."""
+        """Number of times the solver's own model was built again."""
         return self._engine.rebuilds
 
-    # -- verbs -------------------------------------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------------------------------
 
     def set_parameter(self, parameter: Parameter, value: npt.ArrayLike) -> None:
-        """Give a parameter new numbers."""
+        """Set the value of a parameter."""
         self.set_inputs({parameter: value}, {})
 
     def set_witnesses(self, witnesses: StandIns) -> None:
-        """Choose the witnesses of the maxima on their other side."""
+        """Set the minorants of the given atoms, used on their non-convex side; other atoms keep theirs."""
         self.set_inputs({}, witnesses)
 
     def set_inputs(self, parameters: Mapping[Parameter, npt.ArrayLike], witnesses: StandIns) -> None:
-        """Parameters and witnesses at once: what they occur in is lowered again once."""
+        """Set parameters and minorants together, so that the blocks in which they occur are compiled only once."""
         check_parameters(self.program, parameters)
         check_stand_ins(witnesses)
         with self.all_or_nothing():
             for parameter, value in parameters.items():
                 parameter.value = value
             for witness in witnesses.values():
-                self.lowering.linear.register_stand_in(witness)
+                self.lowering.affine.register_stand_in(witness)
             self.lowering.other_side.stand_ins.update(witnesses)
             self._refresh([*parameters, *witnesses])
 
     def set_objective(self, objective: Expression | float, *, maximize: bool = False) -> None:
-        """Another objective for the same constraints."""
+        """Replace the objective of the program; `maximize`: whether it is maximised."""
         with self.all_or_nothing():
             (self.program.maximize if maximize else self.program.minimize)(objective)
-            self.lowering.linear.register(self.program.objective)
-            self._tell(self.live.refresh_objective())
+            self.lowering.affine.register(self.program.objective)
+            self._apply_change(self.live.refresh_objective())
 
     def add_rows(self, constraint: Constraint, name: str | None = None) -> str:
-        """Add a constraint block; returns its name."""
+        """Add a constraint block and return its name."""
         with self.all_or_nothing():
             self.program.subject_to(constraint, name)
             added = next(reversed(self.program.constraints))
-            self.lowering.linear.register(self.program.constraints[added].expression)
-            self._tell(self.live.append_block(added))
+            self.lowering.affine.register(self.program.constraints[added].expression)
+            self._apply_change(self.live.append_block(added))
         return added
 
     def replace_rows(self, name: str, constraint: Constraint) -> None:
-        """Put another constraint in a block's place."""
+        """Replace the constraint of a block."""
         with self.all_or_nothing():
             self.program.replace(name, constraint)
-            self.lowering.linear.register(self.program.constraints[name].expression)
-            self._tell(self.live.refresh_blocks([name]))
+            self.lowering.affine.register(self.program.constraints[name].expression)
+            self._apply_change(self.live.refresh_blocks([name]))
 
-    def take_columns(self, variable: Variable, names: Iterable[str]) -> None:
-        """Take over a variable that the program has got, and that was added to the objective and to these blocks."""
-        self.lowering.linear.add_variable(variable)
-        self._tell(self.live.append_columns(names))
+    def register_columns(self, variable: Variable, names: Iterable[str]) -> None:
+        """Add the columns of a new variable of the program, which occurs in the objective and in the blocks `names`."""
+        self.lowering.affine.add_variable(variable)
+        self._apply_change(self.live.append_columns(names))
 
-    def take_bounds(self, variable: Variable) -> None:
-        """Take over the bounds of a variable."""
+    def register_bounds(self, variable: Variable) -> None:
+        """Apply the bounds of a variable, which the caller has changed in the program, to the forms and the engine."""
         if self.lowering.has_epigraphs or self.lowering.other_side.stand_ins or not self.live.is_flat:
-            # How atoms inside atoms are lowered depends on bounds, and so does whether there is a dual.
-            self.start_again()
+            # Bounds determine how atoms inside atoms are lowered, and whether there is a dual form.
+            self.recompile()
         else:
-            self._tell(self.live.change_bounds(variable))
+            self._apply_change(self.live.change_bounds(variable))
 
-    def start_again(self) -> None:
-        """Compile the program again as it stands; kernel values are kept."""
+    def recompile(self) -> None:
+        """Compile the current program again with the same minorants; kernel values at the same points are kept."""
         other = self.lowering.other_side
-        known = lower(self.program, dict(other.stand_ins), other.both_sides)
-        self.lowering = known.lowering
-        self.live = LiveForm(known, self.options, self.solver, self.live)
-        self._tell(EVERYTHING)
+        relowered = lower(self.program, dict(other.stand_ins), other.both_sides)
+        self.lowering = relowered.lowering
+        self.live = LiveForm(relowered, self.options, self.solver, self.live)
+        self._apply_change(FULL_CHANGE)
 
-    def adopt(self, program: Program, lowered: LoweredProgram | None = None) -> None:
-        """Go on with another program without witnesses, and keep of this one what serves it too.
+    def switch_program(self, program: Program, lowered: LoweredProgram | None = None) -> None:
+        """Continue with another program without witnesses, and reuse data of the current one.
 
-        Kernel values stay where functions are evaluated at the same points, and an engine that was told so keeps its
-        factors where the two differ in the linear part of the objective alone.
+        Kernel values are reused if functions are evaluated at the same points. An engine keeps its factorisation if the
+        two programs differ only in the linear part of the objective.
         """
         check_program(program)
         before, had = self.live, self.live.compiled.form if self._engine.is_built else None
-        known = lowered or lower(program)
-        self.program, self.lowering = program, known.lowering
-        self.live = LiveForm(known, self.options, self.solver, before)
+        relowered = lowered or lower(program)
+        self.program, self.lowering = program, relowered.lowering
+        self.live = LiveForm(relowered, self.options, self.solver, before)
         if had is not None:
             same = self.live.uses_dual == before.uses_dual and self.live.compiled.form.differs_in_q_only(had)
-            self._tell(Change(What.LINEAR) if same else EVERYTHING)
+            self._apply_change(Change(ChangeKind.LINEAR) if same else FULL_CHANGE)
 
     def delete(self, *names: str) -> None:
-        """Delete constraint blocks."""
+        """Delete the constraint blocks of these names; raise an error and delete nothing if one does not exist."""
         for name in names:
             self.program.block(name)
         for name in dict.fromkeys(names):
             del self.program.constraints[name]
         if names:
-            self._tell(self.live.delete_blocks(names))
+            self._apply_change(self.live.delete_blocks(names))
 
     def close(self) -> None:
-        """Give back what the solver holds."""
+        """Release the resources of the solver."""
         self._engine.close()
 
     def __enter__(self) -> StepSession:
@@ -198,46 +201,51 @@ class StepSession:
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Leave the program, its parameters, the witnesses, the forms and the engine as they were if a change fails."""
+        """Undo all changes of the block if one of them raises a `MiloptError`.
+
+        The program, its parameters, the minorants, the forms and the engine are restored.
+        """
         declared, witnesses = DeclaredState(self.program), dict(self.lowering.other_side.stand_ins)
         began = working_seconds()
         try:
             yield
         except MiloptError:
             declared.restore()
-            known = lower(self.program, witnesses, self.lowering.other_side.both_sides)
-            self.lowering = known.lowering
-            self.live = LiveForm(known, self.options, self.solver)
-            self._tell(EVERYTHING)
+            relowered = lower(self.program, witnesses, self.lowering.other_side.both_sides)
+            self.lowering = relowered.lowering
+            self.live = LiveForm(relowered, self.options, self.solver)
+            self._apply_change(FULL_CHANGE)
             raise
         finally:
             self._build_seconds += working_seconds() - began
 
     def _refresh(self, touched: Iterable[Leaf]) -> None:
-        """Lower again whatever these leaves occur in: the objective, declared blocks and auxiliary blocks."""
+        """Compile again everything in which the leaves occur: the objective, declared blocks and auxiliary blocks."""
         wanted = {id(leaf) for leaf in touched}
         for atom, witness in self.lowering.other_side.stand_ins.items():
             if isinstance(witness, Expression) and any(id(leaf) in wanted for leaf in leaves(witness)):
                 wanted.add(id(atom))
         auxiliary = self.lowering.refresh_auxiliary(wanted)
         if any(id(leaf) in wanted for leaf in leaves(self.program.objective)):
-            self._tell(self.live.refresh_objective())
+            self._apply_change(self.live.refresh_objective())
         names = [
             name
             for name, constraint in self.program.constraints.items()
             if any(id(leaf) in wanted for leaf in leaves(constraint.expression))
         ]
-        self._tell(self.live.refresh_blocks(names, auxiliary))
+        self._apply_change(self.live.refresh_blocks(names, auxiliary))
 
-    def _tell(self, change: Change | None) -> None:
-        self._engine.tell(self.live, change)
+    def _apply_change(self, change: Change | None) -> None:
+        """Apply a change of the form to the engine; None is no change."""
+        self._engine.apply_change(self.live, change)
 
     # -- solving -----------------------------------------------------------------------------------------------
 
     def solve(self, clock: Clock | None = None) -> Outcome:
-        """Solve the current program within the time that is left, and prove the answer.
+        """Solve the current program within the time that is left, and certify the answer.
 
-        A solver that raises an unexpected exception ends with termination "error", and with its words as the message.
+        If the solver raises an unexpected exception, the termination is "error" and the message is that of the
+        exception.
         """
         check_clock(clock)
         clock = clock or Clock(self.options.time_limit)
@@ -248,28 +256,29 @@ class StepSession:
             return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))
 
     def certificate_with(self, outcome: Outcome, stand_ins: StandIns) -> Certificate:
-        """Return the certificate that the point of the last outcome has with other minorants; the session stays as is.
+        """Return the certificate of the last outcome's point with other minorants; the session is not changed.
 
-        With the tangents at the point it measures how far the point is from stationary.
+        `outcome` must be that of the last solve, without changes since. With the tangents at the point, the certificate
+        measures how far the point is from being stationary.
         """
         check_stand_ins(stand_ins)
         if not isinstance(outcome, Outcome):
-            raise DeclarationError(f"certificate_with takes an outcome of solve, not {outcome!r}.")
-        if outcome.point is None or outcome.worth is None:
+            raise DeclarationError(f"certificate_with requires an outcome of solve, not {outcome!r}.")
+        if outcome.point is None or outcome.evaluation is None:
             raise DeclarationError("The outcome has no point, so there is nothing to certify.")
         other = self.lowering.other_side
         before = dict(other.stand_ins)
         other.stand_ins.update(stand_ins)
         try:
-            values = LeafValues(self.lowering, outcome.point, outcome.worth.evaluations)
-            declared = declared_residuals(self.lowering, values, outcome.worth.objective)
+            values = LeafValues(self.lowering, outcome.point, outcome.evaluation.function_values)
+            declared = declared_residuals(self.lowering, values, outcome.evaluation.objective)
             form, spaces = self.form, self.spaces
-            return certify_declared(self.lowering, form, spaces, outcome.point, outcome.worth, declared)
+            return certify_declared(self.lowering, form, spaces, outcome.point, outcome.evaluation, declared)
         finally:
             other.stand_ins = before
 
-    def _refuse_missing_witnesses(self) -> None:
-        """Raise an error if means stand in for maxima that need a witness: that would be another program."""
+    def _check_witnesses(self) -> None:
+        """Raise `ConvexityError` if a maximum that needs a witness has none; its default, a mean, is not exact."""
         other = self.lowering.other_side
         missing = [atom for atom in other.missing if atom not in other.stand_ins]
         if missing:
@@ -279,8 +288,9 @@ class StepSession:
             )
 
     def _solve(self, clock: Clock) -> Outcome:
-        self._refuse_missing_witnesses()
-        outcome = SolveRun(self.live, self._engine, self._convexity, clock, self._build_seconds).outcome()
+        """Solve once, and add the seconds to the clock."""
+        self._check_witnesses()
+        outcome = SolveRun(self.live, self._engine, self._convexity, clock, self._build_seconds).run()
         self._build_seconds = 0.0
         clock.work.build += outcome.build_seconds
         clock.work.solve += outcome.solve_seconds

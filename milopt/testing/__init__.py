@@ -1,4 +1,4 @@
-"""Checks for the authors of extensions: what passes them keeps the promises that milopt relies on."""
+"""Conformance checks for authors of atoms, models, schemes and solvers."""
 
 from milopt.testing.atom_error import AtomError
 from milopt.testing.atoms import check_atom

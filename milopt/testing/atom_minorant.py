@@ -1,4 +1,4 @@
-"""The check of affine minorants."""
+"""Check of affine minorants of an atom."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from milopt.testing.atom_error import require_at_most
 def require_minorant(
     atom: Atom, value: Vector, g: Vector, e: Vector, others: list[Vector], tolerance: float, sentence: str
 ) -> None:
-    """Raise an error unless value + g'(e' - e) is at most the value at all other points e'."""
+    """Raise an error unless value + g'(e' - e) is at most the value of the atom at each point e' of `others`.
+
+    `value` is the value at e, and g are the slopes to test; the inequality must hold for each run.
+    """
     at = atom.segments
     for other in others:
         above = atom.value(other, at)

@@ -1,4 +1,4 @@
-"""The check of signatures and types: every member takes the arguments that milopt passes and returns the right type."""
+"""Check of the signatures of an atom's members and of the types that they return."""
 
 from __future__ import annotations
 
@@ -16,48 +16,49 @@ from milopt.testing.plain_notation import PlainNotation
 
 
 def check_returns(atom: Atom, seed: int) -> None:
-    """Call every member once, and raise an error if a member has the wrong signature or returns the wrong type."""
+    """Call every member once, and raise an error if a signature, a returned type or a returned shape is wrong."""
     at, samples = atom.segments, AtomSamples(atom, seed)
-    runs, entries = (at.count,), (at.total,)
+    runs, entries = (at.count,), (at.entry_count,)
     point = samples.anywhere(0)
-    _require_array(atom, "nearest", _called(atom, "nearest", point, at), entries)
+    _require_array(atom, "nearest", _call_member(atom, "nearest", point, at), entries)
     e = samples.in_domain(0)
-    _require_array(atom, "value", _called(atom, "value", e, at), runs)
-    if not isinstance(finite := _called(atom, "has_finite_slopes", e, e, at), (bool, np.bool_)):
+    _require_array(atom, "value", _call_member(atom, "value", e, at), runs)
+    if not isinstance(finite := _call_member(atom, "has_finite_slopes", e, e, at), (bool, np.bool_)):
         fail(atom, f"has_finite_slopes must return True or False, not {_kind(finite)}.")
-    _require_array(atom, "slopes", _called(atom, "slopes", samples.with_slopes(0), at), entries)
-    pair = _called(atom, "conjugate", point, at)
+    _require_array(atom, "slopes", _call_member(atom, "slopes", samples.with_slopes(0), at), entries)
+    pair = _call_member(atom, "conjugate", point, at)
     if not isinstance(pair, tuple) or len(pair) != 2:
         fail(atom, f"conjugate must return a pair (slopes, constants) of arrays, not {_kind(pair)}.")
     _require_array(atom, "conjugate", pair[0], entries, "as the first of the pair ")
     _require_array(atom, "conjugate", pair[1], runs, "as the second of the pair ")
-    _require_array(atom, "monotone", _called(atom, "monotone", e, e + 1.0, at), entries)
-    _require_array(atom, "least", _called(atom, "least", e, e + 1.0, at), runs)
-    _require_array(atom, "greatest", _called(atom, "greatest", e, e + 1.0, at), runs)
-    if (weight := _called(atom, "quadratic", np.ones(at.count))) is not None:
+    _require_array(atom, "monotone", _call_member(atom, "monotone", e, e + 1.0, at), entries)
+    _require_array(atom, "least", _call_member(atom, "least", e, e + 1.0, at), runs)
+    _require_array(atom, "greatest", _call_member(atom, "greatest", e, e + 1.0, at), runs)
+    if (weight := _call_member(atom, "quadratic", np.ones(at.count))) is not None:
         is_matrix = isinstance(weight, np.ndarray) and weight.ndim == 2
         _require_array(atom, "quadratic", weight, entries * 2 if is_matrix else entries)
-    text = _called(atom, "latex", "" if atom.shape == () else "i", PlainNotation(atom.argument.shape == ()))
+    text = _call_member(atom, "latex", "" if atom.shape == () else "i", PlainNotation(atom.argument.shape == ()))
     if not isinstance(text, str):
         fail(atom, f"latex must return a text, not {_kind(text)}.")
     if not text.strip():
         fail(atom, "latex returns an empty text.")
-    t, argument = new_variable("t", at.count), new_variable("e", at.total)
-    _check_memberships(atom, _called(atom, "epigraph", t, argument, at, new_variable))
+    t, argument = new_variable("t", at.count), new_variable("e", at.entry_count)
+    _check_memberships(atom, _call_member(atom, "epigraph", t, argument, at, new_variable))
 
 
 def _check_memberships(atom: Atom, memberships: object) -> None:
+    """Raise an error unless `epigraph` returns a list of memberships of expressions."""
     if not isinstance(memberships, (list, tuple)):
         fail(atom, f"epigraph must return a list of memberships, not {_kind(memberships)}.")
-    for one in memberships:
-        if not isinstance(one, Membership):
-            fail(atom, f"epigraph must return a list of memberships; the list contains {_kind(one)}.")
-        if not isinstance(one.rows, Expression):
-            fail(atom, f"the rows of the membership {one.name!r} must be an expression, not {_kind(one.rows)}.")
+    for entry in memberships:
+        if not isinstance(entry, Membership):
+            fail(atom, f"epigraph must return a list of memberships; the list contains {_kind(entry)}.")
+        if not isinstance(entry.rows, Expression):
+            fail(atom, f"the rows of the membership {entry.name!r} must be an expression, not {_kind(entry.rows)}.")
 
 
-def _called(atom: Atom, name: str, *arguments: object) -> object:
-    """Return the result of a member, or raise an error if its signature does not take the arguments."""
+def _call_member(atom: Atom, name: str, *arguments: object) -> object:
+    """Return the result of calling a member, or raise an error if its signature does not accept the arguments."""
     member = getattr(atom, name)
     try:
         inspect.signature(member).bind(*arguments)
@@ -69,13 +70,13 @@ def _called(atom: Atom, name: str, *arguments: object) -> object:
 
 
 def _require_array(atom: Atom, name: str, result: object, shape: Shape, place: str = "") -> None:
-    """Raise an error unless the result of a member is an array of real numbers of a shape."""
+    """Raise an error unless the result of a member is an array of real numbers with this shape."""
     if not isinstance(result, np.ndarray) or result.dtype.kind not in "biuf" or result.shape != shape:
         fail(atom, f"{name} must return {place}an array of numbers of shape {shape}, not {_kind(result)}.")
 
 
 def _kind(result: object) -> str:
-    """Return a wrong result in words."""
+    """Describe the type of a wrong result for a message."""
     if result is None:
         return "None"
     if isinstance(result, np.ndarray):

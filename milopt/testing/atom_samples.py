@@ -9,20 +9,22 @@ from milopt.declaration.atoms.atom import Atom
 from milopt.testing.atom_error import fail
 
 SPREADS = (1.0, 0.05, 3.0, 0.4)
+"""Standard deviations of random points. Points differ in size and sign, so that every branch of an atom is tested."""
 SHIFTS = (0.0, 0.0, -4.0, 0.0, 3.0)
-"""Points differ in size and sign, so that every branch of an atom is met."""
+"""Means of random points."""
 MAX_TRIES = 200
+"""Maximum number of attempts to find a point with finite slopes."""
 
 
 class AtomSamples:
-    """A source of random points for one atom.
+    """Source of random points for one atom.
 
     Parameters
     ----------
     atom : Atom
         The atom.
     seed : int
-        Equal seeds give equal points.
+        Random seed. Equal seeds give equal points.
     """
 
     def __init__(self, atom: Atom, seed: int) -> None:
@@ -30,19 +32,19 @@ class AtomSamples:
         self.random = np.random.default_rng(seed)
 
     def anywhere(self, number: int) -> Vector:
-        """Return a point that may lie outside the domain; every third point has entries that are equal or 0."""
-        size = self.atom.segments.total
+        """Return random point `number`, maybe outside the domain; every third has entries rounded to integers."""
+        size = self.atom.segments.entry_count
         point = SHIFTS[number % len(SHIFTS)] + SPREADS[number % len(SPREADS)] * self.random.normal(size=size)
         if number % 3 == 2:
             return np.where(self.random.random(size) < 0.4, np.round(point), point)
         return point
 
     def in_domain(self, number: int) -> Vector:
-        """Return a point of the domain, perhaps at its edge."""
+        """Return a random point of the domain, possibly on its boundary; `number` selects its size."""
         return self.atom.nearest(self.anywhere(number), self.atom.segments)
 
     def with_slopes(self, number: int) -> Vector:
-        """Return a point at which the slopes are finite: a point of the domain, averaged with others if need be."""
+        """Return a random point with finite slopes: a point of the domain, averaged with others if necessary."""
         point = self.in_domain(number)
         trial = 0
         while not self.has_slopes(point):
@@ -57,5 +59,5 @@ class AtomSamples:
         return self.atom.has_finite_slopes(point, point, self.atom.segments)
 
     def slopes(self, number: int) -> Vector:
-        """Return random slopes, which no minorant may have."""
-        return np.asarray((10.0 if number % 4 == 3 else 1.0) * self.random.normal(size=self.atom.segments.total))
+        """Return random slopes, which need not be slopes of a minorant; every fourth time they are ten times larger."""
+        return np.asarray((10.0 if number % 4 == 3 else 1.0) * self.random.normal(size=self.atom.segments.entry_count))

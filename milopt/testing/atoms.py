@@ -1,4 +1,4 @@
-"""The conformance check of atoms: value, slopes, conjugate, epigraph and the other members must agree."""
+"""Conformance check of atoms: value, slopes, conjugate, epigraph and the other members must agree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions
 from milopt.declaration.programs.leaves import Variable
 from milopt.testing.atom_epigraph import check_epigraph
-from milopt.testing.atom_error import ROUNDING_TOLERANCE, fail, require_at_most, require_equal, spelled
+from milopt.testing.atom_error import ROUNDING_TOLERANCE, fail, format_point, require_at_most, require_equal
 from milopt.testing.atom_minorant import require_minorant
 from milopt.testing.atom_returns import check_returns
 from milopt.testing.atom_samples import AtomSamples
@@ -21,8 +21,8 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     """Raise an error if two members of an atom disagree at random points of its domain.
 
     Signatures and the types of results are checked first. The check covers values, convexity, slopes, the conjugate,
-    the least t of the epigraph and its multipliers, `monotone`, `least`, `greatest`, `nearest`, `quadratic`, `of`,
-    `latex`, and every method on some of the runs only.
+    the least t of the epigraph and its multipliers, `monotone`, `least`, `greatest`,
+    `nearest`, `quadratic`, `of`, `latex`, and every method on some of the runs only.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     """
     if not isinstance(atom, Atom) or atom.function is not None:
         raise TypeError(
-            f"check_atom takes an atom of an expression, not {atom!r}; a concave function is minus an atom, "
+            f"check_atom needs an atom of an expression, not {atom!r}; a concave function is minus an atom, "
             "which is e.terms[0][0]."
         )
     _check_shapes(atom)
@@ -67,25 +67,29 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
 
 
 def _check_shapes(atom: Atom) -> None:
+    """Raise an error if there are no runs, or if the shapes of atom and argument do not match the runs."""
     at = atom.segments
     if not at.count:
         fail(atom, "there are no entries to check; take an argument with entries.")
-    if atom.argument.size != at.total:
-        fail(atom, f"the runs read {at.total} entries, and the argument has {atom.argument.size}.")
+    if atom.argument.size != at.entry_count:
+        fail(atom, f"the runs read {at.entry_count} entries, and the argument has {atom.argument.size}.")
     if prod(atom.shape) != at.count:
         fail(atom, f"the shape is {atom.shape}, and there are {at.count} runs.")
 
 
 def _check_values(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check that values are finite and convex, and that points outside the domain have the value of the nearest."""
+    """Check that values are finite and convex, and that a point outside the domain has the value of the nearest point.
+
+    `inside`, here and below, are random points of the domain.
+    """
     at = atom.segments
     for number, e in enumerate(inside):
         value = atom.value(e, at)
         if value.shape != (at.count,) or not np.isfinite(value).all():
-            fail(atom, f"value returns {value} at {spelled(e)}, not {at.count} finite numbers.")
+            fail(atom, f"value returns {value} at {format_point(e)}, not {at.count} finite numbers.")
         again, outside = atom.nearest(e, at), samples.anywhere(number)
         if again.shape != e.shape or not np.array_equal(again, e):
-            fail(atom, f"nearest moves {spelled(e)}, which it returned itself, to {spelled(again)}.")
+            fail(atom, f"nearest moves {format_point(e)}, which it returned itself, to {format_point(again)}.")
         moved = atom.nearest(outside, at)
         left, right = atom.value(outside, at), atom.value(moved, at)
         sentence = "value outside the domain is not the value at the nearest point"
@@ -100,13 +104,13 @@ def _check_values(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> Non
 
 
 def _check_slopes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check that slopes are finite, give minorants, and that the conjugate attains equality there."""
+    """Check that slopes g at e are finite and give minorants, and that value(e) = g'e - conjugate(g)."""
     at = atom.segments
     for number in range(len(inside)):
         e = samples.with_slopes(number)
         value, g = atom.value(e, at), atom.slopes(e, at)
         if g.shape != e.shape or not np.isfinite(g).all():
-            fail(atom, f"slopes returns {g} at {spelled(e)}, not {e.size} finite numbers.")
+            fail(atom, f"slopes returns {g} at {format_point(e)}, not {e.size} finite numbers.")
         require_minorant(atom, value, g, e, inside, ROUNDING_TOLERANCE, "value is below the minorant that slopes give")
         allowed, conjugate = atom.conjugate(g, at)
         scale = np.abs(value) + at.sum(np.abs(g * e))
@@ -117,7 +121,7 @@ def _check_slopes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> Non
 
 
 def _check_conjugate(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check that the conjugate gives minorants, at slopes that are the nearest of those that minorants may have."""
+    """Check that `conjugate` returns slopes and constants of minorants, with the slopes nearest to the given ones."""
     at = atom.segments
     results = []
     for number in range(len(inside)):
@@ -126,7 +130,7 @@ def _check_conjugate(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
         if allowed.shape != g.shape or conjugate.shape != (at.count,):
             fail(atom, f"conjugate returns shapes {allowed.shape} and {conjugate.shape}.")
         if not np.isfinite(allowed).all() or not np.isfinite(conjugate).all():
-            fail(atom, f"conjugate returns {allowed}, {conjugate} at {spelled(g)}, which are not finite.")
+            fail(atom, f"conjugate returns {allowed}, {conjugate} at {format_point(g)}, which are not finite.")
         again = atom.conjugate(allowed, at)[0]
         sentence = "conjugate changes the slopes that it returned"
         require_equal(atom, again, allowed, np.abs(allowed), 1e-7, g, sentence)
@@ -144,7 +148,7 @@ def _check_conjugate(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
 
 
 def _check_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check the directions that monotone states, least and greatest, in random boxes, some of them unbounded."""
+    """Check `monotone`, `least` and `greatest` in random boxes low <= e <= high, some of them unbounded."""
     at, random = atom.segments, samples.random
     for number, corner in enumerate(inside):
         other = inside[(number * 5 + 1) % len(inside)]
@@ -152,17 +156,17 @@ def _check_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None
         if number % 2:
             width = 0.3 * random.random(low.size)
             low, high = atom.nearest(corner - width, at), atom.nearest(corner + width, at)
-        # The claims for a larger box hold in the smaller one.
+        # Statements about a box hold in every smaller box.
         wide_low = np.where(random.random(low.size) < 0.15, -np.inf, low)
         wide_high = np.where(random.random(low.size) < 0.15, np.inf, high)
         direction, least = atom.monotone(wide_low, wide_high, at), atom.least(wide_low, wide_high, at)
         if direction.shape != low.shape or not np.isin(direction, (-1, 0, 1)).all():
             fail(atom, f"monotone returns {direction}, not {low.size} numbers of -1, 0 and 1.")
         if least.shape != (at.count,) or np.isnan(least).any():
-            fail(atom, f"least returns {least} between {spelled(wide_low)} and {spelled(wide_high)}.")
+            fail(atom, f"least returns {least} between {format_point(wide_low)} and {format_point(wide_high)}.")
         greatest = np.minimum(atom.greatest(wide_low, wide_high, at), atom.greatest(low, high, at))
         if greatest.shape != (at.count,) or np.isnan(greatest).any():
-            fail(atom, f"greatest returns {greatest} between {spelled(low)} and {spelled(high)}.")
+            fail(atom, f"greatest returns {greatest} between {format_point(low)} and {format_point(high)}.")
         for _ in range(4):
             share = np.round(random.random(low.size), random.integers(0, 3))
             e = atom.nearest(low + share * (high - low), at)
@@ -179,11 +183,11 @@ def _check_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None
 
 
 def _check_some_runs(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check that every method gives the same for some runs as for all of them."""
+    """Check that every method gives the same result for some runs as for all runs."""
     whole = atom.segments
     for number, e in enumerate(inside):
         entries = samples.random.permutation(whole.count)[: 1 + number % whole.count].astype(np.intp)
-        at, read = whole.taken(entries)
+        at, read = whole.select(entries)
         g, high = samples.slopes(number), e + samples.random.random(e.size)
         pairs: dict[str, tuple[Vector, Vector]] = {
             "value": (atom.value(e, whole)[entries], atom.value(e[read], at)),
@@ -194,7 +198,10 @@ def _check_some_runs(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
                 _numbers(atom.monotone(e, high, whole)[read]),
                 _numbers(atom.monotone(e[read], high[read], at)),
             ),
-            "least": (_finite(atom.least(e, high, whole)[entries]), _finite(atom.least(e[read], high[read], at))),
+            "least": (
+                _finite(atom.least(e, high, whole)[entries]),
+                _finite(atom.least(e[read], high[read], at)),
+            ),
             "greatest": (
                 _finite(atom.greatest(e, high, whole)[entries]),
                 _finite(atom.greatest(e[read], high[read], at)),
@@ -208,8 +215,8 @@ def _check_some_runs(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
 
 
 def _check_copies(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check that the same atom of another argument has the same values, and that quadratic gives the value."""
-    at, size = atom.segments, atom.segments.total
+    """Check that `of` (the atom of another argument) has the same values, and that `quadratic` gives weights'value."""
+    at, size = atom.segments, atom.segments.entry_count
     argument = Variable("x", (size,), np.full(size, -np.inf), np.full(size, np.inf), False)
     copy = atom.of(argument if atom.argument.shape else argument[0])
     if type(copy) is not type(atom) or copy.shape != atom.shape or copy.bags is not atom.bags:
@@ -232,9 +239,10 @@ def _check_copies(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> Non
 
 
 def _finite(values: Vector) -> Vector:
-    """Return values with a large number for infinity, so that they can be subtracted."""
+    """Return the values with large numbers in place of infinity, so that they can be subtracted."""
     return np.nan_to_num(values, posinf=1e300, neginf=-1e300)
 
 
 def _numbers(directions: Directions) -> Vector:
+    """Return directions of monotonicity (-1, 0, 1) as floats."""
     return directions.astype(np.float64)

@@ -1,10 +1,12 @@
-"""Cases of a conformance check: run all of them, accept stated exceptions, and raise one error about the rest.
+"""Framework of conformance checks: run all cases, accept stated exceptions, and raise one error for other failures.
+
+The subject is the solver, scheme or model that is checked.
 
 A case is a named function that returns if its subject conforms and raises otherwise:
 
-    CaseError       the subject does not do what the case asks for; an exception may cover it
+    CaseError              the subject does not do what the case requires; a stated exception may cover it
     WrongAnswerError       the subject led to a wrong answer; no exception covers it
-    NotApplicableError     the case does not concern the subject, with the reason
+    NotApplicableError     the case does not apply to the subject, with the reason
 
 Any other exception that the subject raises is a failure as well.
 """
@@ -16,28 +18,28 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from milopt.errors import MiloptWarning, ParameterError
-from milopt.names import unknown
+from milopt.name_suggestions import unknown_name_error
 
 
 class CaseError(AssertionError):
-    """The subject does not do what a case asks for; the message is one sentence."""
+    """Error for a subject that does not do what a case requires; the message is one sentence."""
 
 
 class WrongAnswerError(CaseError):
-    """The subject led to a wrong answer, which no exception covers."""
+    """Error for a wrong answer, which no stated exception covers."""
 
 
 class NotApplicableError(Exception):
-    """A case does not concern the subject; the message is the reason."""
+    """Signal that a case does not apply to the subject; the message is the reason."""
 
 
 class ConformanceError(AssertionError):
-    """A solver, scheme or model does not conform; the message has one line per failed case.
+    """Error for a solver, scheme or model that does not conform; the message has one line per failed case.
 
     Parameters
     ----------
     report : ConformanceReport
-        All cases with their ends.
+        Outcomes of all cases.
     """
 
     def __init__(self, report: ConformanceReport) -> None:
@@ -46,8 +48,8 @@ class ConformanceError(AssertionError):
 
 
 @dataclass(frozen=True)
-class Case:
-    """One case of a check: `run` gets True if the case is among the stated exceptions."""
+class ConformanceCase:
+    """One case of a check; `run` is called with True if the case is among the stated exceptions."""
 
     name: str
     run: Callable[[bool], None]
@@ -55,18 +57,30 @@ class Case:
 
 @dataclass
 class ConformanceReport:
-    """The ends of all cases of a check, by name."""
+    """Outcomes of all cases of a check.
+
+    Attributes
+    ----------
+    subject : str
+        Name of the solver, scheme or model.
+    passed : list of str
+        Cases that passed.
+    excepted : dict of str to str
+        Cases that fail, with the reason that was stated in `except_for`.
+    unneeded : dict of str to str
+        Stated exceptions whose case passes or does not apply.
+    left_out : dict of str to str
+        Cases that do not apply to the subject, with the reason.
+    failed : dict of str to str
+        Cases that fail, with the problem.
+    """
 
     subject: str
     passed: list[str] = field(default_factory=list)
     excepted: dict[str, str] = field(default_factory=dict)
-    """Cases that fail, and the reasons that were stated for it."""
     unneeded: dict[str, str] = field(default_factory=dict)
-    """Stated exceptions whose case passes, or does not concern the subject."""
     left_out: dict[str, str] = field(default_factory=dict)
-    """Cases that do not concern the subject, and why."""
     failed: dict[str, str] = field(default_factory=dict)
-    """Cases that fail, and what is wrong."""
 
     def __str__(self) -> str:
         counts = f"{len(self.passed)} cases passed, {len(self.failed)} failed, {len(self.excepted)} excepted"
@@ -77,11 +91,14 @@ class ConformanceReport:
 
 
 def run_cases(
-    subject: str, cases: Sequence[Case], except_for: Mapping[str, str] | None, only: Collection[str] | None
+    subject: str, cases: Sequence[ConformanceCase], except_for: Mapping[str, str] | None, only: Collection[str] | None
 ) -> ConformanceReport:
-    """Run cases; return the report if all pass or are excepted, and raise a ConformanceError otherwise."""
-    exceptions = _checked_exceptions(except_for, cases)
-    chosen = _chosen(only, cases)
+    """Run cases; return the report if all pass, do not apply or are excepted, otherwise raise a ConformanceError.
+
+    A warning is given for exceptions in `except_for` whose case passes or does not apply.
+    """
+    exceptions = _check_exceptions(except_for, cases)
+    chosen = _select_cases(only, cases)
     report = ConformanceReport(subject)
     for case in chosen:
         is_excepted = case.name in exceptions
@@ -90,11 +107,11 @@ def run_cases(
         except NotApplicableError as reason:
             report.left_out[case.name] = str(reason)
         except WrongAnswerError as failure:
-            told = " (no exception covers a wrong answer)" if is_excepted else ""
-            report.failed[case.name] = f"{failure}{told}"
+            note = " (no exception covers a wrong answer)" if is_excepted else ""
+            report.failed[case.name] = f"{failure}{note}"
             continue
         except Exception as failure:
-            # Whatever a stranger's code raises is a failure of its case, and must not hide the other cases.
+            # Any exception of the subject's code is a failure of its case and must not hide the other cases.
             if is_excepted:
                 report.excepted[case.name] = exceptions[case.name]
             else:
@@ -113,41 +130,44 @@ def run_cases(
 
 
 def require(condition: object, sentence: str) -> None:
-    """Raise a CaseError unless a condition holds."""
+    """Raise a CaseError with the sentence unless the condition holds."""
     if not condition:
         raise CaseError(sentence)
 
 
 def _sentence(failure: Exception) -> str:
+    """Return the message of a failure; for an exception of the subject's code, with the type of the exception."""
     if isinstance(failure, CaseError):
         return str(failure)
     return f"it raised {type(failure).__name__}: {failure}"
 
 
-def _checked_exceptions(except_for: object, cases: Sequence[Case]) -> Mapping[str, str]:
-    """Return the stated exceptions; raise an error if one names no case or has no reason."""
+def _check_exceptions(except_for: object, cases: Sequence[ConformanceCase]) -> Mapping[str, str]:
+    """Return the stated exceptions (none if None), or raise an error if one names no case or has no reason."""
     if except_for is None:
         return {}
     if not isinstance(except_for, Mapping):
-        raise ParameterError(f"except_for maps names of cases to reasons, so it cannot be {except_for!r}.")
+        raise ParameterError(f"except_for must map names of cases to reasons; it is {except_for!r}.")
     for name, reason in except_for.items():
         _check_name(name, cases)
         if not isinstance(reason, str) or not reason.strip():
-            raise ParameterError(f"The exception for {name!r} needs a reason in words, not {reason!r}.")
+            raise ParameterError(f"The exception for {name!r} needs a reason as text, not {reason!r}.")
     return except_for
 
 
-def _chosen(only: Collection[str] | None, cases: Sequence[Case]) -> Sequence[Case]:
+def _select_cases(only: Collection[str] | None, cases: Sequence[ConformanceCase]) -> Sequence[ConformanceCase]:
+    """Return the cases with the names `only`, or all cases if `only` is None."""
     if only is None:
         return cases
     if isinstance(only, str):
-        raise ParameterError(f"only takes a list of names of cases: write [{only!r}].")
+        raise ParameterError(f"only must be a list of names of cases: write [{only!r}].")
     for name in only:
         _check_name(name, cases)
     return [case for case in cases if case.name in only]
 
 
-def _check_name(name: object, cases: Sequence[Case]) -> None:
+def _check_name(name: object, cases: Sequence[ConformanceCase]) -> None:
+    """Raise an error if there is no case of this name."""
     known = [case.name for case in cases]
     if name not in known:
-        raise unknown("case", str(name), known)
+        raise unknown_name_error("case", str(name), known)

@@ -1,8 +1,9 @@
-"""The program  minimise weights't  over the epigraph of an atom at a fixed argument e, solved by Clarabel.
+"""Solution of  minimise weights't  over the epigraph of an atom at a fixed argument e, by Clarabel.
 
     rows = T t + E e + U u + constant in K,    u >= lower
 
-The matrices are read off the expressions of the memberships. With multipliers z of the rows, T'z are the weights, and
+Here u are the auxiliary variables of the epigraph. The matrices are read from the expressions of the memberships (rows
+in a cone) that `Atom.epigraph` returns. With multipliers z of the rows, T'z are the weights, and
 -E'z / T'z are slopes of the atom at e.
 """
 
@@ -25,31 +26,31 @@ from milopt.errors import UnsupportedError
 from milopt.testing.atom_error import fail
 
 ATTEMPTS = ((1e-10, 0.99), (1e-8, 0.9))
-"""Tolerances and step fractions of the solver; the second pair is used if the solver fails with the first."""
+"""Tolerances and step fractions of the solver. The second pair is used if the solver fails with the first."""
 
 
 @dataclass(frozen=True)
-class LeastT:
-    """The solution of the program: the least t, and the slopes that the multipliers give."""
+class MinimalT:
+    """Solution of the program: the minimal t, and the slopes -E'z / T'z given by the multipliers z."""
 
     t: Vector
     slopes: Vector
 
 
 class EpigraphProgram:
-    """The epigraph of some runs of an atom, as matrices.
+    """Epigraph of some runs of an atom, as matrices.
 
     Parameters
     ----------
     atom : Atom
-        The atom; an error is raised if its memberships contain other leaves or cones than they may.
+        The atom. An error is raised if its memberships contain leaves or cones that are not allowed.
     at : Segments
         The runs.
     """
 
     def __init__(self, atom: Atom, at: Segments) -> None:
         self.atom, self.at = atom, at
-        self._t, self._e = new_variable("t", at.count), new_variable("e", at.total)
+        self._t, self._e = new_variable("t", at.count), new_variable("e", at.entry_count)
         self._new: list[Variable] = []
         self._memberships = atom.epigraph(self._t, self._e, at, self._new_variable)
         if not self._memberships:
@@ -63,25 +64,30 @@ class EpigraphProgram:
         self.lower = np.concatenate([np.zeros(0), *(column.lower for column in self._new)])
         self._check_lazy_rows()
 
-    def least(
+    def minimise(
         self, e: Vector, weights: Vector, *, at_least: Vector | None = None, fixed: tuple[Index, Vector] | None = None
-    ) -> LeastT | str:
+    ) -> MinimalT | str:
         """Return the solution at e, or the status of the solver as text if there is none.
 
         Parameters
         ----------
         e : array
-            The argument.
+            Argument of the atom.
         weights : array
-            The objective, one number per entry of t.
+            Objective, one number per entry of t.
         at_least : array, optional
             Lower bounds of t.
         fixed : tuple of arrays, optional
-            Entries of t, and the numbers to which they are fixed.
+            Indices of fixed entries of t, and their values.
+
+        Returns
+        -------
+        MinimalT or str
+            Solution, or status of the solver.
         """
         runs, width = self.at.count, self.U.shape[1]
         rows, right = [sp.hstack([self.T, self.U])], [self.E @ e + self.constant]
-        cones = [one for membership in self._memberships for one in _clarabel_cones(membership.cone, membership.sizes)]
+        cones = [cone for entry in self._memberships for cone in _clarabel_cones(entry.cone, entry.sizes)]
         eye = sp.eye_array(runs + width, format="csr")
         bounded = np.flatnonzero(np.isfinite(self.lower))
         inequalities = [(eye[runs + bounded], -self.lower[bounded])]
@@ -96,38 +102,39 @@ class EpigraphProgram:
             right.append(-fixed[1])
             cones.append(clarabel.ZeroConeT(fixed[0].size))
         objective = np.concatenate([weights, np.zeros(width)])
-        x, z, status = _solved(objective, sp.csc_array(-sp.vstack(rows)), np.concatenate(right), cones)
+        x, z, status = _solve_with_clarabel(objective, sp.csc_array(-sp.vstack(rows)), np.concatenate(right), cones)
         if status not in ("Solved", "AlmostSolved"):
             return status
         z = z[: self.T.shape[0]]
         with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = -(self.E.T @ z) / (self.T.T @ z)[self.at.of]
-        return LeastT(x[:runs], slopes)
+            slopes = -(self.E.T @ z) / (self.T.T @ z)[self.at.run_of_entry]
+        return MinimalT(x[:runs], slopes)
 
     def _new_variable(self, name: str, count: int, lower: float = -np.inf) -> Leaf:
+        """Return a new variable, and add it to the auxiliary variables u."""
         self._new.append(new_variable(name, count, lower))
         return self._new[-1]
 
     def _blocks(self, membership: Membership, columns: list[Leaf]) -> list[sp.csr_array]:
-        """Return the matrix of each column in the rows of a membership, after checks."""
+        """Return the matrix of each variable of `columns` in the rows of a membership, or raise an error if invalid."""
         name, cone, rows = membership.name, membership.cone, membership.rows
         if cone.name not in self.atom.cones:
             fail(self.atom, f"the membership {name!r} is in the cone {cone.name!r}, which `cones` does not declare.")
         try:
-            cone.sizes_of(rows.size, membership.sizes, name)
+            cone.factor_sizes(rows.size, membership.sizes, name)
         except UnsupportedError as error:
             fail(self.atom, f"the membership {name!r} does not fit its cones: {error}")
-        found = {id(leaf): coefficient.value() for leaf, coefficient in rows.terms}
+        matrices = {id(leaf): coefficient.value() for leaf, coefficient in rows.terms}
         known = {id(column) for column in columns}
         others = [leaf.describe() for leaf, _ in rows.terms if id(leaf) not in known]
         if others:
             fail(self.atom, f"the membership {name!r} contains {others[0]}, which is neither t, e nor a new variable.")
         if membership.ends_in_function:
             fail(self.atom, f"the membership {name!r} ends in a function, but the argument is an expression.")
-        return [found.get(id(column), sp.csr_array((rows.size, column.size))) for column in columns]
+        return [matrices.get(id(column), sp.csr_array((rows.size, column.size))) for column in columns]
 
     def _check_lazy_rows(self) -> None:
-        """Raise an error unless every lazy row is a lower bound of one entry of t, and may be left out."""
+        """Raise an error unless every lazy row is a lower bound of one entry of t, so that it may be added later."""
         start = 0
         for membership in self._memberships:
             rows = self.T[start : start + membership.rows.size]
@@ -140,12 +147,12 @@ class EpigraphProgram:
 
 
 def new_variable(name: str, count: int, lower: float = -np.inf) -> Variable:
-    """Return a variable with a lower bound that belongs to no program."""
+    """Return a variable with a lower bound; the variable does not belong to a program."""
     return Variable(name, (count,), np.full(count, float(lower)), np.full(count, np.inf), False)
 
 
-def _solved(q: Vector, A: sp.csc_array, b: Vector, cones: list[object]) -> tuple[Vector, Vector, str]:
-    """Return x, the multipliers and the status of Clarabel for: minimise q'x subject to b - Ax in the cones."""
+def _solve_with_clarabel(q: Vector, A: sp.csc_array, b: Vector, cones: list[object]) -> tuple[Vector, Vector, str]:
+    """Minimise q'x subject to b - Ax in the cones by Clarabel, and return x, the multipliers and the status."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     for tolerance, settings.max_step_fraction in ATTEMPTS:
@@ -157,7 +164,7 @@ def _solved(q: Vector, A: sp.csc_array, b: Vector, cones: list[object]) -> tuple
 
 
 def _clarabel_cones(cone: Cone, sizes: Index) -> list[object]:
-    """Return the cones of one membership."""
+    """Return the Clarabel cones of one membership."""
     if cone.name == "zero":
         return [clarabel.ZeroConeT(int(sizes.sum()))]
     if cone.name == "nonnegative":
@@ -166,4 +173,4 @@ def _clarabel_cones(cone: Cone, sizes: Index) -> list[object]:
         return [clarabel.SecondOrderConeT(int(size)) for size in sizes]
     if cone.name == "exponential":
         return [clarabel.ExponentialConeT() for _ in sizes]
-    raise UnsupportedError(f"check_atom cannot solve a program with a {cone.words}.")
+    raise UnsupportedError(f"check_atom cannot solve a program with a {cone.display_name}.")

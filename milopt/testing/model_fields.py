@@ -1,4 +1,4 @@
-"""The cases about the fields of a model: documented, with defaults, and as scikit-learn handles parameters."""
+"""Conformance cases of the fields of a model: documentation, defaults, and scikit-learn's parameter interface."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from milopt import BagClassifier
-from milopt.testing.conformance import Case, CaseError, require
+from milopt.testing.conformance import CaseError, ConformanceCase, require
 
 MUTABLE = (list, dict, set, np.ndarray)
+"""Types that must not be defaults, because all models would share one mutable object."""
 
 
-def field_cases(model: type[BagClassifier]) -> list[Case]:
+def field_cases(model: type[BagClassifier]) -> list[ConformanceCase]:
     """Return the cases about the fields of a model."""
     checks = {
         "fields, documented": _check_documented,
@@ -27,15 +28,18 @@ def field_cases(model: type[BagClassifier]) -> list[Case]:
         "fields, clone and parameters": _check_parameters,
         "fields, grid": _check_grid,
     }
-    return [Case(name, partial(check, model)) for name, check in checks.items()]
+    return [ConformanceCase(name, partial(check, model)) for name, check in checks.items()]
 
 
-def scikit_learn_cases(model: type[BagClassifier]) -> list[Case]:
+def scikit_learn_cases(model: type[BagClassifier]) -> list[ConformanceCase]:
     """Return scikit-learn's own checks of estimators, one case per check."""
-    return [Case(name, partial(_run_check, estimator, check)) for name, estimator, check in _scikit_learn(model)]
+    return [
+        ConformanceCase(name, partial(_run_check, estimator, check)) for name, estimator, check in _scikit_learn(model)
+    ]
 
 
 def _scikit_learn(model: type[BagClassifier]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield (name of the case, estimator, check) for each check of scikit-learn for the model."""
     from sklearn.utils.estimator_checks import estimator_checks_generator
 
     for estimator, check in estimator_checks_generator(model()):
@@ -45,6 +49,7 @@ def _scikit_learn(model: type[BagClassifier]) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _run_check(estimator: Any, check: Any, is_excepted: bool) -> None:
+    """Run one check of scikit-learn; raise NotApplicableError if it skips itself."""
     from unittest import SkipTest
 
     from milopt.testing.conformance import NotApplicableError
@@ -58,44 +63,55 @@ def _run_check(estimator: Any, check: Any, is_excepted: bool) -> None:
 
 
 def _own_fields(model: type[BagClassifier]) -> list[str]:
+    """Return the names of the fields that `BagClassifier` does not have."""
     return [name for name in model._fields if name not in BagClassifier._fields]
 
 
 def _check_documented(model: type[BagClassifier], is_excepted: bool) -> None:
-    told = "its class has no docstring of its own"
-    require((model.__doc__ or "").strip() and model.__doc__ != BagClassifier.__doc__, told)
-    documented = {name for cls in model.__mro__ if issubclass(cls, BagClassifier) for name in _documented(cls)}
+    """Check that the class has a docstring and that all fields it adds to `BagClassifier` are documented."""
+    message = "its class has no docstring"
+    require((model.__doc__ or "").strip() and model.__doc__ != BagClassifier.__doc__, message)
+    documented = {name for cls in model.__mro__ if issubclass(cls, BagClassifier) for name in _documented_fields(cls)}
     missing = [name for name in _own_fields(model) if name not in documented]
-    told = f"the fields {', '.join(missing)} have no docstring: write one below each, or name them in that of the class"
-    require(not missing, told)
+    message = (
+        f"the fields {', '.join(missing)} have no docstring: write one below each, or name them in that of the class"
+    )
+    require(not missing, message)
 
 
-def _documented(cls: type) -> set[str]:
-    """Return the fields with a text below them, or with a name in backquotes, or before a colon, in the docstring."""
-    found = set(re.findall(r"`(\w+)`", cls.__doc__ or "")) | set(re.findall(r"(?m)^\s*(\w+) : ", cls.__doc__ or ""))
+def _documented_fields(cls: type) -> set[str]:
+    """Return the names of the fields that the class documents.
+
+    A field is documented by a text below it, or by its name in backquotes or before " : " in the class docstring.
+    """
+    documented = set(re.findall(r"`(\w+)`", cls.__doc__ or "")) | set(
+        re.findall(r"(?m)^\s*(\w+) : ", cls.__doc__ or "")
+    )
     try:
         body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
     except (OSError, TypeError, SyntaxError):
-        return found  # A class without a source, such as one typed into a console.
+        return documented  # The class has no source file, for example in an interactive session.
     statements = body.body if isinstance(body, ast.ClassDef) else []
     for statement, following in pairwise(statements):
         is_text = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and is_text:
-            found.add(statement.target.id)
-    return found
+            documented.add(statement.target.id)
+    return documented
 
 
 def _check_defaults(model: type[BagClassifier], is_excepted: bool) -> None:
+    """Check that the defaults are not lists, dicts, sets or arrays, and that a new model has the defaults."""
     made = model()
     for name in _own_fields(model):
         default = getattr(model, name)
         kind = type(default).__name__
-        told = f"the default of {name} is a {kind}, which all models share: take a tuple, or None"
-        require(not isinstance(default, MUTABLE), told)
+        message = f"the default of {name} is a {kind}, which all models share: use a tuple or None"
+        require(not isinstance(default, MUTABLE), message)
         require(getattr(made, name) is default, f"{name} of a new model is not its default")
 
 
 def _check_parameters(model: type[BagClassifier], is_excepted: bool) -> None:
+    """Check `get_params`, `set_params` and `clone`."""
     from sklearn.base import clone
 
     made = model()
@@ -108,12 +124,16 @@ def _check_parameters(model: type[BagClassifier], is_excepted: bool) -> None:
 
 
 def _check_grid(model: type[BagClassifier], is_excepted: bool) -> None:
+    """Check that `grid` and `in_selection` are mappings from fields of the model.
+
+    Each value of `grid` must be a nonempty tuple, the candidates for the field.
+    """
     for member in ("grid", "in_selection"):
         mapping = getattr(model, member)
         require(isinstance(mapping, Mapping), f"{member} must map fields to values, not be {mapping!r}")
         unknown = [name for name in mapping if name not in model._fields]
-        told = f"{member} names {', '.join(unknown)}, and the model has no such field"
-        require(not unknown, told)
+        message = f"{member} names {', '.join(unknown)}, and the model has no such field"
+        require(not unknown, message)
     for name, values in model.grid.items():
         is_tuple = isinstance(values, tuple) and bool(values)
         require(is_tuple, f"grid[{name!r}] must be a tuple of candidates, not {values!r}")

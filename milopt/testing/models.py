@@ -1,4 +1,4 @@
-"""The conformance check of models."""
+"""Conformance check of models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from milopt import BagClassifier
 from milopt.errors import MiloptWarning, ParameterError
-from milopt.testing.conformance import Case, ConformanceReport, run_cases
+from milopt.testing.conformance import ConformanceCase, ConformanceReport, run_cases
 from milopt.testing.model_cases import model_cases
 from milopt.testing.model_fields import field_cases, scikit_learn_cases
 
@@ -15,31 +15,32 @@ from milopt.testing.model_fields import field_cases, scikit_learn_cases
 def check_model(
     model: type[BagClassifier], *, except_for: Mapping[str, str] | None = None, only: Collection[str] | None = None
 ) -> ConformanceReport:
-    """Raise an error if a model does not do what milopt, scikit-learn and its users rely on.
+    """Check that a model does what milopt, scikit-learn and users rely on.
 
-    The cases are: documented fields with defaults; `declare`; fits that are certified, repeatable and equal by all
-    solvers; labels of any type and three classes; weights; scores that depend neither on the order of bags nor on that
-    of instances; symmetric classes, if it states them; reports; saving and loading; and all of scikit-learn's own
-    checks of estimators. `model_case_names` lists them. Cases use the defaults of the fields.
+    The cases are: documented fields with defaults; `declare`; fits that are certified, repeatable and equal for all
+    solvers; labels of any type, and three classes; weights; scores that depend neither on the order of bags nor on the
+    order of instances; symmetric classes, if the model states them; reports; saving and loading; and all of
+    scikit-learn's own checks of estimators. `model_case_names` lists them. The cases use the default hyper-parameters.
 
     Parameters
     ----------
     model : type
-        The class, a subclass of BagClassifier.
+        Subclass of `BagClassifier`.
     except_for : mapping of str to str, optional
-        Cases that the model does not pass, with the reason. A case that passes all the same is told by a warning.
+        Cases that the model does not pass, with the reason. If such a case passes or does not apply, a warning is
+        given.
     only : collection of str, optional
-        The names of the cases to run; by default all of them.
+        Names of the cases to run. By default, all cases are run.
 
     Returns
     -------
     ConformanceReport
-        The cases that passed, that were excepted, and that do not concern the model, each with the reason.
+        Cases that passed, that were excepted, and that do not apply, with reasons.
 
     Raises
     ------
     ConformanceError
-        If a case fails; the message has one sentence per failed case.
+        If a case fails. The message has one sentence per failed case.
 
     Examples
     --------
@@ -50,17 +51,18 @@ def check_model(
     (['order of instances'], {'symmetric classes': 'it does not state that its classes are symmetric'})
     """
     if not isinstance(model, type) or not issubclass(model, BagClassifier):
-        raise ParameterError(f"check_model takes a class, as in check_model(MyModel), not {model!r}.")
+        raise ParameterError(f"check_model needs a class, as in check_model(MyModel), not {model!r}.")
     with warnings.catch_warnings():
-        # Fits of small made-up bags may warn; what a case needs to know it asks for.
+        # Fits of small synthetic bags may warn. Cases that need warnings record them.
         warnings.filterwarnings("ignore", "(?!.*no exception is needed)", MiloptWarning)
         return run_cases(model.__name__, _cases(model), except_for, only)
 
 
 def model_case_names(model: type[BagClassifier]) -> list[str]:
-    """Return the names of the cases of `check_model`; scikit-learn has some for certain classes only."""
+    """Return the names of the cases of `check_model`; those of scikit-learn depend on the model."""
     return [case.name for case in _cases(model)]
 
 
-def _cases(model: type[BagClassifier]) -> list[Case]:
+def _cases(model: type[BagClassifier]) -> list[ConformanceCase]:
+    """Return all cases of a model."""
     return [*field_cases(model), *model_cases(model), *scikit_learn_cases(model)]

@@ -1,11 +1,11 @@
-"""The optimality conditions of a flat program at a solver's answer, as sentences about what is wrong.
+"""Optimality conditions of a flat program at a solver's answer; violations are described in words.
 
-Of  min 1/2 x'Px + q'x  s.t.  F x + g in K,  lower <= x <= upper  and its multipliers z (see `StandardForm`):
+For  min 1/2 x'Px + q'x  s.t.  F x + g in K,  lower <= x <= upper  with multipliers z (see `StandardForm`):
 
     rows and bounds       F x + g in K,  lower <= x <= upper,  integer columns have integer values
     multipliers           z in K*,  and  r = P x + q - F'z  is >= 0 if only the lower bound is finite, <= 0 if only the
-                          upper one is, and 0 for free columns
-    complementarity       z'(F x + g) = 0,  and r is 0 between the bounds
+                          upper bound is finite, and 0 for free columns
+    complementarity       z'(F x + g) = 0,  and r is 0 strictly between the bounds
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from milopt.arrays import Vector
 from milopt.compilation.standard_form import StandardForm
 
 RESIDUAL_TOLERANCE = 1e-3
-"""Relative size of a residual from which an answer is wrong; far above what any solver leaves by its tolerances."""
+"""Relative residual above which an answer counts as wrong; it is far above the tolerances of all solvers."""
 
 
 def primal_fault(form: StandardForm, x: Vector) -> str:
-    """Return how a point violates rows, bounds or integrality, in words; empty if it does not."""
+    """Describe how a point violates bounds, integrality or rows; return "" if it does not."""
     if x.shape != (form.n,):
         return f"its point has the shape {x.shape}, and the program has {form.n} columns"
     if not np.isfinite(x).all():
@@ -40,12 +40,15 @@ def primal_fault(form: StandardForm, x: Vector) -> str:
     for block in form.rows:
         distance = block.cone.distance(s[block.start : block.stop], block.cone_sizes)
         if (distance > RESIDUAL_TOLERANCE * scale).any():
-            return f"its point violates the {block.cone.words} of {block.name!r} by {distance.max():.3g}"
+            return f"its point violates the {block.cone.display_name} of {block.name!r} by {distance.max():.3g}"
     return ""
 
 
 def dual_fault(form: StandardForm, x: Vector, z: Vector) -> str:
-    """Return how multipliers violate the conditions at a feasible point, in words; empty if they do not."""
+    """Describe how multipliers z violate the optimality conditions at a feasible point x; return "" if they do not.
+
+    If -z satisfies them, the text says that the sign is wrong.
+    """
     if z.shape != (form.m,):
         return f"its multipliers have the shape {z.shape}, and the program has {form.m} rows"
     if not np.isfinite(z).all():
@@ -58,6 +61,7 @@ def dual_fault(form: StandardForm, x: Vector, z: Vector) -> str:
 
 
 def _dual_fault(form: StandardForm, x: Vector, z: Vector) -> str:
+    """Describe the first optimality condition that the multipliers z violate at x; return "" if there is none."""
     size = 1.0 + np.abs(z).max(initial=0.0)
     for block in form.rows:
         distance = block.cone.dual_distance(z[block.start : block.stop], block.cone_sizes)

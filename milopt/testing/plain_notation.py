@@ -1,4 +1,4 @@
-"""A notation for checks: arguments and parts are symbols with an index."""
+"""LaTeX notation for checks, with symbols in place of arguments and parts of an atom."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from milopt.declaration.programs.expression import Expression
 
 
 class PlainNotation:
-    """Write every argument as e with an index.
+    """Notation that writes every argument as e with an index.
 
     Parameters
     ----------
@@ -22,23 +22,23 @@ class PlainNotation:
         self.is_scalar = is_scalar
 
     def argument(self, index: str) -> str:
-        """Return e with an index."""
+        """Return the LaTeX of e with an index, or of e alone if the index is empty."""
         return f"e_{{{index}}}" if index else "e"
 
     def bracketed(self, index: str) -> str:
-        """Return e with an index."""
+        """Return `argument(index)`: e is a single symbol, which needs no brackets."""
         return self.argument(index)
 
     def part(self, expression: Expression, index: str) -> str:
-        """Return p with an index."""
+        """Return the LaTeX of p with an index, in place of the expression."""
         return f"p_{{{index}}}" if index else "p"
 
     def matrix(self, values: Weight, letter: str, row: str, column: str) -> str:
-        """Return a letter with two indices."""
+        """Return the LaTeX of a letter with two indices, in place of a matrix entry."""
         return f"{letter}_{{{row}{column}}}"
 
-    def after(self, index: str) -> str:
-        """Return the letter after an index, from i on; empty if the argument is a scalar."""
+    def next_index(self, index: str) -> str:
+        """Return the letter after an index, starting with i; empty if the argument is a scalar."""
         if self.is_scalar:
             return ""
         return chr(ord(index) + 1) if index else "i"
@@ -48,5 +48,5 @@ class PlainNotation:
         return f"{value:g}"
 
     def numbers(self, values: Vector, letter: str, index: str) -> str:
-        """Return a letter with an index."""
+        """Return the LaTeX of a letter with an index, in place of the numbers."""
         return f"{letter}_{{{index}}}" if index else letter

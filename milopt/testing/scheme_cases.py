@@ -1,4 +1,4 @@
-"""The cases of a scheme: known problems, steps, time limits, and a problem that stays as it is."""
+"""Conformance cases of a scheme: known problems, steps, time limits, and unchanged problems."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.solver import Solver
-from milopt.testing.conformance import Case, NotApplicableError, WrongAnswerError, require
+from milopt.testing.conformance import ConformanceCase, NotApplicableError, WrongAnswerError, require
 from milopt.testing.scheme_judgement import check_point, judge
 from milopt.testing.scheme_problems import SchemeProblem, many_steps, scheme_problems
-from milopt.testing.scheme_runs import EndingClock, long_problem, run_scheme, runs
+from milopt.testing.scheme_runs import EndingClock, long_problem, run_scheme, supported_runs
 
 LATE_STEPS = 1
-"""Steps that a scheme may still make after its time is over: the one that is under way."""
+"""Maximum number of steps that a scheme may still yield after its time is over: the current step may be completed."""
 MAX_LATE_STEPS = 6
-"""Steps after which the check does not wait any longer for a scheme that ignores its clock."""
+"""Number of steps after which the check stops a scheme that ignores its clock."""
 TIME_LIMIT, LATEST_SECONDS = 0.5, 60.0
-"""A time limit, and the seconds until which any machine must have ended: a search without a limit takes hours."""
+"""Time limit, and time by which the scheme must have ended on any machine, in seconds; a full search takes hours."""
 WITH_ONE_MAXIMUM = ("dc, two ends", "dc, margins on a line", "dc, 1-norm ball", "dc, Hilbert ball")
-"""Problems whose stationary points are tested by a convex step from them."""
+"""Problems with one maximum, whose stationary points are tested by a convex step that starts there."""
 STATIONARY_TOLERANCE, STATIONARY_SECONDS = 1e-4, 2.0
-"""Relative decrease by a convex step from which a point is not stationary, and the time for the long problem."""
-RISE = 1e-6
-"""Relative rise of the objective from which a scheme does not descend: certificates allow that much."""
+"""Relative decrease by a convex step above which a point is not stationary, and the time limit of the long problem."""
+MAX_RISE = 1e-6
+"""Relative increase of the objective above which a scheme does not descend; certified points allow smaller ones."""
 
 
-def scheme_cases(scheme: Scheme, solver: Solver) -> list[Case]:
-    """Return the cases of a scheme with a solver of its steps."""
+def scheme_cases(scheme: Scheme, solver: Solver) -> list[ConformanceCase]:
+    """Return the cases of a scheme with a solver for its steps."""
     checks: dict[str, Callable[[Scheme, Solver, bool], None]] = {
         "members": _check_members,
-        "refusal in words": _check_refusal,
+        "unsupported reason": _check_unsupported_reason,
         "steps, one after the other": _check_steps,
         "time limit, between steps": _check_ending_clock,
         "time limit, in seconds": _check_time_limit,
@@ -51,14 +51,18 @@ def scheme_cases(scheme: Scheme, solver: Solver) -> list[Case]:
         "stationary points": _check_stationary,
         "the problem stays as it is": _check_problem_is_kept,
         "the same result twice": _check_repetition,
-        "a solver that takes no step": _check_unsupported,
+        "a solver that supports no step": _check_unsupported,
         "saved by its name": _check_saving,
     }
-    solved = [Case(f"solves {one.name}", partial(_check_solved, scheme, solver, one)) for one in scheme_problems()]
-    return [*solved, *(Case(name, partial(check, scheme, solver)) for name, check in checks.items())]
+    solved = [
+        ConformanceCase(f"solves {problem.name}", partial(_check_solved, scheme, solver, problem))
+        for problem in scheme_problems()
+    ]
+    return [*solved, *(ConformanceCase(name, partial(check, scheme, solver)) for name, check in checks.items())]
 
 
 def _check_solved(scheme: Scheme, solver: Solver, problem: SchemeProblem, is_excepted: bool) -> None:
+    """Check the result of a problem with a known answer: termination, objective, point and name of the scheme."""
     posed, optimum = problem.make()
     result = run_scheme(scheme, posed, solver)
     require(isinstance(result, Result), f"the steps must return a Result, not {type(result).__name__}")
@@ -66,11 +70,14 @@ def _check_solved(scheme: Scheme, solver: Solver, problem: SchemeProblem, is_exc
     known = {scheme.name, *scheme_names()}
     require(result.scheme in known, f"result.scheme is {result.scheme!r}, and no scheme is called so")
     if problem.termination is Termination.OPTIMAL:
-        told = f"the optimum is {optimum:.9g}, and it ended as {result.termination} without a point: {result.message}"
-        require(result.point is not PointStatus.NONE, told)
+        message = (
+            f"the optimum is {optimum:.9g}, and it ended as {result.termination} without a point: {result.message}"
+        )
+        require(result.point is not PointStatus.NONE, message)
 
 
 def _check_members(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
+    """Check name, flags, defaults and registration of the scheme."""
     name = getattr(scheme, "name", None)
     is_name = isinstance(name, str) and bool(name) and " " not in name
     require(is_name, f"name must be a text without spaces, not {name!r}")
@@ -83,20 +90,24 @@ def _check_members(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
     except TypeError as error:
         require(False, f"every parameter needs a default, so that the scheme can be made by its name: {error}")
     if scheme.name in scheme_names():
-        found = scheme_class(scheme.name)
-        require(found is cls, f"the name {scheme.name!r} is registered for {found.__name__}")
+        registered = scheme_class(scheme.name)
+        require(registered is cls, f"the name {scheme.name!r} is registered for {registered.__name__}")
 
 
-def _check_refusal(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    for one in scheme_problems():
-        reason = scheme.refusal(one.make()[0])
+def _check_unsupported_reason(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
+    """Check that `unsupported_reason` returns a sentence or None for every problem."""
+    for problem in scheme_problems():
+        reason = scheme.unsupported_reason(problem.make()[0])
         is_sentence = reason is None or (isinstance(reason, str) and bool(reason.strip()))
-        require(is_sentence, f"refusal must return a reason in words or None, not {reason!r} ({one.name})")
+        require(is_sentence, f"unsupported_reason must return a sentence or None, not {reason!r} ({problem.name})")
 
 
 def _check_steps(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    """Check that every step is yielded, in the order of time, and that bounds hold."""
-    for problem, optimum, result in runs(scheme, solver):
+    """Check that steps are recorded in chronological order, and that no bound is on the wrong side of the optimum.
+
+    Bounds of semi-infinite problems are not checked.
+    """
+    for problem, optimum, result in supported_runs(scheme, solver):
         if result.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
             continue
         name = problem.core.name
@@ -104,18 +115,18 @@ def _check_steps(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
         for step in result.history:
             require(isinstance(step, Step), f"a scheme yields steps, not {type(step).__name__}")
         times = [step.seconds for step in result.history]
-        require(times == sorted(times), "the seconds of its steps do not grow: take them from the clock of the scheme")
+        require(times == sorted(times), "the seconds of its steps do not increase: use the clock of the scheme")
         latest = result.seconds.total
         require(times[-1] <= latest, f"its last step is at {times[-1]:.3g} s, and it ended after {latest:.3g} s")
         sign = -1.0 if problem.core.maximizes else 1.0
         for bound in [step.bound for step in result.history if step.bound is not None and not problem.oracles]:
             if sign * (bound - optimum) > 1e-5 * (1.0 + abs(optimum)):
-                told = f"a step has the bound {bound:.9g}, which is on the wrong side of the optimum {optimum:.9g}"
-                raise WrongAnswerError(f"{told} ({name!r})")
+                message = f"a step has the bound {bound:.9g}, which is on the wrong side of the optimum {optimum:.9g}"
+                raise WrongAnswerError(f"{message} ({name!r})")
 
 
 def _check_ending_clock(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    """Check that a scheme ends when the time is over after its first step."""
+    """Check that a scheme ends, after at most `LATE_STEPS` more steps, if the time is over after its first step."""
     problem, clock = long_problem(scheme), EndingClock()
     late, steps = 0, scheme.steps(problem, solver, Options(), clock)
     try:
@@ -125,32 +136,33 @@ def _check_ending_clock(scheme: Scheme, solver: Solver, is_excepted: bool) -> No
             clock.end()
     except StopIteration as end:
         result = end.value
-    except (UnsupportedError, ConvexityError) as refusal:
-        raise NotApplicableError(str(refusal)) from None
+    except (UnsupportedError, ConvexityError) as error:
+        raise NotApplicableError(str(error)) from None
     else:
         result = None
     finally:
         steps.close()
-    told = "pass the clock on to every session and scheme inside, and look at clock.is_over() between steps"
+    message = "pass the clock on to every session and scheme inside, and look at clock.is_over() between steps"
     many = f"{late} steps" if result is not None else f"more than {MAX_LATE_STEPS} steps"
-    require(late <= LATE_STEPS, f"it made {many} after the time was over: {told}")
+    require(late <= LATE_STEPS, f"it made {many} after the time was over: {message}")
     assert result is not None
     ends = (Termination.LIMIT, Termination.STATIONARY, Termination.CYCLE, Termination.OPTIMAL)
-    told = f'after the time was over it ended as {result.termination}, not as "limit": {result.message}'
-    require(result.termination in ends, told)
+    message = f'after the time was over it ended as {result.termination}, not as "limit": {result.message}'
+    require(result.termination in ends, message)
     if not problem.oracles:
         check_point(problem.core, result)
 
 
 def _check_time_limit(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
+    """Check that a scheme with the time limit `TIME_LIMIT` ends within `LATEST_SECONDS`."""
     problem = long_problem(scheme)
     began = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MiloptWarning)
         try:
             result = solve(problem, solver, scheme=scheme, time_limit=TIME_LIMIT)  # type: ignore[arg-type]
-        except (UnsupportedError, ConvexityError) as refusal:
-            raise NotApplicableError(str(refusal)) from None
+        except (UnsupportedError, ConvexityError) as error:
+            raise NotApplicableError(str(error)) from None
     seconds = perf_counter() - began
     require(seconds <= LATEST_SECONDS, f"with a time limit of {TIME_LIMIT:g} s it took {seconds:.3g} s")
     if not problem.oracles:
@@ -158,25 +170,27 @@ def _check_time_limit(scheme: Scheme, solver: Solver, is_excepted: bool) -> None
 
 
 def _check_descent(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
+    """Check that the objective does not increase, if the scheme states that it descends."""
     if not scheme.descends:
         raise NotApplicableError("it does not state that it descends")
-    for problem, _, result in runs(scheme, solver, *WITH_ONE_MAXIMUM):
+    for problem, _, result in supported_runs(scheme, solver, *WITH_ONE_MAXIMUM):
         _require_descent(problem, result)
     _require_descent(many_steps(), run_scheme(scheme, many_steps(), solver))
 
 
 def _require_descent(problem: Problem, result: Result) -> None:
+    """Raise an error if the objective got worse from one step to the next by more than `MAX_RISE`."""
     sign = -1.0 if problem.core.maximizes else 1.0
     objectives = [sign * step.objective for step in result.history]
     for before, after in pairwise(objectives):
-        told = f"it states that it descends, and its objective goes from {sign * before:.9g} to {sign * after:.9g}"
-        require(after <= before + RISE * (1.0 + abs(before)), told)
+        message = f"it states that it descends, and its objective goes from {sign * before:.9g} to {sign * after:.9g}"
+        require(after <= before + MAX_RISE * (1.0 + abs(before)), message)
 
 
 def _check_stationary(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    """Check that one convex step from a point that is called stationary and certified leads no further down."""
+    """Check that no convex step from a point that is called stationary and certified improves the objective."""
     claimed = 0
-    for problem, _, result in runs(scheme, solver, *WITH_ONE_MAXIMUM):
+    for problem, _, result in supported_runs(scheme, solver, *WITH_ONE_MAXIMUM):
         claimed += _is_stationary(problem.core, result, solver)
     long = many_steps()
     claimed += _is_stationary(long, run_scheme(scheme, long, solver, Clock(STATIONARY_SECONDS)), solver)
@@ -185,7 +199,7 @@ def _check_stationary(scheme: Scheme, solver: Solver, is_excepted: bool) -> None
 
 
 def _is_stationary(program: Program, result: Result, solver: Solver) -> bool:
-    """Return whether a result is called stationary and certified; raise an error if it is called so wrongly."""
+    """Return True if a result is called stationary and certified; raise an error if a convex step improves it."""
     if result.termination is not Termination.STATIONARY or result.point is not PointStatus.CERTIFIED:
         return False
     (atom,) = program.maxima()
@@ -193,66 +207,75 @@ def _is_stationary(program: Program, result: Result, solver: Solver) -> bool:
     further = replace(ConvexConcave(start=start), max_steps=1).run(program, solver, Options())
     sign = -1.0 if program.maximizes else 1.0
     if sign * (further.objective - result.objective) < -STATIONARY_TOLERANCE * (1.0 + abs(result.objective)):
-        told = f"one convex step from its point leads from {result.objective:.9g} to {further.objective:.9g}"
-        raise WrongAnswerError(f"its result is called stationary and certified, and {told} ({program.name!r})")
+        message = f"one convex step from its point leads from {result.objective:.9g} to {further.objective:.9g}"
+        raise WrongAnswerError(f"its result is called stationary and certified, and {message} ({program.name!r})")
     return True
 
 
 def _check_problem_is_kept(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    taken = 0
-    for one in scheme_problems():
-        posed, _ = one.make()
+    """Check that a scheme does not change the problem; the master of a semi-infinite problem may change."""
+    count = 0
+    for problem in scheme_problems():
+        posed, _ = problem.make()
         before = _fingerprint(posed.core)
         try:
             run_scheme(scheme, posed, solver)
         except NotApplicableError:
             continue
-        taken += 1
+        count += 1
         if posed.oracles:
-            continue  # Rows are added to the master of a semi-infinite problem: that is how it is solved.
+            continue  # The master of a semi-infinite problem is allowed to change: rows are added to solve it.
         after = _fingerprint(posed.core)
         changed = [part for part in before if before[part] != after[part]]
-        told = f"it changes the {', '.join(changed)} of the program that it gets ({one.name}): solve a copy of it"
-        require(not changed, told)
-    if not taken:
-        raise NotApplicableError("it takes none of the problems of this case")
+        message = (
+            f"it changes the {', '.join(changed)} of the program that it gets ({problem.name}): solve a copy of it"
+        )
+        require(not changed, message)
+    if not count:
+        raise NotApplicableError("it supports none of the problems of this case")
 
 
 def _fingerprint(program: Program) -> dict[str, object]:
-    """Return what a program consists of, so that two states of it can be compared."""
+    """Return the parts of a program in a form in which two states can be compared."""
     return {
         "objective": (program.maximizes, repr(program.objective), id(program.objective)),
-        "constraints": [(name, id(one.expression)) for name, one in program.constraints.items()],
+        "constraints": [(name, id(constraint.expression)) for name, constraint in program.constraints.items()],
         "variables": [
-            (name, one.lower.tolist(), one.upper.tolist(), one.integer) for name, one in program.variables.items()
+            (name, variable.lower.tolist(), variable.upper.tolist(), variable.integer)
+            for name, variable in program.variables.items()
         ],
         "functions": list(program.functions),
-        "parameters": [(name, np.asarray(one.value).tolist()) for name, one in program.parameters.items()],
+        "parameters": [(name, np.asarray(parameter.value).tolist()) for name, parameter in program.parameters.items()],
     }
 
 
 def _check_repetition(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    for (problem, _, first), (_, _, second) in zip(runs(scheme, solver), runs(scheme, solver), strict=True):
+    """Check that two runs on each supported problem have the same termination and objective."""
+    for (problem, _, first), (_, _, second) in zip(
+        supported_runs(scheme, solver), supported_runs(scheme, solver), strict=True
+    ):
         same = first.termination is second.termination
         same &= bool(np.isclose(first.objective, second.objective, rtol=1e-6, equal_nan=True))
-        told = "random choices must start from a seed that is a parameter"
+        message = "random choices must start from a seed that is a parameter"
         ends = f"{first.objective:.9g} and {second.objective:.9g} ({problem.core.name!r})"
-        require(same, f"two runs end with {ends}: {told}")
+        require(same, f"two runs end with {ends}: {message}")
 
 
 def _check_unsupported(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    """Check that a solver which takes no step leads to an error of milopt, or to a result without a point."""
+    """Check that a solver that supports no step leads to an error of milopt, or to a result without a point."""
     problem = long_problem(scheme)
     try:
-        result = scheme.run(problem, registry.get("libsvm"), Options(time_limit=5.0))
+        result = scheme.run(problem, registry.get_solver("libsvm"), Options(time_limit=5.0))
     except MiloptError:
         return
-    told = f"libsvm takes no step of the problem, and the result is {result.termination}, its point {result.point}"
-    require(result.point is PointStatus.NONE, told)
+    message = (
+        f"libsvm supports no step of the problem, and the result is {result.termination}, its point {result.point}"
+    )
+    require(result.point is PointStatus.NONE, message)
 
 
 def _check_saving(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    """Check that a model with the scheme is saved and loaded with an equal scheme."""
+    """Check that a fitted model with a registered scheme is saved and loaded with an equal scheme."""
     from milopt.models import MILES, MISVM, ShapeletBoost
 
     if scheme.name not in scheme_names():
@@ -265,23 +288,23 @@ def _check_saving(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
         ShapeletBoost(ball="one-hot", scheme=scheme),
         MILES(scheme=scheme, solver=solver.name),
     )
-    model = next((one for one in models if _takes(scheme, one.program(bags, y))), None)
+    model = next((candidate for candidate in models if _applies_to(scheme, candidate.program(bags, y))), None)
     if model is None:
-        raise NotApplicableError("it takes none of the programs of the models of this case")
+        raise NotApplicableError("it supports none of the programs of the models of this case")
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", MiloptWarning)
         model.fit(bags, y).save(Path(folder) / "model.milopt")
         loaded = load_model(Path(folder) / "model.milopt")
-    told = f"saved as {scheme!r}, it is loaded as {loaded.scheme!r}"
-    require(loaded.scheme == scheme, told)
+    message = f"saved as {scheme!r}, it is loaded as {loaded.scheme!r}"
+    require(loaded.scheme == scheme, message)
 
 
-def _takes(scheme: Scheme, problem: Problem) -> bool:
-    """Return True if a scheme takes a problem, and it is not one whose minorants the scheme has no use for."""
-    if scheme.refusal(problem) is not None:
+def _applies_to(scheme: Scheme, problem: Problem) -> bool:
+    """Return True if a scheme supports a problem and can take the first step with Clarabel."""
+    if scheme.unsupported_reason(problem) is not None:
         return False
     try:
-        next(scheme.steps(problem, registry.get("clarabel"), Options(), Clock(None)), None)
+        next(scheme.steps(problem, registry.get_solver("clarabel"), Options(), Clock(None)), None)
     except (UnsupportedError, ConvexityError):
         return False
     return True

@@ -1,4 +1,4 @@
-"""A judgement of the result of a scheme that does not rely on the scheme: the known optimum, and the declared rows."""
+"""Check of the result of a scheme, independent of the scheme: the known optimum and the declared rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from milopt.declaration.programs.problem import Problem
 from milopt.testing.conformance import WrongAnswerError, require
 
 OBJECTIVE_TOLERANCE = 1e-5
-"""Relative difference between objectives; a column generation may leave its own tolerance, which is larger."""
+"""Maximum relative difference between objectives, except for column generation."""
 GENERATION_TOLERANCE = 1e-3
+"""Maximum relative difference between objectives for column generation."""
 ROW_TOLERANCE = 1e-5
-"""Violation of a declared row or bound, relative to the size of its terms, from which a point is not feasible."""
+"""Violation of a declared row or bound, relative to the size of its terms, above which a point is infeasible."""
 
 
 def judge(problem: Problem, result: Result, optimum: float, truth: Termination) -> None:
-    """Raise an error if a result states of a problem what is not true, or keeps a point that is not what it says."""
+    """Raise an error if the termination, the objective, the bound or the point of a result is wrong.
+
+    `truth` is the correct termination, and `optimum` the optimal value if `truth` is OPTIMAL. A result need not be
+    optimal, but must not be called optimal if it is not. The point of a semi-infinite problem is not checked.
+    """
     end = result.termination
     if truth is not Termination.OPTIMAL:
         allowed = (truth, Termination.STALLED, Termination.LIMIT, Termination.ERROR)
@@ -32,15 +37,15 @@ def judge(problem: Problem, result: Result, optimum: float, truth: Termination) 
     if not problem.oracles:
         check_point(problem.core, result)
         if result.point is not PointStatus.NONE and sign * (result.objective - optimum) < -tolerance:
-            told = "so it is not the declared objective at a feasible point"
+            message = "so it is not the declared objective at a feasible point"
             raise WrongAnswerError(
-                f"its objective {result.objective:.9g} is better than the optimum {optimum:.9g}, {told}"
+                f"its objective {result.objective:.9g} is better than the optimum {optimum:.9g}, {message}"
             )
         if result.bound is not None and sign * (result.bound - optimum) > tolerance:
             raise WrongAnswerError(f"its bound {result.bound:.9g} is on the wrong side of the optimum {optimum:.9g}")
     if end is Termination.OPTIMAL and abs(result.objective - optimum) > tolerance:
-        told = 'a fixed point that is not proved to be global is "stationary"'
-        raise WrongAnswerError(f"it calls {result.objective:.9g} optimal, and the optimum is {optimum:.9g}: {told}")
+        message = 'a fixed point that is not proved to be global is "stationary"'
+        raise WrongAnswerError(f"it calls {result.objective:.9g} optimal, and the optimum is {optimum:.9g}: {message}")
     if end is Termination.OPTIMAL and result.point is not PointStatus.CERTIFIED:
         raise WrongAnswerError(f"it is called optimal, and its point is {result.point}")
     if end is Termination.LIMIT:
@@ -48,7 +53,10 @@ def judge(problem: Problem, result: Result, optimum: float, truth: Termination) 
 
 
 def check_point(program: Program, result: Result) -> None:
-    """Raise an error unless a point that is called feasible or certified satisfies the declared rows and bounds."""
+    """Raise an error if the point of a result violates declared rows or bounds, or does not have its objective.
+
+    A result without a point passes.
+    """
     if result.point is PointStatus.NONE:
         return
     for name, variable in program.variables.items():
@@ -61,10 +69,11 @@ def check_point(program: Program, result: Result) -> None:
         _require_feasible(repr(name), violation.max(initial=0.0), np.abs(slack).max(initial=0.0))
     value = float(result.value(program.objective))
     if not abs(value - result.objective) <= OBJECTIVE_TOLERANCE * (1.0 + abs(value)):
-        told = f"the declared objective at its point is {value:.9g}"
-        raise WrongAnswerError(f"it reports the objective {result.objective:.9g}, and {told}")
+        message = f"the declared objective at its point is {value:.9g}"
+        raise WrongAnswerError(f"it reports the objective {result.objective:.9g}, and {message}")
 
 
 def _require_feasible(what: str, violation: float, size: float) -> None:
+    """Raise an error if a violation exceeds `ROW_TOLERANCE` times 1 + size; `what` names the rows or bounds."""
     if violation > ROW_TOLERANCE * (1.0 + size):
         raise WrongAnswerError(f"its point is called feasible, and violates {what} by {violation:.3g}")

@@ -18,7 +18,7 @@ CONVEX_PROGRAMS = ("lp", "qp", "milp, knapsack", "lp, infeasible", "lp, unbounde
 
 @dataclass(frozen=True)
 class SchemeProblem:
-    """A named problem, its optimum, and how it ends."""
+    """Named problem; `make` returns it with its optimum, and `termination` is the correct one."""
 
     name: str
     make: Callable[[], tuple[Problem, float]]
@@ -26,21 +26,21 @@ class SchemeProblem:
 
 
 def scheme_problems() -> list[SchemeProblem]:
-    """Return the problems that a scheme is asked to solve."""
-    found = []
+    """Return the problems that a scheme has to solve."""
+    problems = []
     for name in (*DC_PROGRAMS, *CONVEX_PROGRAMS):
-        known = next(one for one in KNOWN_PROGRAMS if one.name == name)
+        known = next(entry for entry in KNOWN_PROGRAMS if entry.name == name)
 
         def make(make: Callable[[], object] = known.make) -> tuple[Problem, float]:
             expected = make()
             return expected.program, expected.objective  # type: ignore[attr-defined]
 
-        found.append(SchemeProblem(name, make, known.termination))
-    return [*found, SchemeProblem("semi-infinite, simplex game", _simplex_game)]
+        problems.append(SchemeProblem(name, make, known.termination))
+    return [*problems, SchemeProblem("semi-infinite, simplex game", _simplex_game)]
 
 
 def many_steps() -> Program:
-    """Return a DC program on which schemes take several steps, and a search for the optimum takes hours."""
+    """Return a DC program for which a local scheme needs several steps, and a global search hours."""
     rng = np.random.default_rng(1)
     bags = as_bags([rng.normal(size=(8, 5)) for _ in range(40)])
     y = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
@@ -53,7 +53,9 @@ def many_steps() -> Program:
 
 
 def _simplex_game() -> tuple[Problem, float]:
-    """Return min gamma s.t. (y h)'d <= gamma, h the means of a linear function in the unit ball, d on the simplex.
+    """Return a semi-infinite game between bag weights d and linear functions u, with its optimum.
+
+    min gamma s.t. (y h)'d <= gamma for all h, d on the simplex, where h are the bag means of a function u, ||u|| <= 1.
 
     gamma* = min_d || sum_i d_i v_i || with v_i = y_i mean_i: (1, 0), (0, 1) and (2, 2) give 1 / sqrt(2).
     """

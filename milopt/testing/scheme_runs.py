@@ -1,4 +1,4 @@
-"""Runs of a scheme on the problems that it takes."""
+"""Runs of a scheme on the problems that it supports."""
 
 from __future__ import annotations
 
@@ -14,46 +14,52 @@ from milopt.testing.scheme_problems import many_steps, scheme_problems
 
 
 class EndingClock(Clock):
-    """A clock without a limit until it is told that the time is over."""
+    """Clock without a limit until `end` is called."""
 
     def __init__(self) -> None:
         super().__init__(None)
 
     def end(self) -> None:
-        """Let the time be over."""
+        """Set a limit that has passed already, so that the time is over."""
         self.limit = 1e-9
 
 
 def run_scheme(scheme: Scheme, problem: Problem, solver: Solver, clock: Clock | None = None) -> Result:
-    """Run a scheme; raise NotApplicableError if the scheme, or the solver, does not take the problem."""
-    if (reason := scheme.refusal(problem)) is not None:
+    """Run a scheme; raise NotApplicableError if the scheme or the solver does not support the problem."""
+    if (reason := scheme.unsupported_reason(problem)) is not None:
         raise NotApplicableError(reason)
     try:
         return scheme.run(problem, solver, Options(), clock)
-    except (UnsupportedError, ConvexityError) as refusal:
-        raise NotApplicableError(str(refusal)) from None
+    except (UnsupportedError, ConvexityError) as error:
+        raise NotApplicableError(str(error)) from None
 
 
-def runs(scheme: Scheme, solver: Solver, *names: str) -> Iterator[tuple[Problem, float, Result]]:
-    """Yield the problems that a scheme takes, of those of these names or of all, their optima and their results."""
-    taken = 0
-    for one in scheme_problems():
-        if not names or one.name in names:
-            posed, optimum = one.make()
+def supported_runs(scheme: Scheme, solver: Solver, *names: str) -> Iterator[tuple[Problem, float, Result]]:
+    """Yield (problem, optimum, result) for the supported problems with these names, or of any name if none is given.
+
+    Raises NotApplicableError at the end if no problem is supported.
+    """
+    count = 0
+    for problem in scheme_problems():
+        if not names or problem.name in names:
+            posed, optimum = problem.make()
             try:
                 result = run_scheme(scheme, posed, solver)
             except NotApplicableError:
                 continue
-            taken += 1
+            count += 1
             yield posed, optimum, result
-    if not taken:
-        raise NotApplicableError("it takes none of the problems of this case")
+    if not count:
+        raise NotApplicableError("it supports none of the problems of this case")
 
 
 def long_problem(scheme: Scheme) -> Problem:
-    """Return a problem that takes a scheme several steps: the DC program, or the semi-infinite one."""
-    game = next(one for one in scheme_problems() if one.name.startswith("semi-infinite")).make()[0]
+    """Return the first supported problem of two that need several steps: a DC program, and a semi-infinite one.
+
+    Raises NotApplicableError if the scheme supports neither.
+    """
+    game = next(problem for problem in scheme_problems() if problem.name.startswith("semi-infinite")).make()[0]
     for problem in (many_steps(), game):
-        if scheme.refusal(problem) is None:
+        if scheme.unsupported_reason(problem) is None:
             return problem
-    raise NotApplicableError("it refuses the problems of this case")
+    raise NotApplicableError("it does not support the problems of this case")

@@ -1,4 +1,4 @@
-"""The conformance check of schemes."""
+"""Conformance check of schemes."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ def check_scheme(
     except_for: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
 ) -> ConformanceReport:
-    """Raise an error if a scheme does not do what milopt relies on.
+    """Check that a scheme does what milopt relies on.
 
-    The cases are: problems with known optima, convex, DC, semi-infinite, infeasible and unbounded, on which a result
+    The cases are: problems with known optima (convex, DC, semi-infinite, infeasible and unbounded), for which a result
     must not be better than the optimum, must not be called optimal unless it is, and must have a point that satisfies
     the declared rows; stationary points, from which no convex step leads further down; recorded steps, which never
-    rise if the scheme states that it `descends`; a time limit; a problem that stays as it is; equal results of equal
-    calls; refusals in words; saving by name. `scheme_case_names` lists them.
+    increase if the scheme states that it `descends`; a time limit; problems that must not be changed; equal results of
+    equal calls; reasons for unsupported problems; saving by name. `scheme_case_names` lists them.
 
     Parameters
     ----------
     scheme : Scheme
-        The scheme, with its parameters.
+        Scheme with its parameters.
     solver : str or Solver, default="clarabel"
-        The solver of the convex steps.
+        Solver of the convex steps.
     except_for : mapping of str to str, optional
-        Cases that the scheme does not pass, with the reason; no exception covers a wrong answer. A case that passes all
-        the same is told by a warning.
+        Cases that the scheme does not pass, with the reason; no exception covers a wrong answer. If such a case passes
+        or does not apply, a warning is given.
     only : collection of str, optional
-        The names of the cases to run; by default all of them.
+        Names of the cases to run. By default, all cases are run.
 
     Returns
     -------
     ConformanceReport
-        The cases that passed, that were excepted, and that do not concern the scheme, each with the reason.
+        Cases that passed, that were excepted, and that do not apply, with reasons.
 
     Raises
     ------
     ConformanceError
-        If a case fails; the message has one sentence per failed case.
+        If a case fails. The message has one sentence per failed case.
 
     Examples
     --------
@@ -58,8 +58,8 @@ def check_scheme(
     ['time limit, between steps', 'descent']
     """
     if not isinstance(scheme, Scheme):
-        raise ParameterError(f"check_scheme takes a scheme, as in check_scheme(MyScheme()), not {scheme!r}.")
-    chosen = registry.require(solver) if isinstance(solver, str) else solver
+        raise ParameterError(f"check_scheme needs a scheme, as in check_scheme(MyScheme()), not {scheme!r}.")
+    chosen = registry.require_solver(solver) if isinstance(solver, str) else solver
     return run_cases(
         str(getattr(scheme, "name", type(scheme).__name__)), scheme_cases(scheme, chosen), except_for, only
     )
@@ -67,4 +67,4 @@ def check_scheme(
 
 def scheme_case_names() -> list[str]:
     """Return the names of the cases of `check_scheme`."""
-    return [case.name for case in scheme_cases(ConvexConcave(), registry.get("clarabel"))]
+    return [case.name for case in scheme_cases(ConvexConcave(), registry.get_solver("clarabel"))]

@@ -1,7 +1,7 @@
-"""The cases of a solver's engine: raw answers with milopt's signs, honest claims, and inputs that stay as they are.
+"""Conformance cases of a solver's engine: raw answers with milopt's signs, claims of infeasibility, unchanged inputs.
 
-milopt repairs what it can of an answer (`Options.polish`) and proves the rest itself, so a faulty engine may still
-solve small programs. These cases look at the answer before that.
+milopt corrects small errors of an answer (`Options.polish`) and proves the result itself, so a faulty engine may still
+solve small programs. These cases test the raw answer.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from milopt import Options, Termination
 from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
-from milopt.solving.refusal import refusal
 from milopt.solving.solver import Solver
-from milopt.testing.conformance import Case, NotApplicableError, WrongAnswerError, require
+from milopt.solving.solver_support import unsupported_reason
+from milopt.testing.conformance import ConformanceCase, NotApplicableError, WrongAnswerError, require
 from milopt.testing.known_programs import KNOWN_PROGRAMS
 from milopt.testing.optimality import dual_fault, primal_fault
 
-ANSWERED = {
+ANSWER_CASES = {
     "linear": "lp",
     "maximised": "lp, maximised",
     "equations": "lp, equations only",
@@ -31,8 +31,8 @@ ANSWERED = {
     "integers": "milp, knapsack",
     "mixed integers": "milp, empty blocks",
 }
-"""Cases by the known program whose flat form is solved."""
-CLAIMED = {
+"""Known program whose flat form is solved, by case."""
+CLAIM_CASES = {
     "infeasible linear": "lp, infeasible",
     "unbounded linear": "lp, unbounded",
     "infeasible quadratic": "qp, infeasible",
@@ -41,36 +41,41 @@ CLAIMED = {
     "unbounded second-order cone": "socp, unbounded",
     "infeasible integers": "milp, infeasible",
 }
+"""Known program without an optimum, by case."""
 BOUND_TOLERANCE = 1e-6
-"""Relative excess of the bound of an integer search over the optimum from which the bound is wrong."""
+"""Relative excess of the bound of an integer search over the optimum above which the bound is wrong."""
 
 
-def answer_cases(solver: Solver) -> list[Case]:
+def answer_cases(solver: Solver) -> list[ConformanceCase]:
     """Return the cases about the answers of engines."""
-    cases = [Case(f"answer, {what}", partial(_check_answer, solver, name)) for what, name in ANSWERED.items()]
-    cases += [Case(f"claim, {what}", partial(_check_claim, solver, name)) for what, name in CLAIMED.items()]
-    cases.append(Case("engine, the form stays as it is", partial(_check_form_is_kept, solver)))
-    cases.append(Case("engine, two at the same time", partial(_check_two_engines, solver)))
+    cases = [
+        ConformanceCase(f"answer, {what}", partial(_check_answer, solver, name)) for what, name in ANSWER_CASES.items()
+    ]
+    cases += [
+        ConformanceCase(f"claim, {what}", partial(_check_claim, solver, name)) for what, name in CLAIM_CASES.items()
+    ]
+    cases.append(ConformanceCase("engine, the form stays as it is", partial(_check_form_is_kept, solver)))
+    cases.append(ConformanceCase("engine, two at the same time", partial(_check_two_engines, solver)))
     return cases
 
 
 def flat_form(name: str) -> tuple[StandardForm, float]:
-    """Return the flat form of a known program, and the optimum of its minimisation."""
-    known = next(one for one in KNOWN_PROGRAMS if one.name == name)
+    """Return the flat form of a known program, which is a minimisation, and the optimum of this minimisation."""
+    known = next(entry for entry in KNOWN_PROGRAMS if entry.name == name)
     expected = known.make()
     form = expected.program.to_standard_form()
     return form, -expected.objective if form.maximize else expected.objective
 
 
-def require_taken(solver: Solver, form: StandardForm) -> StandardForm:
-    """Return the form; raise NotApplicableError if the solver does not take it."""
-    if (reason := refusal(solver, form)) is not None:
+def require_supported(solver: Solver, form: StandardForm) -> StandardForm:
+    """Return the form; raise NotApplicableError if the solver does not support it."""
+    if (reason := unsupported_reason(solver, form)) is not None:
         raise NotApplicableError(reason)
     return form
 
 
-def solved(solver: Solver, form: StandardForm) -> Answer:
-    """Return the answer of a new engine."""
+def solve_form(solver: Solver, form: StandardForm) -> Answer:
+    """Return the answer of a new engine of the solver for the form, without a time limit."""
     engine = solver.engine(form, Options())
     try:
         return engine.solve(None)
@@ -79,7 +84,10 @@ def solved(solver: Solver, form: StandardForm) -> Answer:
 
 
 def check_optimal(form: StandardForm, answer: object, optimum: float | None = None) -> Answer:
-    """Raise an error unless an answer is an optimum of a form, by its optimality conditions."""
+    """Return the answer, or raise an error if it does not satisfy the optimality conditions of the form.
+
+    For an integer program, the bound is checked instead of multipliers, against `optimum` if it is given.
+    """
     require(isinstance(answer, Answer), f"solve must return an Answer, not {type(answer).__name__}")
     assert isinstance(answer, Answer)
     _check_types(answer)
@@ -100,6 +108,7 @@ def check_optimal(form: StandardForm, answer: object, optimum: float | None = No
 
 
 def _check_types(answer: Answer) -> None:
+    """Raise an error if the termination, the raw status, x or z of an answer has a wrong type."""
     kind = type(answer.termination).__name__
     require(isinstance(answer.termination, Termination), f"the termination must be a Termination, not a {kind}")
     status = answer.raw_status
@@ -111,7 +120,10 @@ def _check_types(answer: Answer) -> None:
 
 
 def _check_bound(form: StandardForm, answer: Answer, optimum: float | None) -> None:
-    """Check the bound of an integer program: milopt cannot recompute it, so a wrong one makes a wrong optimum."""
+    """Check that the answer for an integer program has a bound, which is not above the optimum, and an optimal point.
+
+    milopt cannot recompute the bound, so a wrong bound would give a wrong optimum.
+    """
     require(answer.bound is not None, "it returns no bound for an integer program, so no gap can be stated")
     assert answer.x is not None
     assert answer.bound is not None
@@ -123,30 +135,31 @@ def _check_bound(form: StandardForm, answer: Answer, optimum: float | None) -> N
 
 
 def _check_answer(solver: Solver, name: str, is_excepted: bool) -> None:
+    """Check the answer for the flat form of a known program."""
     form, optimum = flat_form(name)
-    check_optimal(form, solved(solver, require_taken(solver, form)), optimum)
+    check_optimal(form, solve_form(solver, require_supported(solver, form)), optimum)
 
 
 def _check_claim(solver: Solver, name: str, is_excepted: bool) -> None:
-    """Check that nobody calls a program without an optimum optimal, or an unbounded one infeasible.
+    """Check that a program without an optimum is not called optimal, and an unbounded one not infeasible.
 
-    "Unbounded" may mean "infeasible or unbounded": many solvers cannot tell the two apart, and milopt finds out.
+    "Unbounded" may mean "infeasible or unbounded": many solvers do not distinguish these, and milopt finds out.
     """
     form, _ = flat_form(name)
-    truth = next(one for one in KNOWN_PROGRAMS if one.name == name).termination
-    answer = solved(solver, require_taken(solver, form))
-    said = f"the program is {truth}, and it said {answer.raw_status!r}"
-    require(answer.termination is not Termination.OPTIMAL, f"{said}, which its engine returns as optimal")
+    truth = next(entry for entry in KNOWN_PROGRAMS if entry.name == name).termination
+    answer = solve_form(solver, require_supported(solver, form))
+    problem = f"the program is {truth}, and its raw status is {answer.raw_status!r}"
+    require(answer.termination is not Termination.OPTIMAL, f"{problem}, which its engine returns as optimal")
     if truth is Termination.UNBOUNDED:
-        told = f"{said}, which its engine returns as infeasible; return UNBOUNDED if both are possible"
-        require(answer.termination is not Termination.INFEASIBLE, told)
+        message = f"{problem}, which its engine returns as infeasible; return UNBOUNDED if both are possible"
+        require(answer.termination is not Termination.INFEASIBLE, message)
 
 
 def _check_form_is_kept(solver: Solver, is_excepted: bool) -> None:
     """Check that an engine does not write into the arrays of its form, which milopt still needs."""
-    form = first_taken(solver)
+    form = first_supported_form(solver)
     before = {name: get(form).copy() for name, get in _ARRAYS.items()}
-    solved(solver, form)
+    solve_form(solver, form)
     for name, get in _ARRAYS.items():
         same = np.array_equal(get(form), before[name], equal_nan=True)
         require(same, f"its engine changes {name} of the form, which milopt needs for the certificate: copy it first")
@@ -163,32 +176,32 @@ _ARRAYS: dict[str, Callable[[StandardForm], np.ndarray[tuple[int, ...], np.dtype
 
 
 def _check_two_engines(solver: Solver, is_excepted: bool) -> None:
-    """Check that engines share nothing: each is right for its own form after the other has solved."""
+    """Check that engines share no state: each is correct for its own form after the other has solved."""
     forms = [
         flat_form(name)[0] for name in ("lp", "lp, maximised", "qp", "qp, maximised", "box qp", "box qp, singular P")
     ]
-    taken = [form for form in forms if refusal(solver, form) is None][:2]
-    if len(taken) < 2:
-        raise NotApplicableError("it takes fewer than two of the programs of this case")
-    engines = [solver.engine(form, Options()) for form in taken]
+    supported = [form for form in forms if unsupported_reason(solver, form) is None][:2]
+    if len(supported) < 2:
+        raise NotApplicableError("it supports fewer than two of the programs of this case")
+    engines = [solver.engine(form, Options()) for form in supported]
     try:
-        for form, engine in [*zip(taken, engines, strict=True), (taken[0], engines[0])]:
+        for form, engine in [*zip(supported, engines, strict=True), (supported[0], engines[0])]:
             answer = engine.solve(None)
-            told = "after another engine of the solver has solved another program"
+            message = "after another engine of the solver has solved another program"
             fault = "no point" if answer.x is None else primal_fault(form, answer.x)
             if not fault and answer.x is not None and answer.z is not None:
                 fault = dual_fault(form, answer.x, answer.z)
-            require(not fault, f"{told}, its answer is wrong: {fault}")
+            require(not fault, f"{message}, its answer is wrong: {fault}")
     finally:
         for engine in engines:
             engine.close()
 
 
-def first_taken(solver: Solver) -> StandardForm:
-    """Return the form of a small program that the solver takes; raise NotApplicableError if it takes none."""
-    svm = next(one for one in KNOWN_PROGRAMS if one.name == "qp, separable svm").make().program
+def first_supported_form(solver: Solver) -> StandardForm:
+    """Return the form of a small program that the solver supports; raise NotApplicableError if there is none."""
+    svm = next(entry for entry in KNOWN_PROGRAMS if entry.name == "qp, separable svm").make().program
     small = [flat_form(name)[0] for name in ("qp", "lp", "socp, ball", "box qp", "qp, equations only")]
     for form in [*small, svm.to_standard_form("dual")]:
-        if refusal(solver, form) is None:
+        if unsupported_reason(solver, form) is None:
             return form
-    raise NotApplicableError("it takes none of the programs of this case")
+    raise NotApplicableError("it supports none of the programs of this case")

@@ -1,7 +1,7 @@
-"""The cases about time: a limit is kept, or the solver states in words why it may not be; Ctrl-C ends a long solve.
+"""Conformance cases about time: a time limit is respected, or the solver states why not; Ctrl-C ends a long solve.
 
-Nothing here depends on the speed of the machine: a program is made larger until it takes the solver some seconds. It is
-then solved again within a tenth of that time.
+Nothing here depends on the speed of the machine: a program is made larger until the solver needs some seconds. It is
+then solved again with a tenth of that time.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ import numpy as np
 from milopt import Options, Program, Termination, norm, quad_form
 from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
-from milopt.solving.refusal import refusal
 from milopt.solving.solver import Solver
-from milopt.testing.conformance import Case, CaseError, NotApplicableError, require
+from milopt.solving.solver_support import unsupported_reason
+from milopt.testing.conformance import CaseError, ConformanceCase, NotApplicableError, require
 
 LONG_SECONDS = 4.0
-"""Seconds that a program must take without a limit: well above what it takes to start a process."""
+"""Minimum time in seconds that the program must take without a limit, well above the time to start a process."""
 LIMIT_SHARE, LATE_SHARE = 0.1, 0.6
-"""Shares of the time without a limit: the limit, and the time until which the solver must have ended."""
+"""Fractions of the time without a limit: the time limit, and the time by which the solver must have ended."""
 MAX_ENTRIES = 6_000_000
-"""Entries of the matrix of the largest program that is tried."""
-TRIES = 3
-"""How often a solve within a limit may be late before it counts: another process may have taken the processor."""
+"""Maximum number of entries of a square matrix with as many rows as the tried program has columns."""
+MAX_TRIES = 3
+"""Number of tries; one that ends in time is sufficient, because other processes may delay the others."""
 
 
 @dataclass(frozen=True)
 class LongProgram:
-    """A program that takes a solver long, and how long."""
+    """Program that takes a solver a long time, with the time in seconds that a solve took."""
 
     form: StandardForm
     seconds: float
 
 
-def limit_cases(solver: Solver) -> list[Case]:
-    """Return the cases about time."""
-    long = _Cached(partial(_long_program, solver))
+def limit_cases(solver: Solver) -> list[ConformanceCase]:
+    """Return the cases about the time limit and about Ctrl-C."""
+    long = _CachedCall(partial(_long_program, solver))
     return [
-        Case("time limit", partial(_check_time_limit, solver, long)),
-        Case("Ctrl-C", partial(_check_interrupt, solver, long)),
+        ConformanceCase("time limit", partial(_check_time_limit, solver, long)),
+        ConformanceCase("Ctrl-C", partial(_check_interrupt, solver, long)),
     ]
 
 
-class _Cached:
-    """The result of a call that is made at most once; an error of it is raised again."""
+class _CachedCall:
+    """Function that makes a call once and repeats its result, or its NotApplicableError, afterwards."""
 
     def __init__(self, call: Callable[[], LongProgram]) -> None:
         self._call = call
@@ -68,9 +68,9 @@ class _Cached:
 
 
 def _long_program(solver: Solver) -> LongProgram:
-    """Return a program that takes a solver long, of growing ones; raise NotApplicableError if there is none."""
-    for form in _growing(solver):
-        if refusal(solver, form) is not None:
+    """Return a program that takes the solver at least `LONG_SECONDS`; raise NotApplicableError if none does."""
+    for form in _larger_programs(solver):
+        if unsupported_reason(solver, form) is not None:
             continue
         engine = solver.engine(form, Options())
         try:
@@ -84,8 +84,8 @@ def _long_program(solver: Solver) -> LongProgram:
     raise NotApplicableError(f"no program of this case takes it {LONG_SECONDS:g} s")
 
 
-def _growing(solver: Solver) -> Iterator[StandardForm]:
-    """Yield larger and larger programs of the hardest kind that a solver takes."""
+def _larger_programs(solver: Solver) -> Iterator[StandardForm]:
+    """Yield larger and larger programs of the hardest kind that a solver supports."""
     size = 10 if Feature.INTEGER in solver.features else 60
     while size * size <= MAX_ENTRIES:
         yield _program(solver, size).to_standard_form()
@@ -93,10 +93,11 @@ def _growing(solver: Solver) -> Iterator[StandardForm]:
 
 
 def _program(solver: Solver, size: int) -> Program:
+    """Return a program with `size` columns: with integers if the solver supports them, else quadratic, else linear."""
     rng = np.random.default_rng(size)
     program = Program("long")
     if Feature.INTEGER in solver.features:
-        # Strongly correlated, so that a search over it takes long.
+        # Values and weights are strongly correlated, so that the search takes long.
         weight = rng.integers(1000, 2000, size=(6, size)).astype(float)
         x = program.variable("x", size, lower=0, upper=1, integer=True)
         program.maximize((weight.sum(axis=0) + 100) @ x)
@@ -117,41 +118,42 @@ def _program(solver: Solver, size: int) -> Program:
 
 
 def _check_time_limit(solver: Solver, long: Callable[[], LongProgram], is_excepted: bool) -> None:
-    found = long()
-    limit, latest = LIMIT_SHARE * found.seconds, LATE_SHARE * found.seconds
-    reason = solver.may_be_late(Options(time_limit=limit))
+    """Check that a solve with a time limit ends in time, unless the solver states that it may be late."""
+    program = long()
+    limit, latest = LIMIT_SHARE * program.seconds, LATE_SHARE * program.seconds
+    reason = solver.late_reason(Options(time_limit=limit))
     if reason:
         raise NotApplicableError(f"it states that it may be late: {reason}")
-    taken = []
-    for _ in range(TRIES):
-        engine = solver.engine(found.form, Options(time_limit=limit))
+    seconds = []
+    for _ in range(MAX_TRIES):
+        engine = solver.engine(program.form, Options(time_limit=limit))
         try:
             began = perf_counter()
             answer = engine.solve(limit)
-            taken.append(perf_counter() - began)
+            seconds.append(perf_counter() - began)
         finally:
             engine.close()
         honest = answer.termination in (Termination.LIMIT, Termination.STALLED, Termination.OPTIMAL)
-        told = f"it returns {answer.termination} ({answer.raw_status!r}); return Termination.LIMIT"
-        require(honest, f"at a time limit, {told}")
-        if taken[-1] <= latest:
+        message = f"it returns {answer.termination} ({answer.raw_status!r}); return Termination.LIMIT"
+        require(honest, f"at a time limit, {message}")
+        if seconds[-1] <= latest:
             return
-    shortest = min(taken)
-    say = "pass the limit on to the solver, or state in time_limit_note why it cannot be kept"
+    shortest = min(seconds)
+    remedy = "pass the limit on to the solver, or state in time_limit_note why it cannot be kept"
     raise CaseError(
-        f"with a time limit of {limit:.2g} s it took {shortest:.2g} s ({found.seconds:.2g} s without): {say}"
+        f"with a time limit of {limit:.2g} s it took {shortest:.2g} s ({program.seconds:.2g} s without): {remedy}"
     )
 
 
 def _check_interrupt(solver: Solver, long: Callable[[], LongProgram], is_excepted: bool) -> None:
-    """Check that Ctrl-C ends a long solve: by a KeyboardInterrupt, or by an answer that is marked as interrupted."""
+    """Check that Ctrl-C ends a long solve, by a KeyboardInterrupt or by an answer that is marked as interrupted."""
     main = threading.main_thread()
     can_send = threading.current_thread() is main and hasattr(signal, "pthread_kill")
     if not can_send or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         raise NotApplicableError("Ctrl-C can be tried in the main thread, by Python's own handler, and on POSIX only")
-    found = long()
-    engine = solver.engine(found.form, Options())
-    timer = threading.Timer(LIMIT_SHARE * found.seconds, signal.pthread_kill, [main.ident, signal.SIGINT])
+    program = long()
+    engine = solver.engine(program.form, Options())
+    timer = threading.Timer(LIMIT_SHARE * program.seconds, signal.pthread_kill, [main.ident, signal.SIGINT])
     began = perf_counter()
     try:
         timer.start()
@@ -162,6 +164,6 @@ def _check_interrupt(solver: Solver, long: Callable[[], LongProgram], is_excepte
     finally:
         timer.cancel()
         engine.close()
-    taken = perf_counter() - began
-    told = f"Ctrl-C ended it after {taken:.2g} s, and the solve takes {found.seconds:.2g} s"
-    require(taken <= LATE_SHARE * found.seconds, told)
+    seconds = perf_counter() - began
+    message = f"Ctrl-C ended it after {seconds:.2g} s, and the solve takes {program.seconds:.2g} s"
+    require(seconds <= LATE_SHARE * program.seconds, message)

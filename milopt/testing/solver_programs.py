@@ -1,4 +1,4 @@
-"""The cases of a solver that solve a known program: the optimum with its certificate, or a refusal in words."""
+"""Conformance cases that solve known programs: the certified optimum, or a reason why a program is not supported."""
 
 from __future__ import annotations
 
@@ -10,46 +10,49 @@ import numpy as np
 from milopt import PointStatus, Result, Termination, solve
 from milopt.arrays import Vector
 from milopt.errors import MiloptWarning, UnsupportedError
-from milopt.solving.refusal import in_words, takes_all
 from milopt.solving.solver import Solver
-from milopt.testing.conformance import Case, CaseError, NotApplicableError, WrongAnswerError, require
+from milopt.solving.solver_support import format_features, supports_features
+from milopt.testing.conformance import CaseError, ConformanceCase, NotApplicableError, WrongAnswerError, require
 from milopt.testing.known_programs import KNOWN_PROGRAMS, Expected, KnownProgram
 
 OBJECTIVE_TOLERANCE = 1e-6
-"""Relative difference between the objective of a certified point and the optimum."""
+"""Maximum relative difference between the objective of a certified point and the optimum."""
 POINT_TOLERANCE = 1e-4
-"""The same for points and multipliers, which certificates of 1e-6 leave that much freer."""
+"""Maximum relative error of points and multipliers, which certificates of 1e-6 determine less accurately."""
 EXCEPTED_SECONDS = 10.0
 """Time limit of a case that is a stated exception, so that a slow solver does not delay the check."""
 UNFINISHED = (Termination.STALLED, Termination.LIMIT, Termination.ERROR)
-"""Ends that claim nothing about the program."""
+"""Terminations that state nothing about the program."""
 
 
-def program_cases(solver: Solver) -> list[Case]:
+def program_cases(solver: Solver) -> list[ConformanceCase]:
     """Return one case per known program."""
-    return [Case(known.name, partial(check_program, solver, known)) for known in KNOWN_PROGRAMS]
+    return [ConformanceCase(known.name, partial(check_program, solver, known)) for known in KNOWN_PROGRAMS]
 
 
 def check_program(solver: Solver, known: KnownProgram, is_excepted: bool) -> None:
-    """Raise an error unless a solver finds and proves the known answer, or refuses a program that it does not take."""
+    """Raise an error unless a solver finds and proves the known answer of a program.
+
+    Raises NotApplicableError if the solver rejects a program that its features and cones do not allow.
+    """
     expected = known.make()
-    takes = takes_all(solver, known.features, known.cones)
+    is_supported = supports_features(solver, known.features, known.cones)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MiloptWarning)
             limit = EXCEPTED_SECONDS if is_excepted else None
             result = solve(expected.program, solver, scheme=known.scheme, time_limit=limit)
-    except UnsupportedError as refusal:
-        stated = ", ".join(in_words(known.features, known.cones))
-        allowed = not takes or solver.recognises_patterns
-        require(allowed, f"it states that it takes {stated}, and refuses the program: {refusal}")
-        raise NotApplicableError(str(refusal)) from None
+    except UnsupportedError as error:
+        stated = ", ".join(format_features(known.features, known.cones))
+        allowed = not is_supported or solver.recognises_patterns
+        require(allowed, f"it states that it supports {stated}, and rejects the program: {error}")
+        raise NotApplicableError(str(error)) from None
     if known.scheme is None:
-        missing = ", ".join(in_words(known.features - solver.features, known.cones - solver.cones))
-        require(takes, f"its features and cones do not include {missing}, and it did not refuse the program")
+        missing = ", ".join(format_features(known.features - solver.features, known.cones - solver.cones))
+        require(is_supported, f"its features and cones do not include {missing}, and it did not reject the program")
     _require_no_wrong_answer(known, expected, result)
     if result.termination is not known.termination:
-        raise CaseError(f"{_truth(known, expected)}, and it ended as {_ended(result)}")
+        raise CaseError(f"{_describe_truth(known, expected)}, and it ended as {_describe_end(result)}")
     if known.termination is Termination.OPTIMAL:
         _check_optimum(expected, result)
     else:
@@ -57,9 +60,10 @@ def check_program(solver: Solver, known: KnownProgram, is_excepted: bool) -> Non
 
 
 def _require_no_wrong_answer(known: KnownProgram, expected: Expected, result: Result) -> None:
-    truth = _truth(known, expected)
+    """Raise an error if a result that is called optimal, infeasible, unbounded or certified is not."""
+    truth = _describe_truth(known, expected)
     if result.termination is Termination.OPTIMAL:
-        right = known.termination is Termination.OPTIMAL and _near(result.objective, expected.objective)
+        right = known.termination is Termination.OPTIMAL and _is_near(result.objective, expected.objective)
         if not right:
             raise WrongAnswerError(f"{truth}, and it was called optimal with {result.objective:.9g}")
     elif result.termination in UNFINISHED:
@@ -70,9 +74,12 @@ def _require_no_wrong_answer(known: KnownProgram, expected: Expected, result: Re
 
 
 def _check_optimum(expected: Expected, result: Result) -> None:
+    """Check that an optimum is certified and has the known values and (without integers) the known multipliers."""
     require(result.point is PointStatus.CERTIFIED, f"its optimum is not certified: {result}")
     again = float(result.value(expected.program.objective))
-    require(_near(result.objective, again, 1e-9), f"the objective at its point is {again:.9g}, not {result.objective}")
+    require(
+        _is_near(result.objective, again, 1e-9), f"the objective at its point is {again:.9g}, not {result.objective}"
+    )
     for name, values in expected.values.items():
         _require_near(f"the optimal values of {name!r}", result.values[name], values)
     if any(variable.integer for variable in expected.program.variables.values()):
@@ -82,34 +89,40 @@ def _check_optimum(expected: Expected, result: Result) -> None:
 
 
 def _check_end_without_a_point(known: KnownProgram, result: Result) -> None:
+    """Check that an infeasible or unbounded result has no point, an infinite objective and the right message."""
     require(result.point is PointStatus.NONE and not result.values, f"it is {result.termination}, and has a point")
     if known.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
         sign = 1.0 if known.termination is Termination.INFEASIBLE else -1.0
         far = sign * (-np.inf if result.program.core.maximizes else np.inf)
         require(result.objective == far, f"it is {result.termination}, and its objective is {result.objective}")
-    told = f"the message must name {known.blames!r}: {result.message!r}"
-    require(known.blames in result.message, told)
+    message = f"the message must name {known.blames!r}: {result.message!r}"
+    require(known.blames in result.message, message)
 
 
-def _require_near(what: str, found: Vector, known: Vector) -> None:
-    near = np.allclose(found, known, rtol=POINT_TOLERANCE, atol=POINT_TOLERANCE)
-    require(near, f"{what} are {_short(known)}, and it found {_short(found)}")
+def _require_near(subject: str, values: Vector, expected: Vector) -> None:
+    """Raise an error unless two arrays agree up to `POINT_TOLERANCE`."""
+    near = np.allclose(values, expected, rtol=POINT_TOLERANCE, atol=POINT_TOLERANCE)
+    require(near, f"{subject} are {_short(expected)}, and it found {_short(values)}")
 
 
-def _near(found: float, known: float, tolerance: float = OBJECTIVE_TOLERANCE) -> bool:
-    return abs(found - known) <= tolerance * max(1.0, abs(known))
+def _is_near(value: float, expected: float, tolerance: float = OBJECTIVE_TOLERANCE) -> bool:
+    """Return True if two numbers agree up to a tolerance relative to max(1, |expected|)."""
+    return abs(value - expected) <= tolerance * max(1.0, abs(expected))
 
 
-def _truth(known: KnownProgram, expected: Expected) -> str:
+def _describe_truth(known: KnownProgram, expected: Expected) -> str:
+    """Describe the correct answer: the optimum, or the termination."""
     if known.termination is Termination.OPTIMAL:
         return f"the optimum of the program is {expected.objective:.9g}"
     return f"the program is {known.termination}"
 
 
-def _ended(result: Result) -> str:
+def _describe_end(result: Result) -> str:
+    """Describe how a solve ended: termination, certificate, raw status and message."""
     proof = f", {result.certificate}" if result.certificate is not None else ""
-    return f"{result.termination}{proof} (it said {result.raw_status!r}). {result.message}".strip()
+    return f"{result.termination}{proof} (raw status {result.raw_status!r}). {result.message}".strip()
 
 
 def _short(values: object) -> str:
+    """Return values as short text."""
     return np.array2string(np.asarray(values), precision=6, threshold=8)

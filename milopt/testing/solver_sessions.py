@@ -1,4 +1,7 @@
-"""The cases of a solver's sessions: an engine that is told a change has the optimum of the changed form."""
+"""Conformance cases of sessions: after a change, an engine must find the optimum of the changed form.
+
+Each change is a function that changes the program in place and returns the `Change` to report to the engine.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,21 @@ import numpy as np
 
 from milopt import Options, Program, quad_form
 from milopt.compilation.standard_form import StandardForm
-from milopt.solving.engine import Change, What
+from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.solver import Solver
-from milopt.testing.conformance import Case, CaseError
-from milopt.testing.solver_answers import check_optimal, require_taken
+from milopt.testing.conformance import CaseError, ConformanceCase
+from milopt.testing.solver_answers import check_optimal, require_supported
 
 COLUMNS = 5
+"""Number of columns of the program, before columns are added."""
 _RNG = np.random.default_rng(81)
 _ROWS, _CAPS, _COST = _RNG.normal(size=(6, COLUMNS)), _RNG.normal(size=(3, COLUMNS)), 4 * _RNG.normal(size=COLUMNS)
-_NEAR = np.full(COLUMNS, 0.3)
-"""A point that satisfies all rows."""
+_FEASIBLE_POINT = np.full(COLUMNS, 0.3)
+"""Point that satisfies all rows before they are changed."""
 
 
 class ChangingProgram:
-    """A small LP or QP whose pieces can be changed one by one."""
+    """Small LP, or QP if `is_curved`, whose parts can be changed one by one."""
 
     def __init__(self, is_curved: bool) -> None:
         self.is_curved = is_curved
@@ -32,7 +36,7 @@ class ChangingProgram:
         self.has_rows, self.has_total, self.has_columns = True, False, False
 
     def declare(self) -> Program:
-        """Return the program as it is now."""
+        """Declare the program in its current state."""
         program = Program("changing")
         x = program.variable("x", COLUMNS, lower=self.lower, upper=self.upper)
         objective = self.cost @ x + (0.5 * quad_form(x, np.eye(COLUMNS)) if self.is_curved else 0.0)
@@ -43,75 +47,90 @@ class ChangingProgram:
             rows = rows + np.linspace(-1, 1, 12).reshape(6, 2) @ new
         program.minimize(objective)
         if self.has_rows:
-            program.subject_to(rows >= self.rows @ _NEAR - 0.5 + self.shift, name="rows")
-        program.subject_to(caps <= self.caps @ _NEAR + 0.5, name="caps")
+            program.subject_to(rows >= self.rows @ _FEASIBLE_POINT - 0.5 + self.shift, name="rows")
+        program.subject_to(caps <= self.caps @ _FEASIBLE_POINT + 0.5, name="caps")
         if self.has_total:
             program.subject_to(x.sum() >= 1.6, name="total")
         return program
 
     def form(self) -> StandardForm:
-        """Return the flat form of the program as it is now."""
+        """Return the flat form of the current state."""
         return self.declare().to_standard_form()
 
 
-def _linear(program: ChangingProgram) -> Change:
+def _change_objective(program: ChangingProgram) -> Change:
+    """Change the linear objective."""
     program.cost = -2 * program.cost + np.eye(COLUMNS)[0]
-    return Change(What.LINEAR)
+    return Change(ChangeKind.LINEAR)
 
 
-def _offset(program: ChangingProgram) -> Change:
+def _change_offsets(program: ChangingProgram) -> Change:
+    """Change the offsets (right-hand sides) of rows."""
     program.shift = program.shift + np.linspace(0.0, 0.4, 6)
-    return Change(What.OFFSET)
+    return Change(ChangeKind.OFFSET)
 
 
-def _bounds(program: ChangingProgram) -> Change:
+def _change_bounds(program: ChangingProgram) -> Change:
+    """Change bounds of columns."""
     program.lower, program.upper = np.linspace(-1.0, 0.2, COLUMNS), np.linspace(0.4, 1.5, COLUMNS)
-    return Change(What.BOUNDS, np.arange(COLUMNS))
+    return Change(ChangeKind.BOUNDS, np.arange(COLUMNS))
 
 
-def _rows_added(program: ChangingProgram) -> Change:
+def _add_rows(program: ChangingProgram) -> Change:
+    """Add rows."""
     program.has_total = True
-    return Change(What.ROWS_ADDED)
+    return Change(ChangeKind.ROWS_ADDED)
 
 
-def _rows_replaced(program: ChangingProgram) -> Change:
+def _replace_rows(program: ChangingProgram) -> Change:
+    """Replace rows."""
     first = 6 if program.has_rows else 0
     program.caps = program.caps[::-1] + 0.2
-    return Change(What.ROWS_REPLACED, np.arange(first, first + 3))
+    return Change(ChangeKind.ROWS_REPLACED, np.arange(first, first + 3))
 
 
-def _rows_deleted(program: ChangingProgram) -> Change:
+def _delete_rows(program: ChangingProgram) -> Change:
+    """Delete rows."""
     program.has_rows = False
-    return Change(What.ROWS_DELETED, np.arange(6))
+    return Change(ChangeKind.ROWS_DELETED, np.arange(6))
 
 
-def _columns_added(program: ChangingProgram) -> Change:
+def _add_columns(program: ChangingProgram) -> Change:
+    """Add columns."""
     program.has_columns = True
-    return Change(What.COLUMNS_ADDED, np.arange(COLUMNS, COLUMNS + 2))
+    return Change(ChangeKind.COLUMNS_ADDED, np.arange(COLUMNS, COLUMNS + 2))
 
 
-def _everything(program: ChangingProgram) -> Change:
+def _change_several_parts(program: ChangingProgram) -> Change:
+    """Change the matrices of two blocks and the number of rows at once."""
     program.rows, program.caps = program.rows[:, ::-1].copy(), program.caps[:2]
-    return Change(What.EVERYTHING)
+    return Change(ChangeKind.EVERYTHING)
 
 
 CHANGES: dict[str, tuple[Callable[[ChangingProgram], Change], ...]] = {
-    "other costs": (_linear,),
-    "other offsets": (_offset, _offset),
-    "other bounds": (_bounds,),
-    "rows added": (_rows_added,),
-    "rows replaced": (_rows_replaced,),
-    "rows deleted": (_rows_deleted,),
-    "columns added": (_columns_added,),
-    "everything": (_everything,),
-    "one change after the other": (_offset, _rows_added, _bounds, _rows_replaced, _linear, _rows_deleted),
+    "other costs": (_change_objective,),
+    "other offsets": (_change_offsets, _change_offsets),
+    "other bounds": (_change_bounds,),
+    "rows added": (_add_rows,),
+    "rows replaced": (_replace_rows,),
+    "rows deleted": (_delete_rows,),
+    "columns added": (_add_columns,),
+    "everything": (_change_several_parts,),
+    "one change after the other": (
+        _change_offsets,
+        _add_rows,
+        _change_bounds,
+        _replace_rows,
+        _change_objective,
+        _delete_rows,
+    ),
 }
 
 
-def session_cases(solver: Solver) -> list[Case]:
+def session_cases(solver: Solver) -> list[ConformanceCase]:
     """Return the cases about changes, for linear and for quadratic programs."""
     return [
-        Case(f"session, {words}, {kind}", partial(_check_changes, solver, changes, kind == "quadratic"))
+        ConformanceCase(f"session, {words}, {kind}", partial(_check_changes, solver, changes, kind == "quadratic"))
         for kind in ("linear", "quadratic")
         for words, changes in CHANGES.items()
     ]
@@ -120,18 +139,19 @@ def session_cases(solver: Solver) -> list[Case]:
 def _check_changes(
     solver: Solver, changes: tuple[Callable[[ChangingProgram], Change], ...], is_curved: bool, is_excepted: bool
 ) -> None:
+    """Check that the answer of one engine is optimal after each of the changes; `is_curved`: a QP, not an LP."""
     program = ChangingProgram(is_curved)
-    engine = solver.engine(require_taken(solver, program.form()), Options())
+    engine = solver.engine(require_supported(solver, program.form()), Options())
     try:
         engine.solve(None)
         for change in changes:
-            told = change(program)
-            form = require_taken(solver, program.form())
-            engine.update(form, told)
+            message = change(program)
+            form = require_supported(solver, program.form())
+            engine.update(form, message)
             try:
                 check_optimal(form, engine.solve(None))
             except CaseError as failure:
-                words = f"after update with {told.what.name} ({told.what.value})"
+                words = f"after update with {message.kind.name} ({message.kind.value})"
                 raise CaseError(f"{words}, its answer is not that of the changed form: {failure}") from None
     finally:
         engine.close()

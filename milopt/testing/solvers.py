@@ -1,4 +1,4 @@
-"""The conformance check of solvers."""
+"""Conformance check of solvers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from milopt.errors import ParameterError
 from milopt.solving import registry
 from milopt.solving.solver import Solver
-from milopt.testing.conformance import Case, ConformanceReport, run_cases
+from milopt.testing.conformance import ConformanceCase, ConformanceReport, run_cases
 from milopt.testing.solver_answers import answer_cases
 from milopt.testing.solver_limits import limit_cases
 from milopt.testing.solver_members import member_cases
@@ -18,34 +18,34 @@ from milopt.testing.solver_sessions import session_cases
 def check_solver(
     solver: Solver | str, *, except_for: Mapping[str, str] | None = None, only: Collection[str] | None = None
 ) -> ConformanceReport:
-    """Raise an error if a solver does not do what milopt relies on.
+    """Check that a solver does what milopt relies on.
 
     The cases are: the members of the class, its rank, availability and options; known programs of all kinds that its
-    features and cones state, badly scaled, degenerate, infeasible and unbounded ones among them, each with the known
-    optimum, multipliers and status; refusals of other programs; the raw answers of its engine, with the signs of
-    multipliers; changes of a session; a time limit, and Ctrl-C. `solver_case_names` lists them. The check waits for
+    features and cones allow (also badly scaled, degenerate, infeasible and unbounded ones), with known optimum,
+    multipliers and status; reasons for unsupported programs; the raw answers of its engine, with the signs of
+    multipliers; changes in a session; a time limit, and Ctrl-C. `solver_case_names` lists them. The check waits for
     each solve, so a solver should have a limit of iterations.
 
     Parameters
     ----------
     solver : Solver or str
-        The solver, which must be installed, or the name of a registered one.
+        Solver, which must be installed, or the name of a registered solver.
     except_for : mapping of str to str, optional
-        Cases that the solver does not pass, with the reason. Such a case is run within a time limit of ten seconds. It
-        may fail, but not by a wrong answer: a point that is called optimal and is not, or a wrong proof. A case that
-        passes all the same is told by a warning.
+        Cases that the solver does not pass, with the reason. Known programs among them have a time limit of ten
+        seconds. Such a case may fail, but not by a wrong answer: a point that is called optimal and is not, or a wrong
+        proof. If such a case passes or does not apply, a warning is given.
     only : collection of str, optional
-        The names of the cases to run; by default all of them.
+        Names of the cases to run. By default, all cases are run.
 
     Returns
     -------
     ConformanceReport
-        The cases that passed, that were excepted, and that do not concern the solver, each with the reason.
+        Cases that passed, that were excepted, and that do not apply, with reasons.
 
     Raises
     ------
     ConformanceError
-        If a case fails; the message has one sentence per failed case.
+        If a case fails. The message has one sentence per failed case.
 
     Examples
     --------
@@ -64,14 +64,16 @@ def solver_case_names(solver: Solver | str) -> list[str]:
 
 
 def _solver(solver: object) -> Solver:
+    """Return a solver, given as an object or by name; raise an error if it is neither."""
     if isinstance(solver, str):
-        return registry.require(solver)
+        return registry.require_solver(solver)
     if not isinstance(solver, Solver):
-        raise ParameterError(f"check_solver takes a solver, as in check_solver(MySolver()), not {solver!r}.")
+        raise ParameterError(f"check_solver needs a solver, as in check_solver(MySolver()), not {solver!r}.")
     return solver
 
 
-def _cases(solver: Solver) -> list[Case]:
+def _cases(solver: Solver) -> list[ConformanceCase]:
+    """Return all cases of a solver."""
     return [
         *member_cases(solver),
         *program_cases(solver),

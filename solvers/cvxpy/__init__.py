@@ -1,1 +1,1 @@
-"""The solvers that cvxpy reaches."""
+"""Solvers that are called through cvxpy."""

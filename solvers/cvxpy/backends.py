@@ -1,7 +1,7 @@
-"""What milopt knows of each solver that cvxpy reaches: what it takes, what brings it, and the names of its settings.
+"""Solvers that milopt calls through cvxpy: supported programs, Python package, and names of settings.
 
-Known without importing cvxpy. Settings marked by a factor are `factor * tolerance`: first-order methods stop at what
-they are asked for, so they are asked for more.
+This table is available without importing cvxpy. A tolerance setting with a factor gets `factor * tolerance`.
+First-order methods stop as soon as their tolerance is reached, so they get a smaller one than the certificate requires.
 """
 
 from __future__ import annotations
@@ -27,155 +27,170 @@ EXP = SOC | {EXPONENTIAL.name}
 
 
 @dataclass(frozen=True)
-class Backend:
-    """One solver behind cvxpy."""
+class CvxpyBackend:
+    """One solver that is called through cvxpy."""
 
     features: frozenset[Feature]
     package: str
     licence: str
-    tolerances: Mapping[str, float] = field(default_factory=dict)
-    """Its tolerance settings, each with the factor on milopt's tolerance."""
-    fixed: Mapping[str, object] = field(default_factory=dict)
-    """Settings that never change."""
-    time: str | None = None
-    """Its setting for seconds, if it has one."""
-    threads: str | None = None
-    inside: str | None = None
-    """The one keyword under which cvxpy wants all its settings, as a dictionary."""
-    gaps: tuple[str, ...] = ()
-    """Its settings for the gap at which a mixed-integer search stops, all given `MIP_GAP * tolerance`.
+    tolerance_factors: Mapping[str, float] = field(default_factory=dict)
+    """Tolerance settings, each with the factor by which milopt's tolerance is multiplied."""
+    fixed_settings: Mapping[str, object] = field(default_factory=dict)
+    """Settings with constant values."""
+    time_setting: str | None = None
+    """Name of the setting for the time limit in seconds, or None if there is none."""
+    threads_setting: str | None = None
+    """Name of the setting for the number of threads, or None if there is none."""
+    settings_keyword: str | None = None
+    """Keyword under which cvxpy expects all settings as a dictionary, or None if it expects them as keywords."""
+    gap_settings: tuple[str, ...] = ()
+    """Names of settings for the gap at which a mixed-integer search stops; they get `MIP_GAP * tolerance`.
 
-    Empty if it has no integers, or if it searches to a gap of 0 or `tolerances` cover the gap anyway.
+    Empty if the solver does not support integers, searches to a gap of 0, or has the gap in `tolerance_factors`.
     """
-    limits: Callable[[StandardForm], Mapping[str, object]] | None = None
-    """Its settings that limit iterations by the size of the program; None if its own limits end every run."""
+    limit_settings: Callable[[StandardForm], Mapping[str, object]] | None = None
+    """Function that returns iteration limits by the size of the program; None if the solver's own limits end every run.
+    """
     cones: frozenset[str] = frozenset()
-    """The names of the cones that it takes besides linear rows, if no variable is integer."""
+    """Names of the supported cones, besides linear rows, for programs without integer variables."""
     integer_cones: frozenset[str] = frozenset()
-    """The same if some variables are integer."""
-    again: Mapping[str, object] = field(default_factory=dict)
-    """Settings with which it runs once more if its point is inaccurate; empty if one run is enough."""
+    """Names of the supported cones, besides linear rows, for programs with integer variables."""
+    retry_settings: Mapping[str, object] = field(default_factory=dict)
+    """Settings of a second run after the status "optimal_inaccurate"; empty if there is no second run."""
 
     def settings(self, form: StandardForm, options: Options, time_limit: float | None) -> dict[str, object]:
-        """The keywords for `problem.solve`; a person's `extra` comes last and wins."""
-        settings: dict[str, object] = {key: factor * options.tolerance for key, factor in self.tolerances.items()}
+        """Return the keywords for `problem.solve`. The user's `extra` overrides all other settings."""
+        settings: dict[str, object] = {
+            key: factor * options.tolerance for key, factor in self.tolerance_factors.items()
+        }
         if form.integer.any():
-            settings.update(dict.fromkeys(self.gaps, MIP_GAP * options.tolerance))
-        settings.update(self.fixed)
-        if self.limits is not None:
-            settings.update(self.limits(form))
-        if self.time and time_limit is not None:
-            settings[self.time] = time_limit
-        if self.threads:
-            settings[self.threads] = options.threads
-        settings.update(self.given(options))
-        return {self.inside: settings} if self.inside else settings
+            settings.update(dict.fromkeys(self.gap_settings, MIP_GAP * options.tolerance))
+        settings.update(self.fixed_settings)
+        if self.limit_settings is not None:
+            settings.update(self.limit_settings(form))
+        if self.time_setting and time_limit is not None:
+            settings[self.time_setting] = time_limit
+        if self.threads_setting:
+            settings[self.threads_setting] = options.threads
+        settings.update(self.user_settings(options))
+        return {self.settings_keyword: settings} if self.settings_keyword else settings
 
-    def given(self, options: Options) -> dict[str, object]:
-        """The settings in `extra`, those in cvxpy's own dictionary for this solver beside the others."""
+    def user_settings(self, options: Options) -> dict[str, object]:
+        """Return the settings in `extra`, including those in the inner dictionary under `settings_keyword`, if any."""
         extra = dict(options.extra)
-        inner = extra.pop(self.inside, {}) if self.inside else {}
+        inner = extra.pop(self.settings_keyword, {}) if self.settings_keyword else {}
         if not isinstance(inner, Mapping):
-            raise ParameterError(f"`extra` must have a dictionary for {self.inside!r}, not {inner!r}.")
+            raise ParameterError(f"`extra` must have a dictionary for {self.settings_keyword!r}, not {inner!r}.")
         return {**inner, **extra}
 
-    def found(self) -> str | None:
-        """The installed version of its package, None if it is not there."""
+    def installation(self) -> str | None:
+        """Return the installed version of the package, or None if it is not installed."""
         return installed_version(self.package)
 
 
-def _same(factor: float, *keys: str) -> dict[str, float]:
+def _equal_factors(factor: float, *keys: str) -> dict[str, float]:
+    """Return a mapping of these settings to the same factor."""
     return dict.fromkeys(keys, factor)
 
 
-_HIGHS = _same(1e-2, "primal_feasibility_tolerance", "dual_feasibility_tolerance")
-_EPS = _same(1e-3, "eps_abs", "eps_rel")
-_ECOS = _same(1e-3, "abstol", "reltol", "feastol")
+_HIGHS_TOLERANCE_FACTORS = _equal_factors(1e-2, "primal_feasibility_tolerance", "dual_feasibility_tolerance")
+_EPS_FACTORS = _equal_factors(1e-3, "eps_abs", "eps_rel")
+_ECOS_FACTORS = _equal_factors(1e-3, "abstol", "reltol", "feastol")
 
-BACKENDS: dict[str, Backend] = {
-    "CLARABEL": Backend(
+BACKENDS: dict[str, CvxpyBackend] = {
+    "CLARABEL": CvxpyBackend(
         QP,
         "clarabel",
         "Apache-2.0",
-        _same(1e-3, "tol_gap_abs", "tol_gap_rel", "tol_feas"),
-        time="time_limit",
+        _equal_factors(1e-3, "tol_gap_abs", "tol_gap_rel", "tol_feas"),
+        time_setting="time_limit",
         cones=EXP,
     ),
-    "SCS": Backend(
+    "SCS": CvxpyBackend(
         QP,
         "scs",
         "MIT",
-        _EPS,
+        _EPS_FACTORS,
         {"max_iters": 200_000},
-        time="time_limit_secs",
+        time_setting="time_limit_secs",
         cones=EXP,
-        # The scale decides how fast it converges, and the one that it adapts to is sometimes poor.
-        again={"adaptive_scale": False, "scale": 1.0},
+        # The scale determines the speed of convergence, and the adaptive one is sometimes poor.
+        retry_settings={"adaptive_scale": False, "scale": 1.0},
     ),
-    "OSQP": Backend(QP, "osqp", "Apache-2.0", _EPS, {"max_iter": 200_000, "polishing": True}, time="time_limit"),
-    "ECOS": Backend(QP, "ecos", "GPL-3.0", _ECOS, {"max_iters": 500}, cones=EXP),
-    "HIGHS": Backend(
+    "OSQP": CvxpyBackend(
+        QP, "osqp", "Apache-2.0", _EPS_FACTORS, {"max_iter": 200_000, "polishing": True}, time_setting="time_limit"
+    ),
+    "ECOS": CvxpyBackend(QP, "ecos", "GPL-3.0", _ECOS_FACTORS, {"max_iters": 500}, cones=EXP),
+    "HIGHS": CvxpyBackend(
         QP | MILP,
         "highspy",
         "MIT",
-        _HIGHS,
-        time="time_limit",
-        threads="threads",
-        limits=iteration_limits,
-        gaps=("mip_rel_gap", "mip_abs_gap"),
+        _HIGHS_TOLERANCE_FACTORS,
+        time_setting="time_limit",
+        threads_setting="threads",
+        limit_settings=iteration_limits,
+        gap_settings=("mip_rel_gap", "mip_abs_gap"),
     ),
-    "SCIPY": Backend(MILP, "scipy", "BSD-3-Clause", time="time_limit", inside="scipy_options", gaps=("mip_rel_gap",)),
-    "PIQP": Backend(
+    "SCIPY": CvxpyBackend(
+        MILP,
+        "scipy",
+        "BSD-3-Clause",
+        time_setting="time_limit",
+        settings_keyword="scipy_options",
+        gap_settings=("mip_rel_gap",),
+    ),
+    "PIQP": CvxpyBackend(
         QP,
         "piqp",
         "BSD-2-Clause",
-        _same(1e-4, "eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
+        _equal_factors(1e-4, "eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
     ),
-    "PROXQP": Backend(QP, "proxsuite", "BSD-2-Clause", {"eps_abs": 1e-3}),
-    "DAQP": Backend(QP, "daqp", "MIT", _same(1e-3, "primal_tol", "dual_tol")),
-    "QOCO": Backend(QP, "qoco", "BSD-3-Clause", _same(1e-2, "abstol", "reltol"), cones=SOC),
-    "CVXOPT": Backend(QP, "cvxopt", "GPL-3.0", _ECOS, {"max_iters": 500}, cones=SOC),
-    "GLPK": Backend(LP, "cvxopt", "GPL-3.0"),
-    "GLPK_MI": Backend(MILP, "cvxopt", "GPL-3.0"),
-    # Quadratic objectives and cones with integers only: it has multipliers of linear programs alone.
-    "SCIP": Backend(
+    "PROXQP": CvxpyBackend(QP, "proxsuite", "BSD-2-Clause", {"eps_abs": 1e-3}),
+    "DAQP": CvxpyBackend(QP, "daqp", "MIT", _equal_factors(1e-3, "primal_tol", "dual_tol")),
+    "QOCO": CvxpyBackend(QP, "qoco", "BSD-3-Clause", _equal_factors(1e-2, "abstol", "reltol"), cones=SOC),
+    "CVXOPT": CvxpyBackend(QP, "cvxopt", "GPL-3.0", _ECOS_FACTORS, {"max_iters": 500}, cones=SOC),
+    "GLPK": CvxpyBackend(LP, "cvxopt", "GPL-3.0"),
+    "GLPK_MI": CvxpyBackend(MILP, "cvxopt", "GPL-3.0"),
+    # Quadratic objectives and cones only with integers, because SCIP has multipliers for linear programs only.
+    "SCIP": CvxpyBackend(
         MIQP,
         "pyscipopt",
         "MIT (interface), Apache-2.0 (SCIP)",
         {"numerics/feastol": 0.1},
-        time="limits/time",
-        inside="scip_params",
+        time_setting="limits/time",
+        settings_keyword="scip_params",
         integer_cones=SOC,
     ),
-    "GUROBI": Backend(
+    "GUROBI": CvxpyBackend(
         QP | MIQP,
         "gurobipy",
         "commercial",
-        _same(1e-2, "FeasibilityTol", "OptimalityTol", "BarConvTol", "BarQCPConvTol"),
-        time="TimeLimit",
-        threads="Threads",
+        _equal_factors(1e-2, "FeasibilityTol", "OptimalityTol", "BarConvTol", "BarQCPConvTol"),
+        time_setting="TimeLimit",
+        threads_setting="Threads",
         cones=SOC,
         integer_cones=SOC,
-        gaps=("MIPGap", "MIPGapAbs"),
+        gap_settings=("MIPGap", "MIPGapAbs"),
     ),
-    "MOSEK": Backend(QP | MIQP, "mosek", "commercial", {"eps": 1e-2}, cones=SOC, integer_cones=SOC),
-    "COPT": Backend(
+    "MOSEK": CvxpyBackend(QP | MIQP, "mosek", "commercial", {"eps": 1e-2}, cones=SOC, integer_cones=SOC),
+    "COPT": CvxpyBackend(
         QP | MIQP,
         "coptpy",
         "commercial",
-        time="TimeLimit",
+        time_setting="TimeLimit",
         cones=SOC,
         integer_cones=SOC,
-        gaps=("RelGap", "AbsGap"),
+        gap_settings=("RelGap", "AbsGap"),
     ),
-    "CPLEX": Backend(
+    "CPLEX": CvxpyBackend(
         QP | MIQP,
         "cplex",
         "commercial",
-        time="timelimit",
-        inside="cplex_params",
+        time_setting="timelimit",
+        settings_keyword="cplex_params",
         cones=SOC,
         integer_cones=SOC,
-        gaps=("mip.tolerances.mipgap", "mip.tolerances.absmipgap"),
+        gap_settings=("mip.tolerances.mipgap", "mip.tolerances.absmipgap"),
     ),
 }
+"""Backends by the names that cvxpy uses."""

@@ -1,8 +1,11 @@
-"""`cvxpy:NAME`: any solver that cvxpy has installed, reached through `to_cvxpy`; for cross-checks, not for loops.
+"""`cvxpy:NAME`: any solver that is installed for cvxpy (Diamond, Agrawal, Boyd and others; Apache-2.0 licence).
 
-cvxpy canonicalises the problem at every solve, which costs 10 to 1000 times the solve itself on small programs. `extra`
-goes to the solver behind it, and what that one complains about is a `ParameterError`; an option that a solver drops
-without a word cannot be told.
+Intended for cross-checks, not for loops: cvxpy canonicalises the problem at every solve, which takes 10 to 1000 times
+as long as solving a small program. There is no warm start. Problem classes are those of the chosen solver (see
+`backends`). cvxpy's dual values are converted to milopt's signs by `to_cvxpy`'s model.
+
+Options in `extra` are passed to the solver. If it rejects one, `ParameterError` is raised. An option that a solver
+silently ignores cannot be detected.
 """
 
 from __future__ import annotations
@@ -20,9 +23,9 @@ from milopt.compilation.answer import Answer
 from milopt.compilation.bridges import centred_exponentials, idle_rows
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
-from milopt.solvers.cvxpy.backends import BACKENDS, Backend
-from milopt.solvers.family import VariantEngine, Variants, blame
-from milopt.solving.capture import captured
+from milopt.solvers.cvxpy.backends import BACKENDS, CvxpyBackend
+from milopt.solvers.family import BackendSolver, VariantEngine, option_error
+from milopt.solving.capture import capture_output
 from milopt.solving.engine import Engine
 from milopt.solving.engine_process import late_reason
 from milopt.solving.installed import installed_version
@@ -42,13 +45,43 @@ STATUS_MAP = {
     "infeasible_or_unbounded": Termination.UNBOUNDED,
     "user_limit": Termination.LIMIT,
 }
-"""`UNBOUNDED` is a claim: the program may be infeasible. The session checks it."""
-LEAST_SECONDS = 1e-9
-"""For a solver whose time is up before it begins, so that it says so itself."""
+"""Terminations by cvxpy's statuses; any other is an error. `UNBOUNDED` is only a claim, which the session checks."""
+MIN_SECONDS = 1e-9
+"""Smallest time limit that is passed on, so that the solver itself reports that its time is up."""
 
 
-class CVXPY(Variants[Backend]):
-    """One solver behind cvxpy: `CVXPY("CLARABEL")` is called `cvxpy:CLARABEL`."""
+class CVXPY(BackendSolver[CvxpyBackend]):
+    """Solver family `cvxpy`: solvers that are called through cvxpy, for cross-checks.
+
+    Parameters
+    ----------
+    variant : str
+        Name of the solver in cvxpy, such as ``"CLARABEL"`` or ``"SCS"``; case-insensitive. The solver is called
+        ``cvxpy:NAME``.
+
+    Attributes
+    ----------
+    variant : str
+        Name of the solver in cvxpy, with its usual capital letters.
+    backend : CvxpyBackend
+        Supported programs, package and settings of the solver.
+
+    Raises
+    ------
+    UnknownNameError
+        If milopt does not support a cvxpy solver of this name.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("cover")
+    >>> x = program.variable("x", 2, lower=0)
+    >>> program.minimize(x[0] + 2 * x[1])
+    >>> _ = program.subject_to(x.sum() >= 1, name="cover")
+    >>> result = milopt.solve(program, solver="cvxpy:CLARABEL")
+    >>> print(round(result.objective, 4))
+    1.0
+    """
 
     package = "cvxpy"
     language = "cvxpy"
@@ -56,90 +89,118 @@ class CVXPY(Variants[Backend]):
 
     def __init__(self, variant: str) -> None:
         super().__init__(variant)
-        if self.backend.time is None:
-            apart = "it runs in a process of its own, which is ended without a point"
-            self.time_limit_note = f"cvxpy passes no time limit to {self.variant}: {apart}"
+        if self.backend.time_setting is None:
+            note = "it runs in a child process, which is stopped without a point"
+            self.time_limit_note = f"cvxpy passes no time limit to {self.variant}: {note}"
 
-    def may_be_late(self, options: Options) -> str:
-        """Return why a solver without a time limit cannot run in a process of its own, if it cannot."""
-        return late_reason(self.name, options) if self.backend.time is None else ""
+    def late_reason(self, options: Options) -> str:
+        """Return why a solve may exceed its time limit, or an empty string.
+
+        A solver to which cvxpy passes no time limit must run in a child process to be stopped. The string states why it
+        cannot run in one; it is empty in all other cases.
+        """
+        return late_reason(self.name, options) if self.backend.time_setting is None else ""
 
     @classmethod
-    def backends(cls) -> Mapping[str, Backend]:
-        """Those in `cvxpy_backends`."""
+    def backends(cls) -> Mapping[str, CvxpyBackend]:
+        """Return the backends that milopt supports through cvxpy."""
         return BACKENDS
 
     def availability(self) -> Availability:
-        """Both cvxpy and the solver's own package must be there."""
-        behind = self.backend.found()
-        own = installed_version(self.package)
-        if own is None:
+        """Return whether cvxpy and the solver's package are installed: versions, or the command that installs them."""
+        version = self.backend.installation()
+        own_version = installed_version(self.package)
+        if own_version is None:
             return Availability(False, None, f"pip install {self.package} {self.backend.package}")
-        if behind is None:
+        if version is None:
             return Availability(False, None, f"pip install {self.backend.package}")
-        return Availability(True, f"{own} ({self.backend.package} {behind})")
+        return Availability(True, f"{own_version} ({self.backend.package} {version})")
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """The form as a cvxpy problem, built when it is solved."""
+        """Return an engine that builds a cvxpy problem for every solve."""
         return CvxpyEngine(self, form, options)
 
 
 class CvxpyEngine(VariantEngine):
-    """One cvxpy problem a form; every change builds it again."""
+    """Engine that builds a cvxpy problem for every solve."""
 
     def __init__(self, solver: CVXPY, form: StandardForm, options: Options) -> None:
-        super().__init__(solver.name, solver.backend.time is not None, form, options)
+        super().__init__(solver.name, solver.backend.time_setting is not None, form, options)
         self._solver = solver
 
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
-        """One cvxpy problem, built and solved; centred and with other settings once more if the point is inaccurate."""
+        """Build and solve one cvxpy problem.
+
+        If the status is "optimal_inaccurate", the backend has `retry_settings` and there is time left, the program is
+        solved again with them, with its exponential cones centred at the first point. The second answer counts only if
+        it is optimal.
+        """
         backend, start = self._solver.backend, monotonic()
-        import_module("cvxpy")  # loading it takes seconds, of which the solver must know
-        left = None if time_limit is None else max(time_limit - (monotonic() - start), LEAST_SECONDS)
-        answer = self._solve_once(form, backend.settings(form, self.options, left), left)
-        left = None if time_limit is None else time_limit - (monotonic() - start)
-        if not backend.again or answer.raw_status != "optimal_inaccurate" or (left is not None and left <= 0.0):
+        import_module("cvxpy")  # the import takes seconds, which are subtracted from the time limit
+        seconds_left = None if time_limit is None else max(time_limit - (monotonic() - start), MIN_SECONDS)
+        answer = self._solve_once(form, backend.settings(form, self.options, seconds_left), seconds_left)
+        seconds_left = None if time_limit is None else time_limit - (monotonic() - start)
+        if (
+            not backend.retry_settings
+            or answer.raw_status != "optimal_inaccurate"
+            or (seconds_left is not None and seconds_left <= 0.0)
+        ):
             return answer
-        settings = backend.settings(form, self.options, left) | dict(backend.again) | backend.given(self.options)
+        settings = (
+            backend.settings(form, self.options, seconds_left)
+            | dict(backend.retry_settings)
+            | backend.user_settings(self.options)
+        )
         c = 0.0 if answer.x is None else centred_exponentials.shift(form, answer.x)
-        again = self._solve_once(centred_exponentials.apply(form, c), settings, left)
-        again = centred_exponentials.invert(form, again, c)
-        total = answer.iterations + again.iterations
-        better = again if again.termination is Termination.OPTIMAL else answer
-        return replace(better, iterations=total, log=answer.log + again.log)
+        retry = self._solve_once(centred_exponentials.apply(form, c), settings, seconds_left)
+        retry = centred_exponentials.invert(form, retry, c)
+        total = answer.iterations + retry.iterations
+        better = retry if retry.termination is Termination.OPTIMAL else answer
+        return replace(better, iterations=total, log=answer.log + retry.log)
 
     def _solve_once(self, form: StandardForm, settings: Mapping[str, object], time_limit: float | None) -> Answer:
+        """Build and solve one cvxpy problem without idle rows, with these settings; the answer is that of `form`.
+
+        Raises `ParameterError` if the solver rejects an option in `extra`. Another `SolverError` or `ValueError`
+        becomes the status of the answer.
+        """
         import cvxpy as cp
 
         from milopt.inspection.cvxpy_model import to_cvxpy
 
-        kept = idle_rows.apply(form)
-        model = _with_a_constraint(to_cvxpy(kept))
-        given = self._solver.backend.given(self.options)
+        reduced_form = idle_rows.apply(form)
+        model = _ensure_constraint(to_cvxpy(reduced_form))
+        user_settings = self._solver.backend.user_settings(self.options)
         start = monotonic()
         log = ""
         failure = ""
         try:
             with warnings.catch_warnings():
-                # An inaccurate point is the certificate's to judge.
+                # Ignore all warnings: they mostly say that a point is inaccurate, which the certificate decides.
                 warnings.simplefilter("ignore")
-                if given:
-                    # scipy's last word on an option: HiGHS did not know it either.
+                if user_settings:
+                    # Except one: scipy's last warning that neither scipy nor HiGHS supports an option becomes an error.
                     warnings.filterwarnings("error", r"Unrecognized options detected: \{[^}]*\}$")
                 _, log = self._run(model, settings)
-        except (cp.error.SolverError, ValueError, TypeError, KeyError, Warning) as error:  # some interfaces' refusals
-            blamed = blame(self._solver.name, given, error)
-            if blamed is not None:
-                raise blamed from error
+        except (
+            cp.error.SolverError,
+            ValueError,
+            TypeError,
+            KeyError,
+            Warning,
+        ) as error:  # raised by some interfaces for unsupported options
+            rejected = option_error(self._solver.name, user_settings, error)
+            if rejected is not None:
+                raise rejected from error
             if isinstance(error, (TypeError, KeyError)):
                 raise
             failure = str(error)
-        late = time_limit is not None and monotonic() - start >= time_limit
+        is_late = time_limit is not None and monotonic() - start >= time_limit
         if failure:
-            return Answer(Termination.LIMIT if late else Termination.ERROR, failure, log=log)
+            return Answer(Termination.LIMIT if is_late else Termination.ERROR, failure, log=log)
         status = str(model.problem.status)
         termination = STATUS_MAP.get(status, Termination.ERROR)
-        if termination is Termination.STALLED and late:
+        if termination is Termination.STALLED and is_late:
             termination = Termination.LIMIT
         has_point = status in ("optimal", "optimal_inaccurate", "user_limit")
         stats = model.problem.solver_stats
@@ -147,7 +208,7 @@ class CvxpyEngine(VariantEngine):
             termination,
             status,
             x=model.point() if has_point else None,
-            z=model.multipliers(kept) if has_point and not form.integer.any() else None,
+            z=model.multipliers(reduced_form) if has_point and not form.integer.any() else None,
             bound=_bound(form, stats.extra_stats if stats else None),
             iterations=max(0, int(stats.num_iters or 0)) if stats else 0,
             log=log,
@@ -155,14 +216,16 @@ class CvxpyEngine(VariantEngine):
         return idle_rows.invert(form, answer)
 
     def _run(self, model: CvxpyModel, settings: Mapping[str, object]) -> tuple[object, str]:
+        """Call cvxpy; return the optimal value and the captured log, which is empty unless `verbose`."""
+
         def call() -> object:
             return model.problem.solve(solver=self._solver.variant, verbose=self.options.verbose, **settings)
 
-        return captured(call) if self.options.verbose else (call(), "")
+        return capture_output(call) if self.options.verbose else (call(), "")
 
 
-def _with_a_constraint(model: CvxpyModel) -> CvxpyModel:
-    """The model, with one constraint on a variable of its own if it has none: some solvers refuse such problems."""
+def _ensure_constraint(model: CvxpyModel) -> CvxpyModel:
+    """Return the model, with a constraint on an extra variable if it has none, because some solvers require one."""
     import cvxpy as cp
 
     if model.problem.constraints:
@@ -171,7 +234,10 @@ def _with_a_constraint(model: CvxpyModel) -> CvxpyModel:
 
 
 def _bound(form: StandardForm, stats: Any) -> float | None:
-    """The bound of a mixed-integer search, where cvxpy passes it on; it leaves the constant out."""
+    """Return the bound of a mixed-integer search, including the constant of the objective.
+
+    Returns None if the form has no integers or `stats`, the extra statistics of cvxpy, contain no finite bound.
+    """
     if not form.integer.any():
         return None
     if isinstance(stats, Mapping) and hasattr(stats.get("model"), "getDualbound"):

@@ -1,4 +1,4 @@
-"""One call of ECOS: its own form of a program, and what it replies."""
+"""One call of ECOS: the program in ECOS's own form, and the reply."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import scipy.sparse as sp
 
 from milopt.arrays import Vector
 from milopt.interrupt import delayed_interrupt
-from milopt.solving.capture import captured
+from milopt.solving.capture import capture_output
 
 
 @dataclass(frozen=True)
 class ConeProgram:
-    """min c'x  s.t.  A x = b,  h - G x in  R_+^linear  x  second-order cones  x  exponential cones (x, z, y)."""
+    """A program in ECOS's form.
+
+    min c'x  s.t.  A x = b,  h - G x in  R_+^linear  x  second-order cones  x  exponential cones (x, z, y)
+    """
 
     c: Vector
     G: sp.csc_matrix
@@ -24,15 +27,16 @@ class ConeProgram:
     A: sp.csc_matrix
     b: Vector
     linear: int
+    """Number of non-negative rows, which come first in G."""
     cones: npt.NDArray[np.int64]
-    """The number of rows of each second-order cone."""
+    """Number of rows of each second-order cone."""
     exponential: int = 0
-    """The number of exponential cones."""
+    """Number of exponential cones."""
 
 
 @dataclass(frozen=True)
-class Reply:
-    """ECOS's exit flag and what it says of it, the point, the multipliers y of A and z of G."""
+class EcosReply:
+    """Reply of ECOS: exit flag and its description, point x, multipliers y of A and z of G, iterations, and log."""
 
     flag: int
     text: str
@@ -43,29 +47,29 @@ class Reply:
     log: str = ""
 
 
-def call_ecos(program: ConeProgram, settings: Mapping[str, object]) -> Reply:
-    """Call ECOS and wait for its end."""
+def call_ecos(program: ConeProgram, settings: Mapping[str, object]) -> EcosReply:
+    """Call ECOS and return its reply, with the log if `settings["verbose"]` is set. Ctrl-C is delayed until the end."""
     import ecos
 
-    # ECOS wants None for no rows, and breaks on a matrix without entries.
-    G, h = (None, None) if program.h.size == 0 else (_with_entry(program.G), program.h)
-    A, b = (None, None) if program.b.size == 0 else (_with_entry(program.A), program.b)
+    # ECOS requires None instead of empty matrices, and fails on matrices without stored entries.
+    G, h = (None, None) if program.h.size == 0 else (_ensure_entry(program.G), program.h)
+    A, b = (None, None) if program.b.size == 0 else (_ensure_entry(program.A), program.b)
     dims = {"l": program.linear, "q": program.cones.tolist(), "e": program.exponential}
 
     def call() -> dict[str, object]:
         with delayed_interrupt():
-            found: dict[str, object] = ecos.solve(program.c, G, h, dims, A, b, **settings)
-        return found
+            solution: dict[str, object] = ecos.solve(program.c, G, h, dims, A, b, **settings)
+        return solution
 
-    found, log = captured(call) if settings.get("verbose") else (call(), "")
-    info = found["info"]
+    solution, log = capture_output(call) if settings.get("verbose") else (call(), "")
+    info = solution["info"]
     assert isinstance(info, dict)
-    x, y, z = (np.asarray(found[key], dtype=np.float64) for key in "xyz")
-    return Reply(int(info["exitFlag"]), str(info["infostring"]), x, y, z, int(info["iter"]), log)
+    x, y, z = (np.asarray(solution[key], dtype=np.float64) for key in "xyz")
+    return EcosReply(int(info["exitFlag"]), str(info["infostring"]), x, y, z, int(info["iter"]), log)
 
 
-def _with_entry(matrix: sp.csc_matrix) -> sp.csc_matrix:
-    """The matrix, with one stored zero if it stores nothing."""
+def _ensure_entry(matrix: sp.csc_matrix) -> sp.csc_matrix:
+    """Return the matrix, with one explicitly stored zero if it has no stored entries."""
     if matrix.nnz:
         return matrix
     return sp.csc_matrix((np.zeros(1), ([0], [0])), shape=matrix.shape)

@@ -1,11 +1,16 @@
-"""ECOS (Domahidi, Chu, Boyd; GPL-3.0): an interior-point method for linear programs with cones.
+"""ECOS, an interior-point method by Domahidi, Chu and Boyd (GPL-3.0 licence).
 
-It takes  min c'x  s.t.  A x = b,  h - G x in K,  so the zero-cone rows are  A = -F, b = g  and the others
-G = -F, h = g;  its y and z are milopt's z. The rows of its exponential cones are (x, z, y). Its tolerances are
-absolute, so columns and objective are first brought to unit size (`unit_scales`). Quadratic objectives go through the
-quadratic-to-cone bridge, and then, if need be, up to three times recentred. It never starts warm and has no time limit:
-with one, it runs in a process of its own (`milopt.solving.engine_process`), which is ended when the time is up, without
-a point. Its own handler of Ctrl-C loses one that comes while it factorises: so Ctrl-C waits until the call has ended.
+Problem classes: linear programs with second-order and exponential cones. Convex quadratic objectives are rewritten as
+second-order cones (bridge `quadratic_to_cone`). If the resulting gradient is inaccurate, the program is recentred at
+the solution, enlarged by 1 / `ZOOM_FACTOR`, and solved again, up to `MAX_ZOOMS` times.
+
+Multipliers: ECOS solves  min c'x  s.t.  A x = b,  h - G x in K,  so the rows in the zero cone are  A = -F, b = g  and
+the others  G = -F, h = g.  Its y and z equal milopt's z. The rows of its exponential cones are ordered (x, z, y).
+
+Warm start: no. Its tolerances are absolute, so columns and objective are first scaled to unit size (`unit_scales`). It
+has no time limit: with one, it runs in a child process (`milopt.solving.engine_process`), which is stopped without a
+point when the time is up. Its own handler of Ctrl-C loses a signal that arrives during a factorisation, so Ctrl-C is
+delayed until the call has ended.
 """
 
 from __future__ import annotations
@@ -19,14 +24,14 @@ import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
 from milopt.compilation.answer import Answer
-from milopt.compilation.bridges import bounds_to_rows, idle_rows, quadratic_to_cone, recentred, unit_scales
+from milopt.compilation.bridges import bounds_to_rows, idle_rows, quadratic_to_cone, recentring, unit_scales
 from milopt.compilation.features import Feature
-from milopt.compilation.recession import Recession
+from milopt.compilation.recession import RecessionProgram
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
-from milopt.solvers.ecos.call import ConeProgram, Reply, call_ecos
+from milopt.solvers.ecos.call import ConeProgram, EcosReply, call_ecos
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Engine
 from milopt.solving.engine_process import EngineProcess, late_reason
@@ -49,20 +54,36 @@ STATUS_MAP = {
     -3: Termination.STALLED,  # left the cone
     -4: Termination.LIMIT,  # Ctrl-C
 }
-"""Exit flags; any other is an error."""
-INTERRUPTED = -4
+"""Terminations by ECOS's exit flags; any other flag is an error."""
+INTERRUPTED_FLAG = -4
+"""Exit flag after Ctrl-C."""
 EXPONENTIAL_ORDER = [0, 2, 1]
 """ECOS's order of the rows (x, y, z) of an exponential cone."""
-WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
+FLAGS_WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
+"""Exit flags whose x is a point rather than a ray."""
 
-LARGE = 10.0
-"""Right-hand sides above this size are scaled down if ECOS stalls."""
-LENS, LOOKS = 0.1, 3
-"""Each further look at a quadratic program is closer by this factor, and there are at most so many."""
+MAX_UNIT_RHS = 10.0
+"""If ECOS stalls and the largest |g| exceeds this value, the program is solved again with |g| scaled to at most 1."""
+ZOOM_FACTOR, MAX_ZOOMS = 0.1, 3
+"""Recentred solves of a quadratic program: the k-th has the unit of length ZOOM_FACTOR^k, for k up to MAX_ZOOMS."""
 
 
 class ECOS(Solver):
-    """The `ecos` solver."""
+    """Solver `ecos`: linear and convex quadratic programs with second-order and exponential cones.
+
+    An interior-point method. It does not warm-start and has no time limit of its own.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("ball")
+    >>> x = program.variable("x", 2)
+    >>> program.minimize(x.sum())
+    >>> _ = program.subject_to(milopt.norm(x) <= 1, name="ball")
+    >>> result = milopt.solve(program, solver="ecos")
+    >>> print(round(result.objective, 4))
+    -1.4142
+    """
 
     name = "ecos"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
@@ -70,27 +91,30 @@ class ECOS(Solver):
     package = "ecos"
     licence = "GPL-3.0"
     remark: ClassVar[str] = "no wheels from Python 3.13 on, where pip builds it from source"
-    whole_up_to: ClassVar[int] = 200
-    prefers: ClassVar[str] = "coordinates"
-    """Through its quadratic bridge the dual's dense Gram costs more, and ends less accurate, than coordinates do."""
+    max_eager_rows: ClassVar[int] = 200
+    preferred_form: ClassVar[str] = "primal"
+    """Form in which programs with functions are passed to the solver.
 
-    time_limit_note = "ECOS has no time limit: it runs in a process of its own, which is ended without a point"
+    With the quadratic bridge, the dense Gram matrix of the dual is slower and less accurate than the primal form.
+    """
+
+    time_limit_note = "ECOS has no time limit: it runs in a child process, which is stopped without a point"
 
     def rank(self, profile: Profile) -> float:
-        """After the others."""
+        """Return 10: after milopt's other default solvers."""
         return 10.0
 
-    def may_be_late(self, options: Options) -> str:
-        """Return why it cannot run in a process of its own, if it cannot."""
+    def late_reason(self, options: Options) -> str:
+        """Return why a solve may exceed its time limit, or an empty string if a child process can be used."""
         return late_reason(self.name, options)
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """An engine that calls ECOS afresh for every solve."""
+        """Return an engine that passes the whole program to ECOS for every solve."""
         return EcosEngine(form, options)
 
 
 class EcosEngine(Engine):
-    """Hands the whole program to ECOS at every solve."""
+    """Engine that passes the whole program to ECOS for every solve."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
@@ -99,7 +123,10 @@ class EcosEngine(Engine):
         self._process = EngineProcess(ECOS.name, options)
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Solve from a cold start; where a quadratic program stalls, see whether it is unbounded."""
+        """Solve from a cold start, in a child process if there is a time limit.
+
+        If a quadratic program stalls, check whether it is unbounded.
+        """
         if time_limit is not None and self._process.can_run():
             return self._process.solve(self.form, time_limit)
         self._interrupted = False
@@ -111,120 +138,129 @@ class EcosEngine(Engine):
         return replace(answer, interrupted=self._interrupted)
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Stop the child process, if one is running."""
         self._process.close()
 
     def _solve(self, form: StandardForm, unit: Vector, deadline: float | None) -> Answer:
+        """Solve a scaled form without idle rows. Its gradient times `unit`, per column, is in the original units."""
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
         if form.P.is_zero:
             return self._solve_linear(form)
         answer = self._solve_quadratic(form, unit, deadline)
-        if answer.termination is not Termination.STALLED or self._interrupted or _is_over(deadline):
+        if answer.termination is not Termination.STALLED or self._interrupted or _has_less_time_than(deadline):
             return answer
-        recession = Recession(form)
-        if recession.ray(self._solve_linear(recession.form).x) is None:
+        recession = RecessionProgram(form)
+        if recession.verify_ray(self._solve_linear(recession.form).x) is None:
             return answer
         return replace(answer, termination=Termination.UNBOUNDED, x=None, z=None)
 
     def _solve_quadratic(self, form: StandardForm, unit: Vector, deadline: float | None) -> Answer:
-        """Solve by the cone, and again from closer by until the gradient Px is accurate, scaled and in its own unit."""
-        began = time.perf_counter()
-        conic = quadratic_to_cone.apply(form)
-        found = self._solve_linear(conic)
-        best = quadratic_to_cone.invert(form, found)
-        error = quadratic_to_cone.mismatch(form, conic, found)
+        """Solve a quadratic program by the cone bridge, and recentre until the gradient P x is accurate.
+
+        Accuracy is required both in scaled columns and in the original units of the gradient (scaled times `unit`).
+        """
+        start = time.perf_counter()
+        cone_form = quadratic_to_cone.apply(form)
+        answer = self._solve_linear(cone_form)
+        best = quadratic_to_cone.invert(form, answer)
+        error = quadratic_to_cone.gradient_mismatch(form, cone_form, answer)
         target = (
             1e-2
             * self.options.tolerance
             * np.minimum(1.0 + float(np.abs(form.q).max()), (1.0 + float(np.abs(form.q * unit).max())) / unit)
         )
-        for look in range(1, 1 + LOOKS):
+        for zoom in range(1, 1 + MAX_ZOOMS):
             accurate = bool(np.all(error <= target))
             if best.x is None or accurate or best.termination is Termination.LIMIT or self._interrupted:
                 break
-            if _is_over(deadline, time.perf_counter() - began):
-                break  # another look takes about as long, and would be cut off
-            began, lens = time.perf_counter(), LENS**look
-            near = recentred.apply(form, best.x, lens)
-            conic = quadratic_to_cone.apply(near)
-            found = self._solve_linear(conic)
-            closer = lens * quadratic_to_cone.mismatch(near, conic, found)
-            if found.x is None or (closer / target).max() >= (error / target).max():
+            if _has_less_time_than(deadline, time.perf_counter() - start):
+                break  # another solve takes about as long and would exceed the deadline
+            start, scale = time.perf_counter(), ZOOM_FACTOR**zoom
+            zoomed = recentring.apply(form, best.x, scale)
+            cone_form = quadratic_to_cone.apply(zoomed)
+            answer = self._solve_linear(cone_form)
+            new_error = scale * quadratic_to_cone.gradient_mismatch(zoomed, cone_form, answer)
+            if answer.x is None or (new_error / target).max() >= (error / target).max():
                 break
-            again = recentred.invert(quadratic_to_cone.invert(near, found), best.x, lens)
-            settled = best if best.termination is Termination.OPTIMAL else again
+            second_answer = recentring.invert(quadratic_to_cone.invert(zoomed, answer), best.x, scale)
+            status_source = best if best.termination is Termination.OPTIMAL else second_answer
             best, error = (
                 replace(
-                    again,
-                    termination=settled.termination,
-                    raw_status=settled.raw_status,
-                    iterations=best.iterations + again.iterations,
-                    log=best.log + again.log,
+                    second_answer,
+                    termination=status_source.termination,
+                    raw_status=status_source.raw_status,
+                    iterations=best.iterations + second_answer.iterations,
+                    log=best.log + second_answer.log,
                 ),
-                closer,
+                new_error,
             )
         return best
 
     def _solve_linear(self, form: StandardForm) -> Answer:
-        """Solve a form with a linear objective; if ECOS stalls, once more with the right-hand sides at unit size."""
+        """Solve a form with a linear objective; if ECOS stalls, solve again with right-hand sides of unit size."""
         answer = self._call(form)
         unit = float(np.abs(form.g).max(initial=0.0))
-        if answer.termination is not Termination.STALLED or self._interrupted or unit <= LARGE:
+        if answer.termination is not Termination.STALLED or self._interrupted or unit <= MAX_UNIT_RHS:
             return answer
         origin = np.zeros(form.n)
-        again = recentred.invert(self._call(recentred.apply(form, origin, unit)), origin, unit)
-        total = answer.iterations + again.iterations
-        better = again if again.termination is Termination.OPTIMAL else answer
-        return replace(better, iterations=total, log=answer.log + again.log)
+        second_answer = recentring.invert(self._call(recentring.apply(form, origin, unit)), origin, unit)
+        total = answer.iterations + second_answer.iterations
+        better = second_answer if second_answer.termination is Termination.OPTIMAL else answer
+        return replace(better, iterations=total, log=answer.log + second_answer.log)
 
     def _call(self, form: StandardForm) -> Answer:
         """Call ECOS once for a form with a linear objective."""
-        free = bounds_to_rows.apply(form)
-        equal, inner = _split(free)
-        reply = call_ecos(_cone_program(free, equal, inner), self._settings)
+        form_without_bounds = bounds_to_rows.apply(form)
+        equalities, conic = _split(form_without_bounds)
+        reply = call_ecos(_cone_program(form_without_bounds, equalities, conic), self._settings)
         termination = STATUS_MAP.get(reply.flag, Termination.ERROR)
-        self._interrupted |= reply.flag == INTERRUPTED
+        self._interrupted |= reply.flag == INTERRUPTED_FLAG
         answer = Answer(termination, reply.text, iterations=reply.iterations, log=reply.log)
-        if reply.flag not in WITH_POINT or not _finite(reply):
+        if reply.flag not in FLAGS_WITH_POINT or not _is_finite(reply):
             return answer
-        z = np.zeros(free.m)
-        z[equal], z[inner] = reply.y, reply.z
+        z = np.zeros(form_without_bounds.m)
+        z[equalities], z[conic] = reply.y, reply.z
         return bounds_to_rows.invert(form, replace(answer, x=reply.x, z=z))
 
 
 def _split(form: StandardForm) -> tuple[Index, Index]:
-    """Return the rows of A, and the rows of G in ECOS's order: linear, second-order, exponential."""
+    """Return the indices of the rows of F for A (zero cone), and of those for G: linear, second-order, exponential."""
     exponential = form.rows_in(EXPONENTIAL).reshape(-1, 3)[:, EXPONENTIAL_ORDER].ravel()
-    inner = [form.rows_in(NONNEGATIVE), form.rows_in(SECOND_ORDER), exponential]
-    return form.rows_in(ZERO), np.concatenate(inner)
+    conic = [form.rows_in(NONNEGATIVE), form.rows_in(SECOND_ORDER), exponential]
+    return form.rows_in(ZERO), np.concatenate(conic)
 
 
-def _cone_program(form: StandardForm, equal: Index, inner: Index) -> ConeProgram:
+def _cone_program(form: StandardForm, equalities: Index, conic: Index) -> ConeProgram:
+    """Return the form as ECOS's cone program; `equalities` and `conic` are the indices of the rows of A and of G."""
     sizes = [block.cone_sizes for block in form.rows if block.cone is SECOND_ORDER]
     return ConeProgram(
         c=form.q,
-        G=sp.csc_matrix(-form.F[inner]),
-        h=form.g[inner],
-        A=sp.csc_matrix(-form.F[equal]),
-        b=form.g[equal],
+        G=sp.csc_matrix(-form.F[conic]),
+        h=form.g[conic],
+        A=sp.csc_matrix(-form.F[equalities]),
+        b=form.g[equalities],
         linear=form.rows_in(NONNEGATIVE).size,
         cones=np.concatenate([np.zeros(0, dtype=np.int64), *sizes]).astype(np.int64),
         exponential=form.rows_in(EXPONENTIAL).size // 3,
     )
 
 
-def _is_over(deadline: float | None, seconds: float = 0.0) -> bool:
-    """Whether less than so many seconds are left."""
+def _has_less_time_than(deadline: float | None, seconds: float = 0.0) -> bool:
+    """Return True if there is a deadline and less than `seconds` are left until it."""
     return deadline is not None and deadline - time.perf_counter() < seconds
 
 
-def _finite(reply: Reply) -> bool:
+def _is_finite(reply: EcosReply) -> bool:
+    """Return True if the point and the multipliers are finite."""
     return bool(np.isfinite(reply.x).all() and np.isfinite(reply.y).all() and np.isfinite(reply.z).all())
 
 
 def _settings(options: Options) -> dict[str, object]:
-    """ECOS's settings: four digits more than the certificate asks for, where they can be had."""
+    """Return ECOS's settings: tolerances of 1e-4 times the certificate's, but at least 1e-12, and those in `extra`.
+
+    Each setting in `extra` is tried on a tiny program; `ParameterError` is raised if ECOS rejects it.
+    """
     accuracy = max(1e-4 * options.tolerance, 1e-12)
     settings: dict[str, object] = {
         "abstol": accuracy,
@@ -233,11 +269,15 @@ def _settings(options: Options) -> dict[str, object]:
         "max_iters": 200,
         "verbose": options.verbose,
     }
-    one = sp.csc_matrix(-np.eye(1))
-    smallest = ConeProgram(np.ones(1), one, np.zeros(1), one[:0], np.zeros(0), 1, np.zeros(0, dtype=np.int64))
+    minus_one = sp.csc_matrix(-np.eye(1))
+    tiny_program = ConeProgram(
+        np.ones(1), minus_one, np.zeros(1), minus_one[:0], np.zeros(0), 1, np.zeros(0, dtype=np.int64)
+    )
     for name, value in options.extra.items():
         try:
-            call_ecos(smallest, {"verbose": False, name: value})
+            call_ecos(tiny_program, {"verbose": False, name: value})
         except (TypeError, ValueError) as problem:
-            raise ParameterError(f"ECOS does not take {value!r} for its setting {name!r}: {problem}.") from None
+            raise ParameterError(
+                f"ECOS does not support the value {value!r} for its setting {name!r}: {problem}."
+            ) from None
     return settings | dict(options.extra)

@@ -1,4 +1,7 @@
-"""Weak learning over the 1-norm ball by HiGHS: the descents of `l1_ball_descent`, each step a `HighsGame`."""
+"""Pricing of weak learners over the 1-norm ball by HiGHS.
+
+The convex-concave procedure is that of `native/l1_ball/descent`; each convex step is solved by a `HighsGame`.
+"""
 
 from __future__ import annotations
 
@@ -21,57 +24,63 @@ from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE
 
 
 def l1_ball_pricing_by_highs(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:
-    """The pricing of an oracle over a 1-norm ball; None where its program is another."""
+    """Return the pricing of an oracle over a 1-norm ball, or None if the program has another structure."""
     program = edge_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
     shared = shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
-    return L1BallPricing(oracle, program, options, shared, HighsDescents(shared.similar, options))
+    return L1BallPricing(oracle, program, options, shared, HighsDescentSolver(shared.similarities, options))
 
 
-class HighsDescents:
-    """Convex-concave procedures whose convex steps are solved by one live HiGHS model."""
+class HighsDescentSolver:
+    """Convex-concave procedure whose convex steps are solved by one persistent HiGHS model."""
 
     solver = "highs"
 
-    def __init__(self, similar: Similarities, options: Options) -> None:
-        self._similar, self._options = similar, options
+    def __init__(self, similarities: Similarities, options: Options) -> None:
+        self._similarities, self._options = similarities, options
         self.restart()
 
     def restart(self) -> None:
-        """Forget all rows and columns."""
-        self._game = HighsGame(self._similar, self._options)
+        """Discard the HiGHS model, with all its generated rows and columns."""
+        self._game = HighsGame(self._similarities, self._options)
 
     def descend(self, weights: Vector, z: int) -> Descent:
-        """From the signed atom z to a fixed point; weights are > 0 in I+ and < 0 in I-."""
-        s, game = self._similar, self._game
+        """Run the convex-concave procedure from e_z, or from -e_(z - k) if z >= k, for k atoms.
+
+        It ends at a fixed point, if the relative decrease is at most RELATIVE_DECREASE, after MAX_STEPS steps, or if
+        the bounds of a step do not meet. Bags with a positive weight form I+, bags with a negative weight form I-.
+        """
+        s, game = self._similarities, self._game
         positive, d = np.flatnonzero(weights > 0.0), np.maximum(-weights, 0.0)
         k = s.K.shape[0]
         best = np.zeros(k)
         best[z % k] = 1.0 if z < k else -1.0
-        chosen, tops = s.witness[:, z], s.largest[:, z]
-        phi = last = -float(weights @ tops)
+        witnesses, bag_maxima = s.witness[:, z], s.largest[:, z]
+        phi = last_value = -float(weights @ bag_maxima)
         trace, upper, lower, end = [phi], 0.0, -np.inf, CLOSED
-        game.begin(d, z)
+        game.set_weights(d, z)
         for _ in range(MAX_STEPS):
-            c = s.K[:, chosen[positive]] @ weights[positive]
-            end, a, upper, lower = game.play(c)
+            c = s.K[:, witnesses[positive]] @ weights[positive]
+            end, a, upper, lower = game.solve(c)
             if end != CLOSED:
                 break
-            old = chosen[positive]
+            old_witnesses = witnesses[positive]
             values = game.values(a)
-            now = np.maximum.reduceat(values, s.offsets[:-1])
-            chosen = _argmax(values, s.offsets)
-            value = -float(weights @ now)
+            new_maxima = np.maximum.reduceat(values, s.offsets[:-1])
+            witnesses = _argmax_per_bag(values, s.offsets)
+            value = -float(weights @ new_maxima)
             trace += [upper, value]
             if value < phi:
-                phi, best, tops = value, a, now
-            if np.array_equal(old, chosen[positive]) or last - value <= RELATIVE_DECREASE * abs(value):
+                phi, best, bag_maxima = value, a, new_maxima
+            if np.array_equal(old_witnesses, witnesses[positive]) or last_value - value <= RELATIVE_DECREASE * abs(
+                value
+            ):
                 break
-            last = value
-        return Descent(end, best, tops, phi, upper, lower, np.array(trace))
+            last_value = value
+        return Descent(end, best, bag_maxima, phi, upper, lower, np.array(trace))
 
 
-def _argmax(values: Vector, offsets: Index) -> Index:
-    """The first largest of each bag."""
+def _argmax_per_bag(values: Vector, offsets: Index) -> Index:
+    """Return, for each bag, the index of the first instance with the largest value."""
     return np.array([low + int(np.argmax(values[low:high])) for low, high in pairwise(offsets)])

@@ -1,11 +1,13 @@
-"""The convex step of a weak learner over the 1-norm ball as a linear program in HiGHS that grows where it must.
+"""The convex step of a weak learner over the 1-norm ball, as a linear program in HiGHS with generated rows and columns.
 
     min  F(a) = sum_{I-} d_i t_i - c'a   s.t.  t_i >= k_x'a  (x in B_i),   ||a||_1 <= 1
 
-Few instances x and few atoms +-e_z matter. Rows and columns join as a solution asks for them: the atoms of the largest
-|w_z|, w = sum_x mu_x k_x - c for the rows' multipliers mu, and the largest instance of each bag whose t_i is too small.
-Neither depends on d or c, so from step to step and from round to round only costs change, and the last basis stays
-feasible. Both bounds are computed at normalised points: F(a), and -max |w_z|.
+I- are the bags with negative weight -d_i, and k_x has the similarities of instance x to the atoms z of the dictionary.
+Only a few instances x and a few atoms +-e_z matter at the optimum. After each solve the model is extended by the atoms
+of the largest |w_z|, with  w = sum_x mu_x k_x - c  for the multipliers mu of the rows, and by the largest instance of
+each bag whose t_i is too small. Rows and columns do not depend on d or c. Between steps and between rounds only the
+costs change, so the last basis stays feasible. Both bounds are computed at normalised points: F(a) from above, -max
+|w_z| from below.
 """
 
 from __future__ import annotations
@@ -16,30 +18,34 @@ from typing import Any
 import numpy as np
 
 from milopt.arrays import Matrix, Vector
-from milopt.solvers.highs.model import DUAL, PRIMAL, check_options
+from milopt.solvers.highs.model import DUAL_SIMPLEX, PRIMAL_SIMPLEX, check_options
 from milopt.solvers.native.l1_ball.game import CLOSED, OPEN
 from milopt.solvers.native.l1_ball.similarities import Index, Similarities
 from milopt.solving.options import Options
 
-GAP = 1e-8
-"""Distance of the bounds, over the largest payoff, at which they have met."""
-TURNS = 500
-AT_ONCE = 4
-"""Atoms that join together."""
-IDLE = 3
-"""Games in which a row or a column was of no use before it may go,"""
-IDLE_SHARE = 0.25
-"""once these are so many of all: taking out a few costs more than they do."""
+GAP_TOLERANCE = 1e-8
+"""Difference of the bounds, relative to the largest payoff, at which the search stops.
+
+If nothing can be added or MAX_ROUNDS is reached, 100 times this difference is accepted.
+"""
+MAX_ROUNDS = 500
+"""Maximum number of solves with generation of rows and columns."""
+MAX_ATOMS_PER_ROUND = 4
+"""Maximum number of atoms that are added after one solve."""
+MAX_IDLE_GAMES = 3
+"""Rows and columns that were unused for more than this number of consecutive games may be removed."""
+MIN_IDLE_FRACTION = 0.25
+"""Smallest fraction of idle rows and columns at which they are removed; removing a few costs more than it saves."""
 
 
 class HighsGame:
-    """The linear program, the part of it that HiGHS has."""
+    """Linear program of the convex step (see the module docstring), with the rows and columns generated so far."""
 
-    def __init__(self, similar: Similarities, options: Options) -> None:
+    def __init__(self, similarities: Similarities, options: Options) -> None:
         import highspy
 
-        self._similar = similar
-        m, k = similar.offsets.size - 1, similar.K.shape[0]
+        self._similarities = similarities
+        m, k = similarities.offsets.size - 1, similarities.K.shape[0]
         self._highs: Any = highspy.Highs()
         check_options(options.extra, "HiGHS")
         for name, value in {
@@ -56,44 +62,59 @@ class HighsGame:
         self._highs.addCols(m, np.zeros(m), -free, free, 0, np.zeros(m, dtype=np.int32), *no_entries)
         self._highs.addRows(1, np.array([-np.inf]), np.ones(1), 0, np.zeros(1, dtype=np.int32), *no_entries)
         self._m, self._k = m, k
-        largest = float(np.abs(similar.K).max(initial=0.0))
-        self._unit = 2.0 ** np.round(np.log2(largest)) if largest > 0.0 else 1.0
-        """HiGHS has similarities and maxima in this unit: it refuses entries of 1e15."""
+        largest_similarity = float(np.abs(similarities.K).max(initial=0.0))
+        self._unit = 2.0 ** np.round(np.log2(largest_similarity)) if largest_similarity > 0.0 else 1.0
+        """Power of two by which similarities and maxima are divided, because HiGHS rejects entries of 1e15."""
         self._instances = np.zeros(0, dtype=np.int64)
         self._rows = np.zeros((0, k))
         self._atoms = np.zeros(0, dtype=np.int64)
-        """z for e_z, ~z for -e_z."""
-        self._bag_of = np.repeat(np.arange(m), np.diff(similar.offsets))
+        """Signed atoms of the columns: z for e_z, ~z for -e_z."""
+        self._bag_of = np.repeat(np.arange(m), np.diff(similarities.offsets))
         self._idle_rows, self._idle_atoms = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        """Games since they were of use."""
+        """Number of games since each row and each column was last used."""
         self._d = np.zeros(m)
 
     def values(self, a: Vector) -> Vector:
-        """u(x) at all instances."""
+        """Return u(x) = k_x'a at all instances x."""
         used = np.flatnonzero(a)
-        return np.asarray(a[used] @ self._similar.K[used])
+        return np.asarray(a[used] @ self._similarities.K[used])
 
-    def begin(self, d: Vector, z: int) -> None:
-        """Other d; each of their bags has a row at least, and the signed atom z, of `Similarities`, is in the game."""
+    def set_weights(self, d: Vector, z: int) -> None:
+        """Set the weights d, and ensure that each bag with d_i > 0 has a row and that the signed atom z has a column.
+
+        z stands for e_z if z < k, and for -e_(z - k) otherwise, where k is the number of atoms.
+        """
         self._d = d
-        self._drop()
+        self._remove_idle()
         has_row = np.zeros(self._m, dtype=bool)
         has_row[self._bag_of[self._instances]] = True
-        self._add_rows(self._similar.witness[(d > 0.0) & ~has_row, z])
+        self._add_rows(self._similarities.witness[(d > 0.0) & ~has_row, z])
         atom = z if z < self._k else ~(z - self._k)
         if atom not in self._atoms:
             self._add_atoms(np.array([atom]))
 
-    def play(self, c: Vector) -> tuple[int, Vector, float, float]:
-        """(end, a, upper bound F(a), lower bound) of the convex step with this c; a has norm 1 or 0."""
-        m, d, offsets = self._m, self._d, self._similar.offsets
+    def solve(self, c: Vector) -> tuple[int, Vector, float, float]:
+        """Solve the convex step for the linear term c.
+
+        Returns
+        -------
+        end : int
+            `CLOSED` if the bounds have met, else `OPEN`.
+        a : ndarray of shape (n_atoms,)
+            Best point, of 1-norm 1 or 0.
+        upper : float
+            F(a).
+        lower : float
+            Lower bound on the optimum.
+        """
+        m, d, offsets = self._m, self._d, self._similarities.offsets
         active = np.flatnonzero(d > 0.0)
-        newest = self._largest_payoff(c)
-        scale = 2.0 ** -np.round(np.log2(newest)) if newest > 0.0 else 1.0
+        largest = self._largest_payoff(c)
+        scale = 2.0 ** -np.round(np.log2(largest)) if largest > 0.0 else 1.0
         self._set_costs(scale * d, scale * c)
-        upper, lower, best, method = 0.0, -np.inf, np.zeros(self._k), PRIMAL
-        tolerance = GAP / scale
-        for _ in range(TURNS):
+        upper, lower, best, method = 0.0, -np.inf, np.zeros(self._k), PRIMAL_SIMPLEX
+        tolerance = GAP_TOLERANCE / scale
+        for _ in range(MAX_ROUNDS):
             self._highs.setOptionValue("simplex_strategy", method)
             self._highs.run()
             if self._highs.getModelStatus().name != "kOptimal":
@@ -102,50 +123,56 @@ class HighsGame:
             x, multipliers = np.array(solution.col_value), np.array(solution.row_dual)
             w = self._payoffs(np.maximum(multipliers[1:], 0.0), c)
             lower = max(lower, -float(np.abs(w).max()))
-            a = self._point(np.maximum(x[m:], 0.0))
+            a = self._normalised_coefficients(np.maximum(x[m:], 0.0))
             values = self.values(a)
-            tops = np.maximum.reduceat(values, offsets[:-1])
-            worth = float(d @ tops - c @ a)
-            if worth < upper:
-                upper, best = worth, a
+            bag_maxima = np.maximum.reduceat(values, offsets[:-1])
+            value = float(d @ bag_maxima - c @ a)
+            if value < upper:
+                upper, best = value, a
             if upper - lower <= tolerance:
                 self._idle_rows = np.where(multipliers[1:] > 0.0, 0, self._idle_rows + 1)
                 self._idle_atoms = np.where(x[m:] > 0.0, 0, self._idle_atoms + 1)
                 return CLOSED, best, upper, lower
             price = max(0.0, -multipliers[0]) / scale
             atoms = self._new_atoms(w, price + 0.1 * tolerance)
-            low = active[tops[active] > self._unit * (x[active] + 1e-9)]
-            rows = np.array([offsets[i] + int(np.argmax(values[offsets[i] : offsets[i + 1]])) for i in low], dtype=int)
+            violated = active[bag_maxima[active] > self._unit * (x[active] + 1e-9)]
+            rows = np.array(
+                [offsets[i] + int(np.argmax(values[offsets[i] : offsets[i + 1]])) for i in violated], dtype=int
+            )
             rows = np.setdiff1d(rows, self._instances)
             if not atoms.size and not rows.size:
                 break
-            self._add_atoms(atoms, -scale * _signed(c, atoms))
+            self._add_atoms(atoms, -scale * _signed_entries(c, atoms))
             self._add_rows(rows)
-            method = DUAL if rows.size else PRIMAL
+            method = DUAL_SIMPLEX if rows.size else PRIMAL_SIMPLEX
         return (CLOSED if upper - lower <= 100 * tolerance else OPEN), best, upper, lower
 
-    # -- pieces --------------------------------------------------------------------------------------------------
+    # -- helpers -------------------------------------------------------------------------------------------------
 
     def _largest_payoff(self, c: Vector) -> float:
-        """About how large |w| is."""
+        """Return an estimate of max |w_z|, from the first row of each bag with the multiplier d_i."""
         first = self._first_rows()
         w = self._d[self._bag_of[self._instances[first]]] @ self._rows[first] - c
         return float(np.abs(w).max())
 
     def _first_rows(self) -> Index:
-        """A row of each bag that has one."""
+        """Return the index of the first generated row of each bag that has one."""
         return np.unique(self._bag_of[self._instances], return_index=True)[1]
 
     def _payoffs(self, mu: Vector, c: Vector) -> Vector:
-        """w at multipliers made to sum to d_i in each bag: then -max |w_z| is a lower bound, whatever they were."""
+        """Return  w = sum_x mu_x k_x - c  for the multipliers mu, rescaled so that they sum to d_i in each bag.
+
+        After the rescaling, -max |w_z| is a valid lower bound for any mu. `mu` is changed in
+        place: if it is 0 in a bag, the bag's first row gets 1.
+        """
         bag, first = self._bag_of[self._instances], self._first_rows()
         empty = first[np.bincount(bag, mu, minlength=self._m)[bag[first]] <= 0.0]
         mu[empty] = 1.0
         total = np.bincount(bag, mu, minlength=self._m)
         return np.asarray((mu * self._d[bag] / total[bag]) @ self._rows - c)
 
-    def _point(self, x: Vector) -> Vector:
-        """Coefficients of norm 1, or 0 where there is nothing."""
+    def _normalised_coefficients(self, x: Vector) -> Vector:
+        """Return the coefficients a for the weights x of the signed atoms, scaled to 1-norm 1, or 0 if they vanish."""
         up = self._atoms >= 0
         a = np.zeros(self._k)
         np.add.at(a, np.where(up, self._atoms, ~self._atoms), np.where(up, x, -x))
@@ -153,24 +180,25 @@ class HighsGame:
         return a / norm if norm > 1e-12 else np.zeros(self._k)
 
     def _new_atoms(self, w: Vector, price: float) -> Index:
-        """The signed atoms that pay best and are not there."""
-        order = np.argsort(-np.abs(w))[: 2 * AT_ONCE]
+        """Return at most MAX_ATOMS_PER_ROUND signed atoms with large |w_z| > `price` that are not in the model."""
+        order = np.argsort(-np.abs(w))[: 2 * MAX_ATOMS_PER_ROUND]
         order = order[np.abs(w[order]) > price]
-        names = np.where(w[order] < 0.0, order, ~order)
-        return np.asarray(names[~np.isin(names, self._atoms)][:AT_ONCE])
+        atoms = np.where(w[order] < 0.0, order, ~order)
+        return np.asarray(atoms[~np.isin(atoms, self._atoms)][:MAX_ATOMS_PER_ROUND])
 
     def _set_costs(self, d: Vector, c: Vector) -> None:
-        costs = np.concatenate([self._unit * d, -_signed(c, self._atoms)])
+        """Set the costs of t (from d) and of the signed atoms (from c)."""
+        costs = np.concatenate([self._unit * d, -_signed_entries(c, self._atoms)])
         self._highs.changeColsCost(costs.size, np.arange(costs.size, dtype=np.int32), costs)
 
     def _add_rows(self, instances: Index) -> None:
-        """t_i - k_x'a >= 0 for these x."""
+        """Add the rows  t_i - k_x'a >= 0  for these instances x, each in its bag i."""
         count = instances.size
         if not count:
             return
-        rows = np.ascontiguousarray(self._similar.K[:, instances].T)
+        rows = np.ascontiguousarray(self._similarities.K[:, instances].T)
         width = 1 + self._atoms.size
-        values = np.hstack([np.ones((count, 1)), -_signed(rows, self._atoms) / self._unit])
+        values = np.hstack([np.ones((count, 1)), -_signed_entries(rows, self._atoms) / self._unit])
         places = np.empty((count, width), dtype=np.int32)
         places[:, 0] = self._bag_of[instances]
         places[:, 1:] = self._m + np.arange(self._atoms.size)
@@ -181,32 +209,35 @@ class HighsGame:
         self._rows = np.vstack([self._rows, rows])
         self._idle_rows = np.concatenate([self._idle_rows, np.zeros(count, dtype=np.int64)])
 
-    def _add_atoms(self, names: Index, costs: Vector | None = None) -> None:
-        """Columns of these signed atoms."""
-        count = names.size
+    def _add_atoms(self, atoms: Index, costs: Vector | None = None) -> None:
+        """Add the columns of these signed atoms (z for e_z, ~z for -e_z), with these costs or with costs 0."""
+        count = atoms.size
         if not count:
             return
         height = 1 + self._instances.size
-        values = np.hstack([np.ones((count, 1)), -_signed(self._rows, names).T / self._unit])
+        values = np.hstack([np.ones((count, 1)), -_signed_entries(self._rows, atoms).T / self._unit])
         places = np.tile(np.arange(height, dtype=np.int32), count)
         starts = height * np.arange(count, dtype=np.int32)
         zero, infinite = np.zeros(count), np.full(count, np.inf)
         cost = zero if costs is None else costs
         self._highs.addCols(count, cost, zero, infinite, values.size, starts, places, values.ravel())
-        self._atoms = np.concatenate([self._atoms, names])
+        self._atoms = np.concatenate([self._atoms, atoms])
         self._idle_atoms = np.concatenate([self._idle_atoms, np.zeros(count, dtype=np.int64)])
 
-    def _drop(self) -> None:
-        """Let rows and columns go that were of no use for long, where these are many; the basis stays."""
-        rows, atoms = self._idle_rows > IDLE, self._idle_atoms > IDLE
-        if rows.sum() + atoms.sum() <= IDLE_SHARE * (rows.size + atoms.size):
+    def _remove_idle(self) -> None:
+        """Remove rows and columns unused for more than `MAX_IDLE_GAMES` games, and keep the basis of the others.
+
+        Nothing is removed if they are at most the fraction MIN_IDLE_FRACTION of all generated rows and columns.
+        """
+        rows, atoms = self._idle_rows > MAX_IDLE_GAMES, self._idle_atoms > MAX_IDLE_GAMES
+        if rows.sum() + atoms.sum() <= MIN_IDLE_FRACTION * (rows.size + atoms.size):
             return
         basis = self._highs.getBasis()
         kept_rows, kept_columns = np.r_[True, ~rows], np.r_[np.ones(self._m, dtype=bool), ~atoms]
         gone_rows, gone_columns = np.flatnonzero(~kept_rows), np.flatnonzero(~kept_columns)
         self._highs.deleteRows(gone_rows.size, gone_rows.astype(np.int32))
         self._highs.deleteCols(gone_columns.size, gone_columns.astype(np.int32))
-        # Where a row or column of the basis went, HiGHS repairs it.
+        # HiGHS repairs the basis if a basic row or column was removed.
         basis.alien = True
         basis.row_status = list(compress(basis.row_status, kept_rows))
         basis.col_status = list(compress(basis.col_status, kept_columns))
@@ -215,7 +246,7 @@ class HighsGame:
         self._atoms, self._idle_atoms = self._atoms[~atoms], self._idle_atoms[~atoms]
 
 
-def _signed(values: Matrix, atoms: Index) -> Matrix:
-    """The last axis' entries of signed atoms."""
+def _signed_entries(values: Matrix, atoms: Index) -> Matrix:
+    """Return values[..., z] for each atom e_z (z), and -values[..., z] for each atom -e_z (~z)."""
     up = atoms >= 0
     return np.asarray(np.where(up, 1.0, -1.0) * values[..., np.where(up, atoms, ~atoms)])

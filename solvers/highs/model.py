@@ -1,6 +1,6 @@
-"""A live HiGHS model of a flat program: built once, then edited in place, so that its simplex basis survives.
+"""A HiGHS model of a flat program that is built once and then edited in place, so that its simplex basis is kept.
 
-Rows go in as  -g <= F x <= -g  (zero cone) or  -g <= F x  (non-negative), so `row_dual` is milopt's z as it stands.
+Rows are passed as  -g <= F x <= -g  (zero cone) or  -g <= F x  (non-negative cone), so `row_dual` equals milopt's z.
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ from milopt.compilation.bridges.idle_rows import HUGE_OFFSET
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO
 from milopt.errors import ParameterError, SolverError
-from milopt.interrupt import Ended, noted_interrupt, run_interruptible
-from milopt.solving.engine import Change, What
+from milopt.interrupt import CallEnd, noted_interrupt, run_interruptible
+from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.options import Options
 
-DUAL, PRIMAL = 1, 4
-"""HiGHS's numbers for its simplex methods."""
-PATIENCE = 0.5
-"""Seconds for which a warm simplex runs without being asked about Ctrl-C."""
-FEW_COEFFICIENTS = 2000
-"""Up to so many are changed one by one; more are cheaper to pass anew with the whole model."""
+DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
+"""Values of HiGHS's option `simplex_strategy`."""
+SECONDS_WITHOUT_POLLING = 0.5
+"""Seconds for which a warm-started simplex method runs without polling for Ctrl-C."""
+MAX_COEFFICIENT_EDITS = 2000
+"""Maximum number of coefficients that are changed one by one. For more, the whole model is built again."""
 
 
 @dataclass(frozen=True)
-class Run:
-    """What one run left: HiGHS's own status name, the point and row duals where valid, and counts."""
+class HighsRun:
+    """Result of one run: HiGHS's status name, the point x, the row duals z and the number of iterations.
+
+    x and z are None if HiGHS has no valid ones. `bound` is the dual bound of a mixed-integer search.
+    """
 
     status: str
     x: Vector | None = None
@@ -42,36 +45,42 @@ class Run:
 
 
 class HighsModel:
-    """One `Highs` object and the edits that milopt makes to it."""
+    """One `Highs` object together with the edits that milopt makes to it."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         self.options = options
         self.log: list[str] = []
         self._stop = self.interrupted = False
-        self._keeps_feasible = False
-        """The last change left the basis primal feasible: the primal simplex goes on from it, else the dual one."""
+        self._is_primal_feasible = False
+        """Whether the last change kept the basis primal feasible: then use the primal simplex, else the dual one."""
         self.starts_with_hipo = False
-        """Its interior-point method has helped out before: programs that come after one another are alike."""
+        """Whether HiPO is tried first, because it solved the previous program, which is probably similar."""
         self._build(form)
 
     # -- edits ---------------------------------------------------------------------------------------------------
 
     def apply(self, form: StandardForm, change: Change) -> bool:
-        """Become a model of `form`, of which `change` says what is new; False when it had to be built again.
+        """Update the model to `form`, which differs from the current form by `change`.
 
-        An edit returns False where it cannot be made in place.
+        Each edit method returns False if the change cannot be made in place. The model is then built again, with the
+        old simplex basis if the size is unchanged.
+
+        Returns
+        -------
+        bool
+            False if the model had to be built again.
         """
         edit = {
-            What.LINEAR: self._linear,
-            What.OFFSET: self._offset,
-            What.BOUNDS: self._bounds,
-            What.ROWS_ADDED: self._add_rows,
-            What.ROWS_REPLACED: self._replace_rows,
-            What.ROWS_DELETED: self._delete_rows,
-            What.COLUMNS_ADDED: self._add_columns,
-        }.get(change.what)
+            ChangeKind.LINEAR: self._set_linear,
+            ChangeKind.OFFSET: self._set_offsets,
+            ChangeKind.BOUNDS: self._set_bounds,
+            ChangeKind.ROWS_ADDED: self._add_rows,
+            ChangeKind.ROWS_REPLACED: self._replace_rows,
+            ChangeKind.ROWS_DELETED: self._delete_rows,
+            ChangeKind.COLUMNS_ADDED: self._add_columns,
+        }.get(change.kind)
         index = np.zeros(0, dtype=np.intp) if change.index is None else change.index
-        self._keeps_feasible = change.what in (What.LINEAR, What.COLUMNS_ADDED)
+        self._is_primal_feasible = change.kind in (ChangeKind.LINEAR, ChangeKind.COLUMNS_ADDED)
         if edit is not None and edit(form, index):
             self.form = form
             return True
@@ -83,24 +92,28 @@ class HighsModel:
         return False
 
     def set_costs(self, q: Vector) -> None:
-        """Give the columns these linear costs."""
-        self._check(self._highs.changeColsCost(q.size, _first(q.size), q), "costs")
+        """Set the linear costs of the columns."""
+        self._check(self._highs.changeColsCost(q.size, _first_indices(q.size), q), "costs")
 
-    def _linear(self, form: StandardForm, index: Index) -> bool:
+    def _set_linear(self, form: StandardForm, index: Index) -> bool:
+        """Change the linear costs in place, and return True."""
         self.set_costs(form.q)
         return True
 
-    def _offset(self, form: StandardForm, index: Index) -> bool:
+    def _set_offsets(self, form: StandardForm, index: Index) -> bool:
+        """Change the bounds of all rows to the offsets of `form`, in place, and return True."""
         lower, upper = _row_bounds(form, 0)
-        self._check(self._highs.changeRowsBounds(form.m, _first(form.m), lower, upper), "row bounds")
+        self._check(self._highs.changeRowsBounds(form.m, _first_indices(form.m), lower, upper), "row bounds")
         return True
 
-    def _bounds(self, form: StandardForm, index: Index) -> bool:
+    def _set_bounds(self, form: StandardForm, index: Index) -> bool:
+        """Change the bounds of the columns in `index` in place, and return True."""
         at = index.astype(np.int32)
         self._check(self._highs.changeColsBounds(at.size, at, form.lower[index], form.upper[index]), "column bounds")
         return True
 
     def _add_rows(self, form: StandardForm, index: Index) -> bool:
+        """Append the new rows of `form` in place, and return True."""
         start, F = self.form.m, form.F
         lower, upper = _row_bounds(form, start)
         first = F.indptr[start]
@@ -109,12 +122,16 @@ class HighsModel:
         return True
 
     def _replace_rows(self, form: StandardForm, index: Index) -> bool:
+        """Change the coefficients and bounds of the rows in `index` in place, and return True.
+
+        Returns False, without a change, if more than MAX_COEFFICIENT_EDITS coefficients differ.
+        """
         new = sp.csr_array(form.F[index])
         differs = sp.coo_array(new - self.form.F[index])
-        if differs.nnz > FEW_COEFFICIENTS:
+        if differs.nnz > MAX_COEFFICIENT_EDITS:
             return False
         row, column = differs.coords
-        # scipy gives a sparse array, not numbers, for no entries at all.
+        # For an empty index, scipy returns a sparse array instead of numbers.
         values = new[row, column].tolist() if row.size else []
         for i, j, value in zip(index[row].tolist(), column.tolist(), values, strict=True):
             self._check(self._highs.changeCoeff(i, j, value), "coefficients")
@@ -124,13 +141,18 @@ class HighsModel:
         return True
 
     def _delete_rows(self, form: StandardForm, index: Index) -> bool:
+        """Delete the rows in `index` in place, keep the basis of the others, and return True."""
         basis = self._highs.getBasis()
         self._check(self._highs.deleteRows(index.size, np.sort(index).astype(np.int32)), "rows")
         if basis.valid:
-            self._set_basis(basis.col_status, _without(basis.row_status, index))
+            self._set_basis(basis.col_status, _remove_entries(basis.row_status, index))
         return True
 
     def _add_columns(self, form: StandardForm, index: Index) -> bool:
+        """Append the new columns of `form` in place, and return True.
+
+        Returns False, without a change, if the form is quadratic or the model has no columns yet.
+        """
         start = self.form.n
         if start == 0 or not form.P.is_zero:
             return False
@@ -151,7 +173,10 @@ class HighsModel:
         return True
 
     def _set_basis(self, columns: list[Any], rows: list[Any]) -> None:
-        """Start the next run here. Deletions may leave too many or too few basic: HiGHS repairs an alien basis."""
+        """Set the starting basis of the next run, if the program is linear.
+
+        After deletions, the number of basic variables may be wrong. HiGHS repairs a basis that is marked as alien.
+        """
         import highspy
 
         basis = highspy.HighsBasis()
@@ -162,14 +187,15 @@ class HighsModel:
     # -- building ------------------------------------------------------------------------------------------------
 
     def _build(self, form: StandardForm) -> None:
+        """Build a new HiGHS model of the form."""
         import highspy
 
         self.form = form
         self._highs: Any = highspy.Highs()
         self._linear_program = form.P.is_zero and not form.integer.any()
         self._warm = False
-        self._turned: dict[str, object] = {}
-        self._incumbent: Run | None = None
+        self._current_options: dict[str, object] = {}
+        self._incumbent: HighsRun | None = None
         self._set_options()
         n = form.n
         no_entries = np.zeros(n, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
@@ -185,12 +211,14 @@ class HighsModel:
             self._check(status, "quadratic objective")
 
     def _set_integrality(self, form: StandardForm, start: int) -> None:
+        """Mark the integer columns of `form`, from column `start` on, as integer in the HiGHS model."""
         integer = start + np.flatnonzero(form.integer[start:]).astype(np.int32)
         if integer.size:
             kinds = np.ones(integer.size, dtype=np.uint8)
             self._check(self._highs.changeColsIntegrality(integer.size, integer, kinds), "integer columns")
 
     def _set_options(self) -> None:
+        """Set the options and subscribe to the callbacks."""
         options, highs = self.options, self._highs
         feasibility = float(np.clip(1e-3 * options.tolerance, 1e-10, 1e-7))
         for name, value in {
@@ -198,62 +226,63 @@ class HighsModel:
             "log_to_console": False,
             "threads": int(options.threads),
             "primal_feasibility_tolerance": feasibility,
-            # The quadratic solver breaks down where less is asked of the duals.
+            # The quadratic solver breaks down with smaller dual tolerances.
             "dual_feasibility_tolerance": feasibility if self.form.P.is_zero else 1e-7,
             **iteration_limits(self.form),
             "mip_feasibility_tolerance": 10 * feasibility,
             "mip_rel_gap": 0.1 * options.tolerance,
             "mip_abs_gap": 0.1 * options.tolerance,
-            # Coefficients below it are dropped, and the program solved is then another one.
+            # HiGHS drops smaller coefficients, and would then solve a different program.
             "small_matrix_value": 1e-12,
             **options.extra,
         }.items():
             self.set_option(name, value)
         for event in (highs.cbIpmInterrupt, highs.cbMipInterrupt):
-            event.subscribe(self._asked)
+            event.subscribe(self._on_interrupt_poll)
         if self.form.integer.any():
-            highs.cbMipImprovingSolution.subscribe(self._improved)
-        self._asks = False
+            highs.cbMipImprovingSolution.subscribe(self._on_improved_solution)
+        self._polls_interrupts = False
         if options.verbose:
             highs.cbLogging.subscribe(lambda event: self.log.append(event.message))
 
     def set_option(self, name: str, value: object) -> None:
-        """Set an option; `ParameterError` when HiGHS does not take it."""
+        """Set an option; raise `ParameterError` if HiGHS does not support it."""
         _set_option(self._highs, name, value, "HiGHS")
 
-    def can_set(self, name: str, value: object) -> bool:
-        """Set an option if HiGHS takes it, and say whether it did."""
+    def try_option(self, name: str, value: object) -> bool:
+        """Try to set an option; return True if HiGHS accepts it, and False if it does not support it."""
         return bool(self._highs.setOptionValue(name, value).name != "kError")
 
-    def _check(self, status: Any, what: str) -> None:
+    def _check(self, status: Any, part: str) -> None:
+        """Raise `SolverError` if HiGHS returned an error for this part of the model."""
         if status.name == "kError":
-            raise SolverError(f"HiGHS did not take the {what} of {self.form.name!r}; look for NaN or huge numbers.")
+            raise SolverError(f"HiGHS rejected the {part} of {self.form.name!r}; check for NaN or huge numbers.")
 
     # -- running -------------------------------------------------------------------------------------------------
 
-    def run(self, time_limit: float | None) -> Run:
-        """Solve within so many seconds; Ctrl-C ends it with the status `kInterrupt`."""
+    def run(self, time_limit: float | None) -> HighsRun:
+        """Run HiGHS for at most `time_limit` seconds (None: no limit). Ctrl-C ends it with the status `kInterrupt`."""
         highs = self._highs
         if self._linear_program and "presolve" not in self.options.extra:
-            self._turn("presolve", "off" if self._warm else "choose")
+            self._set_if_changed("presolve", "off" if self._warm else "choose")
         self._stop = False
-        self._ask(not self._warm)
+        self._poll_interrupts(not self._warm)
         if self._warm:
             self._run_warm(time_limit)
         else:
-            self._limit(time_limit)
+            self._set_time_limit(time_limit)
             self._incumbent = None
-            if run_interruptible(self._run, self._request_stop) is Ended.ABANDONED:
-                kept = self._incumbent
+            if run_interruptible(self._run, self._request_stop) is CallEnd.ABANDONED:
+                incumbent = self._incumbent
                 self._build(self.form)
-                return kept or Run("kInterrupt")
+                return incumbent or HighsRun("kInterrupt")
         info, solution = highs.getInfo(), highs.getSolution()
         self._warm = self._linear_program and info.basis_validity == 1
         counts = info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count
         status = highs.getModelStatus().name
         if not solution.value_valid and self._incumbent is not None:
             return replace(self._incumbent, status=status, bound=info.mip_dual_bound)
-        return Run(
+        return HighsRun(
             status=status,
             x=np.array(solution.col_value) if solution.value_valid else None,
             z=np.array(solution.row_dual) if solution.dual_valid else None,
@@ -262,65 +291,72 @@ class HighsModel:
         )
 
     def _run_warm(self, time_limit: float | None) -> None:
-        """A warm simplex is mostly done before anyone could press Ctrl-C; else it asks back at every iteration."""
+        """Run the simplex method from the last basis, at first without polling for Ctrl-C.
+
+        Most warm-started runs end within `SECONDS_WITHOUT_POLLING`. Only longer ones poll at every iteration.
+        """
         highs = self._highs
         if "simplex_strategy" not in self.options.extra:
-            self._turn("simplex_strategy", PRIMAL if self._keeps_feasible else DUAL)
-        patient = time_limit is None or time_limit > PATIENCE
-        self._limit(PATIENCE if patient else time_limit)
+            self._set_if_changed("simplex_strategy", PRIMAL_SIMPLEX if self._is_primal_feasible else DUAL_SIMPLEX)
+        has_polling_phase = time_limit is None or time_limit > SECONDS_WITHOUT_POLLING
+        self._set_time_limit(SECONDS_WITHOUT_POLLING if has_polling_phase else time_limit)
         with noted_interrupt(self._request_stop):
             self._run()
-            if not patient or self._stop or highs.getModelStatus().name != "kTimeLimit":
+            if not has_polling_phase or self._stop or highs.getModelStatus().name != "kTimeLimit":
                 return
-            self._limit(None if time_limit is None else time_limit - PATIENCE)
-            self._ask(True)
+            self._set_time_limit(None if time_limit is None else time_limit - SECONDS_WITHOUT_POLLING)
+            self._poll_interrupts(True)
             self._run()
 
-    def _limit(self, seconds: float | None) -> None:
-        """Of the next run alone: HiGHS's clock runs on from run to run."""
+    def _set_time_limit(self, seconds: float | None) -> None:
+        """Limit the next run to this many seconds. HiGHS's clock is not reset between runs."""
         self.set_option("time_limit", np.inf if seconds is None else self._highs.getRunTime() + max(seconds, 0.0))
 
-    def _turn(self, name: str, value: object) -> None:
-        """Set an option that is seldom another than before."""
-        if self._turned.get(name) != value:
+    def _set_if_changed(self, name: str, value: object) -> None:
+        """Set an option unless it already has this value."""
+        if self._current_options.get(name) != value:
             self.set_option(name, value)
-            self._turned[name] = value
+            self._current_options[name] = value
 
     def _run(self) -> None:
+        """Run HiGHS, and once more with a new thread pool if the first run returns an error."""
         import highspy
 
-        # HiGHS keeps one team of threads a Python thread, and fails when asked for a team of another size.
+        # HiGHS keeps one thread pool per Python thread, and fails if another number of threads is requested.
         if self._highs.run() == highspy.HighsStatus.kError:
             highspy.Highs.resetGlobalScheduler(True)
             self._highs.run()
 
-    def _ask(self, wanted: bool) -> None:
-        """Whether the simplex method is to ask at every iteration if it should stop; each question costs."""
-        if wanted != self._asks:
+    def _poll_interrupts(self, enabled: bool) -> None:
+        """Enable or disable polling for Ctrl-C at every simplex iteration, which costs time."""
+        if enabled != self._polls_interrupts:
             event = self._highs.cbSimplexInterrupt
-            (event.subscribe if wanted else event.unsubscribe)(self._asked)
-            self._asks = wanted
+            (event.subscribe if enabled else event.unsubscribe)(self._on_interrupt_poll)
+            self._polls_interrupts = enabled
 
-    def _improved(self, event: Any) -> None:
-        """Keep the best point of a search: one that is left behind at Ctrl-C hands over nothing."""
-        found = event.data_out
-        point = np.array(found.mip_solution, dtype=np.float64)
+    def _on_improved_solution(self, event: Any) -> None:
+        """Store the new best point of a mixed-integer search, because an abandoned search returns no point."""
+        solution = event.data_out
+        point = np.array(solution.mip_solution, dtype=np.float64)
         if point.size == self.form.n:
-            self._incumbent = Run("kInterrupt", x=point, bound=float(found.mip_dual_bound))
+            self._incumbent = HighsRun("kInterrupt", x=point, bound=float(solution.mip_dual_bound))
 
     def _request_stop(self) -> None:
+        """Request the running solve to stop."""
         self._stop = self.interrupted = True
 
-    def _asked(self, event: Any) -> None:
+    def _on_interrupt_poll(self, event: Any) -> None:
+        """Interrupt the run if a stop was requested."""
         if self._stop:
             event.interrupt()
 
 
 def iteration_limits(form: StandardForm) -> dict[str, int]:
-    """Options that end each of HiGHS's methods, with far more iterations than any sound run took.
+    """Return options that limit the iterations of HiGHS's methods, far above the needs of any normal run.
 
-    By default there is no limit: the active-set method for quadratic programs cycles now and then, and the
-    interior-point method HiPO may go on for ever on badly scaled ones.
+    The simplex method is not limited if the form has integers. By default there is no limit, although the active-set
+    method for quadratic programs sometimes cycles, and the interior-point method HiPO may not terminate on badly scaled
+    programs.
     """
     size = form.n + form.m
     limits = {"qp_iteration_limit": 10_000 + 20 * size, "ipm_iteration_limit": 1000}
@@ -330,7 +366,7 @@ def iteration_limits(form: StandardForm) -> dict[str, int]:
 
 
 def check_options(options: Mapping[str, object], solver: str) -> None:
-    """Raise `ParameterError` in the name of `solver` unless HiGHS takes all these options."""
+    """Raise `ParameterError` in the name of `solver` unless HiGHS supports all these options."""
     if options:
         import highspy
 
@@ -341,7 +377,7 @@ def check_options(options: Mapping[str, object], solver: str) -> None:
 
 
 def _set_option(highs: Any, name: str, value: object, solver: str) -> None:
-    """Set an option; `setOptionValue` returns an error rather than raise it."""
+    """Set an option; raise `ParameterError`, in the name of `solver`, if HiGHS rejects its name or value."""
     import highspy
 
     try:
@@ -351,20 +387,25 @@ def _set_option(highs: Any, name: str, value: object, solver: str) -> None:
     if status == highspy.HighsStatus.kError:
         if highs.getOptionType(name)[0] == highspy.HighsStatus.kError:
             raise ParameterError(f"{solver} has no option named {name!r}; see HiGHS's list of options for `extra`.")
-        raise ParameterError(f"{solver} does not take {value!r} for its option {name!r}.")
+        raise ParameterError(f"{solver} does not support the value {value!r} for its option {name!r}.")
 
 
-def _first(count: int) -> npt.NDArray[np.int32]:
+def _first_indices(count: int) -> npt.NDArray[np.int32]:
+    """Return the indices 0, ..., count - 1."""
     return np.arange(count, dtype=np.int32)
 
 
-def _without(statuses: list[Any], index: Index) -> list[Any]:
-    gone = set(index.tolist())
-    return [status for i, status in enumerate(statuses) if i not in gone]
+def _remove_entries(statuses: list[Any], index: Index) -> list[Any]:
+    """Return the statuses without the entries at `index`."""
+    removed = set(index.tolist())
+    return [status for i, status in enumerate(statuses) if i not in removed]
 
 
 def _row_bounds(form: StandardForm, start: int) -> tuple[Vector, Vector]:
-    """Lower and upper bounds of F x, from row `start` on."""
+    """Return the lower and upper bounds of F x for the rows from `start` on.
+
+    The lower bound of an inequality with an offset of at least HUGE_OFFSET is -infinity.
+    """
     lower = -form.g[start:]
     upper = np.full(lower.size, np.inf)
     for block in reversed(form.rows):

@@ -1,8 +1,13 @@
-"""HiGHS (Hall, Galabova, Feldmeier; MIT): linear, convex quadratic and mixed-integer linear programs.
+"""HiGHS, by Hall, Galabova, Feldmeier and others (MIT licence).
 
-Linear programs stay alive in one model and start each solve from the last simplex basis; its quadratic solver always
-starts cold (see `highs_quadratic`). Its quadratic methods may work for minutes without a look at the clock: large
-quadratic programs with a time limit are solved in a process of their own.
+Problem classes: linear, convex quadratic and mixed-integer linear programs.
+
+Multipliers: rows are passed as  -g <= F x <= -g  (zero cone) or  -g <= F x  (non-negative cone), so that HiGHS's
+`row_dual` equals milopt's z, with the same sign.
+
+Warm start: yes for linear programs. Their model stays in HiGHS and each solve starts from the last simplex basis. The
+quadratic methods always start cold (see `quadratic`). They may run for minutes without checking the clock, so large
+quadratic programs with a time limit are solved in a child process.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from milopt.compilation.status import Termination
 from milopt.solvers.highs.model import HighsModel, check_options
 from milopt.solvers.highs.quadratic import UNCONFIRMED, solve_quadratic
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Change, Engine, What
+from milopt.solving.engine import Change, ChangeKind, Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -47,35 +52,53 @@ STATUS_MAP = {
     "kOptimal" + UNCONFIRMED: Termination.STALLED,
     "kUnbounded" + UNCONFIRMED: Termination.STALLED,
 }
-"""Names of HighsModelStatus; any other is an error. `UNBOUNDED` is a claim: the program may be infeasible."""
+"""Terminations by the names of HighsModelStatus; any other status is an error.
+
+`UNBOUNDED` is only a claim: the program may be infeasible.
+"""
 
 
 class HiGHS(Solver):
-    """The `highs` solver."""
+    """Solver `highs`: linear, convex quadratic and mixed-integer linear programs.
+
+    Linear programs are warm-started from the last simplex basis. HiGHS also prices the oracles of weak learners over
+    the 1-norm ball in column generation.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("cover")
+    >>> x = program.variable("x", 2, lower=0)
+    >>> program.minimize(x[0] + 2 * x[1])
+    >>> _ = program.subject_to(x.sum() >= 1, name="cover")
+    >>> result = milopt.solve(program, solver="highs")
+    >>> print(round(result.objective, 6))
+    1.0
+    """
 
     name = "highs"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.INTEGER})
     package = "highspy"
     licence = "MIT"
-    starts_warm = True
+    supports_warm_start = True
 
     def rank(self, profile: Profile) -> float:
-        """First for linear programs; its quadratic methods are slower than Clarabel."""
+        """Return 30 for linear programs (before Clarabel) and 20 for quadratic ones, which HiGHS solves more slowly."""
         return 30.0 if profile.is_linear else 20.0
 
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
-        """Weak learners over the 1-norm ball, by rows and columns that join as they are needed."""
+        """Return the algorithm for weak learners over the 1-norm ball, or None for other oracles."""
         from milopt.solvers.highs.l1_ball import l1_ball_pricing_by_highs
 
         return l1_ball_pricing_by_highs(oracle, bags, options)
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """A live HiGHS model of the form."""
+        """Return an engine that keeps a HiGHS model of the form between solves."""
         return HighsEngine(form, options)
 
 
 class HighsEngine(Engine):
-    """A persistent engine: changes are made in place, and `rebuilds` counts the few that cannot be."""
+    """Engine with a persistent HiGHS model. Changes are made in place if possible; `rebuilds` counts the others."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
@@ -85,20 +108,23 @@ class HighsEngine(Engine):
 
     @property
     def _model(self) -> HighsModel:
-        """HiGHS's model, built when it is first needed."""
+        """HiGHS's model of the current form, built on first use."""
         if self._built is None:
             self._built = HighsModel(self.form, self.options)
         return self._built
 
     def update(self, form: StandardForm, change: Change) -> None:
-        """Make the same change in HiGHS's model, if there is one."""
+        """Change to a new form. HiGHS's model, if it has been built, is edited in place or built again."""
         self.form = form
-        in_place = change.what is not What.EVERYTHING if self._built is None else self._built.apply(form, change)
+        in_place = change.kind is not ChangeKind.EVERYTHING if self._built is None else self._built.apply(form, change)
         if not in_place:
             self.rebuilds += 1
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Solve; an optimum of a quadratic program is looked into further."""
+        """Solve the current form. Quadratic programs are solved by several methods in turn, if needed.
+
+        Large quadratic programs with a time limit are solved in a child process.
+        """
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
@@ -123,5 +149,5 @@ class HighsEngine(Engine):
         )
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Stop the child process, if one is running."""
         self._process.close()

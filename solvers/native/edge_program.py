@@ -1,7 +1,8 @@
-"""The programs of weak learners, recognised by their structure:  max  sum_i w_i max_{x in B_i} u(x)  over a ball of u.
+"""Recognition of weak-learning programs:  max  sum_i w_i max_{x in B_i} u(x)  over a ball of u.
 
-The weights w are affine in one parameter p (the prices), and the ball is  ||a||_1 <= radius  for the coefficients of u
-over a dictionary, or  ||u|| <= radius  in the kernel's space. The column is a multiple of the same maxima, bag by bag.
+The weights w are affine in one parameter p (the prices). The ball is  ||a||_1 <= radius  for the coefficients a of u
+over a dictionary, or  ||u|| <= radius  in the kernel's space. The column that the oracle returns to the master must
+be a multiple of the same maxima, with one factor per bag, plus a constant. The sum is called the edge.
 """
 
 from __future__ import annotations
@@ -19,84 +20,102 @@ from milopt.declaration.atoms.norm1 import Norm1
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Expression
-from milopt.declaration.programs.leaves import Evaluation, Function, Parameter
+from milopt.declaration.programs.leaves import Function, FunctionEvaluation, Parameter
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import Oracle
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeProgram:
-    """The parts of such a program."""
+    """Parts of a recognised weak-learning program; u, w, p and B_i are those of the module docstring."""
 
     function: Function
-    given: Bags
-    """The bags of the master."""
+    """The function u."""
+    master_bags: Bags
+    """Bags of the master (the program to which the oracle adds columns)."""
     bags: Bags
-    """Those that the function meets: the given ones, or their windows."""
+    """Bags at which the function is evaluated: the bags of the master, or their windows."""
     radius: float
+    """Radius of the ball."""
     prices: Parameter
+    """The parameter p."""
     slope: sp.csr_array
-    """w = slope @ p + offset."""
+    """Matrix in  w = slope @ p + offset."""
     offset: Vector
-    multiple: Vector
-    """The column is multiple * maxima + constant."""
+    """Constant part of the weights w."""
+    column_factors: Vector
+    """Factors in  column = column_factors * maxima + constant."""
     constant: Vector
+    """Constant part of the column."""
     sign: float
-    """+1 where the declared objective is the edge, -1 where it is minus the edge."""
+    """+1 if the declared objective is the edge sum_i w_i max u(x), -1 if it is minus the edge."""
 
     def weights(self, prices: Mapping[Parameter, Vector]) -> Vector:
-        """w at these prices."""
+        """Return the bag weights w at these prices."""
         w: Vector = self.slope @ prices[self.prices]
         w += self.offset
         return w
 
     def column(self, maxima: Vector) -> Vector:
-        """The column where u has these maxima."""
-        return self.multiple * maxima + self.constant
+        """Return the column of the master, one entry per bag; `maxima` has the maximum of u in each bag."""
+        return self.column_factors * maxima + self.constant
 
 
 def edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[Norm]) -> EdgeProgram | None:
-    """The oracle's program as one of these, with that kind of ball; None where it is anything else."""
+    """Recognise the program of an oracle as a weak-learning program over a ball.
+
+    `bags` are the bags of the master. `ball` is `Norm1` for the ball of the coefficients, `Norm` for the ball in the
+    kernel's space. Returns None if the program has another structure.
+    """
     program = oracle.program
     radius = _radius(program, ball)
-    edge = program.minimized()
-    # The product of a parameter with an expression leaves the parameter times the expression's constant, 0, as a term.
+    edge = program.minimized_objective()
+    # A parameter times an expression also gives a term for the expression's constant, which is 0 here: ignore it.
     terms = [(leaf, by) for leaf, by in edge.terms if by.products or by.matrix.count_nonzero()]
     if radius is None or len(terms) != 1 or edge.constant.any():
         return None
     leaf, coefficient = terms[0]
-    evaluation = _maximised(leaf)
+    evaluation = _inner_evaluation(leaf)
     column = oracle.column(bags)
-    weights = _weights(coefficient)
-    if evaluation is None or weights is None or not _is_alone(program, evaluation.function):
+    weights = _affine_weights(coefficient)
+    if evaluation is None or weights is None or not _is_only_unknown(program, evaluation.function):
         return None
     assert isinstance(leaf, BagMax)
-    over = leaf.over
-    multiple = _multiple(column, evaluation.function, over)
+    over = leaf.argument_bags
+    column_factors = _column_factors(column, evaluation.function, over)
     prices, slope, offset = weights
-    if multiple is None or prices not in oracle.prices or not prices.shape:
+    if column_factors is None or prices not in oracle.prices or not prices.shape:
         return None
     sign = 1.0 if program.maximizes else -1.0
     return EdgeProgram(
-        evaluation.function, bags, over, radius, prices, sp.csr_array(-slope), -offset, multiple, column.constant, sign
+        evaluation.function,
+        bags,
+        over,
+        radius,
+        prices,
+        sp.csr_array(-slope),
+        -offset,
+        column_factors,
+        column.constant,
+        sign,
     )
 
 
-def _maximised(leaf: Expression) -> Evaluation | None:
-    """The evaluation at the instances of bags whose maxima over these a leaf is."""
+def _inner_evaluation(leaf: Expression) -> FunctionEvaluation | None:
+    """Return the evaluation f(x) if `leaf` is max_{x in B_i} f(x) over the instances of bags, else None."""
     if not isinstance(leaf, BagMax):
         return None
     inner = leaf.argument
     if len(inner.terms) != 1 or inner.constant.any():
         return None
     evaluation, coefficient = inner.terms[0]
-    if not isinstance(evaluation, Evaluation) or not coefficient.is_identity:
+    if not isinstance(evaluation, FunctionEvaluation) or not coefficient.is_identity:
         return None
-    return evaluation if evaluation.points is leaf.over.instances else None
+    return evaluation if evaluation.points is leaf.argument_bags.instances else None
 
 
-def _weights(coefficient: Coefficient) -> tuple[Parameter, sp.csr_array, Vector] | None:
-    """(p, S, s) of a row  (S p + s)'  that depends on one parameter."""
+def _affine_weights(coefficient: Coefficient) -> tuple[Parameter, sp.csr_array, Vector] | None:
+    """Return (p, S, s) if a coefficient is a row (S p + s)' that depends on exactly one parameter p, else None."""
     if len(coefficient.products) != 1 or coefficient.matrix.count_nonzero():
         return None
     product = coefficient.products[0]
@@ -110,14 +129,17 @@ def _weights(coefficient: Coefficient) -> tuple[Parameter, sp.csr_array, Vector]
     return parameter, sp.csr_array(sp.diags_array(factor) @ inner.matrix), factor * product.scale.constant
 
 
-def _multiple(column: Expression, function: Function, bags: Bags) -> Vector | None:
-    """The factors of a column that is a multiple of the function's maxima, bag by bag."""
+def _column_factors(column: Expression, function: Function, bags: Bags) -> Vector | None:
+    """Return one factor per bag if the column is these factors times the function's bag maxima, plus a constant.
+
+    Returns None otherwise.
+    """
     if len(column.terms) != 1 or column.shape != (len(bags),):
         return None
     leaf, coefficient = column.terms[0]
-    evaluation = _maximised(leaf)
+    evaluation = _inner_evaluation(leaf)
     diagonal: Vector = coefficient.matrix.diagonal()
-    if evaluation is None or not isinstance(leaf, BagMax) or leaf.over is not bags:
+    if evaluation is None or not isinstance(leaf, BagMax) or leaf.argument_bags is not bags:
         return None
     if evaluation.function is not function or coefficient.products:
         return None
@@ -125,7 +147,7 @@ def _multiple(column: Expression, function: Function, bags: Bags) -> Vector | No
 
 
 def _radius(program: Program, ball: type[Norm1] | type[Norm]) -> float | None:
-    """The radius of a ball that is the program's only constraint."""
+    """Return the radius if a ball of this kind, for the program's only function, is the only constraint, else None."""
     if len(program.constraints) != 1 or len(program.functions) != 1:
         return None
     constraint, function = next(iter(program.constraints.values())), next(iter(program.functions.values()))
@@ -147,12 +169,12 @@ def _radius(program: Program, ball: type[Norm1] | type[Norm]) -> float | None:
     return float(expression.constant[0]) / -slope
 
 
-def _is_alone(program: Program, function: Function) -> bool:
-    """Whether the program has no other unknowns than the function, and those without bounds."""
+def _is_only_unknown(program: Program, function: Function) -> bool:
+    """Return True if this function (or its dictionary coefficients) is the only unknown of the program."""
     if program.functions.get(function.name) is not function:
         return False
     unknowns = list(program.variables.values())
     if function.dictionary is None:
         return not unknowns
-    # Declared by the function itself: without bounds, and not integer.
+    # The coefficients are declared by the function itself: they have no bounds and are not integer.
     return len(unknowns) == 1 and unknowns[0] is function.coefficients

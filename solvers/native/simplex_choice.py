@@ -1,7 +1,8 @@
-"""Oracles that are linear over a simplex, priced by a search:  max  (S p + s)' R x   over  x >= 0,  1'x = 1.
+"""Pricing of oracles that are linear over a simplex:  min  (S p + s)' R x   over  x >= 0,  1'x = 1.
 
-The optimum is the vertex of the largest entry of (S p + s)' R, one product of a vector with a matrix, and that entry is
-the bound that proves it. Weak learning over single patterns is such a program.
+p is a parameter (the prices). An objective that is maximised is negated first. The optimum is the vertex of the
+smallest entry of (S p + s)' R, found by one vector-matrix product. That entry is also a lower bound, so the answer is
+certified. Weak learning over single patterns is such a program.
 """
 
 from __future__ import annotations
@@ -20,33 +21,38 @@ from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
 from milopt.solving.clock import Clock
-from milopt.solving.pricing import Found, Priced, Pricing
+from milopt.solving.pricing import PricedColumn, Pricing, PricingResult
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
-    """The parts of such a program."""
+class SimplexChoice:
+    """Parts of a recognised program over a simplex; p, S, s and R are those of the module docstring."""
 
     x: Variable
+    """Variable that lies in the simplex."""
     prices: Parameter
+    """The parameter p."""
     slope: sp.csr_array
+    """The matrix S."""
     offset: Vector
+    """The vector s."""
     payoffs: Matrix
-    """R, so that the minimised objective is (slope @ p + offset)' R x."""
-    columns: Matrix
-    """A column of the master for each vertex."""
+    """The matrix R: the objective, as a minimisation, is (slope @ p + offset)' R x."""
+    vertex_columns: Matrix
+    """Matrix whose j-th column is the master's column for the j-th vertex of the simplex, without the constant."""
     constant: Vector
+    """Constant part of the columns."""
     sign: float
-    """-1 where the declared objective is maximised."""
+    """-1 if the declared objective is maximised, else +1: it is `sign` times the minimised objective."""
 
 
-def simplex_choice(oracle: Oracle, bags: Bags) -> Choice | None:
-    """The oracle's program as one of these; None where it is anything else."""
+def simplex_choice(oracle: Oracle, bags: Bags) -> SimplexChoice | None:
+    """Recognise the program of an oracle as linear over a simplex; return None if it has another structure."""
     program = oracle.program
-    x = _simplex(program)
+    x = _simplex_variable(program)
     if x is None:
         return None
-    objective = program.minimized()
+    objective = program.minimized_objective()
     terms = [(leaf, by) for leaf, by in objective.terms if by.products or by.matrix.count_nonzero()]
     if len(terms) != 1 or terms[0][0] is not x or objective.constant.any():
         return None
@@ -63,7 +69,7 @@ def simplex_choice(oracle: Oracle, bags: Bags) -> Choice | None:
     factor = product.left.toarray()[0]
     slope = sp.csr_array(sp.diags_array(factor) @ scale[0][1].matrix)
     sign = -1.0 if program.maximizes else 1.0
-    return Choice(
+    return SimplexChoice(
         x,
         scale[0][0],
         slope,
@@ -75,19 +81,19 @@ def simplex_choice(oracle: Oracle, bags: Bags) -> Choice | None:
     )
 
 
-def _simplex(program: Program) -> Variable | None:
-    """The program's only variable, where x >= 0 and 1'x = 1 is all that it has to satisfy."""
+def _simplex_variable(program: Program) -> Variable | None:
+    """Return the program's only variable x if it is continuous, with x >= 0 and 1'x = 1 and nothing else, or None."""
     if program.functions or len(program.variables) != 1 or len(program.constraints) != 1:
         return None
     x = next(iter(program.variables.values()))
     if x.integer or (x.lower != 0).any() or np.isfinite(x.upper).any():
         return None
     constraint = next(iter(program.constraints.values()))
-    return x if constraint.equality and _is_total(constraint.expression, x) else None
+    return x if constraint.equality and _is_unit_sum(constraint.expression, x) else None
 
 
-def _is_total(expression: Expression, x: Variable) -> bool:
-    """Whether an expression is a multiple of 1'x - 1."""
+def _is_unit_sum(expression: Expression, x: Variable) -> bool:
+    """Return True if an expression is a nonzero multiple of 1'x - 1."""
     if expression.shape or len(expression.terms) != 1 or expression.terms[0][0] is not x:
         return False
     coefficient = expression.terms[0][1]
@@ -97,16 +103,16 @@ def _is_total(expression: Expression, x: Variable) -> bool:
     )
 
 
-class ChoicePricing(Pricing):
-    """By the largest entry of a product."""
+class SimplexChoicePricing(Pricing):
+    """Pricing by enumeration of the vertices of a simplex."""
 
     solver = "native"
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: SimplexChoice) -> None:
         self._choice = choice
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
-        """The best vertex: what it is worth is its own bound."""
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+        """Return the column of the best vertex; its objective is also the bound. `starts` and `clock` are not used."""
         choice = self._choice
         weights = choice.slope @ prices[choice.prices] + choice.offset
         values = weights @ choice.payoffs
@@ -114,7 +120,7 @@ class ChoicePricing(Pricing):
         x = np.zeros(choice.x.size)
         x[best] = 1.0
         value = float(values[best])
-        column = choice.columns[:, best] + choice.constant
-        proof = Certificate(0.0, 0.0, 0.0, 0.0, value, 0.0)
-        found = Priced(column, {choice.x.name: x}, {}, choice.sign * value, proof)
-        return Found((found,), choice.sign * value)
+        column = choice.vertex_columns[:, best] + choice.constant
+        certificate = Certificate(0.0, 0.0, 0.0, 0.0, value, 0.0)
+        priced = PricedColumn(column, {choice.x.name: x}, {}, choice.sign * value, certificate)
+        return PricingResult((priced,), choice.sign * value)

@@ -1,12 +1,15 @@
-"""`native`: milopt's own algorithms, for the patterns of flat programs that they solve best.
+"""Solver `native`: milopt's own algorithms (BSD-3-Clause licence), for patterns of flat programs that they solve best.
 
-* equality-constrained quadratics, convex or not: no finite bounds, every row in the zero cone (`closed_form`,
-  or `kernel_closed_form` where the quadratic is that of a kernel over points and bags);
-* box-constrained convex QPs: no rows at all (`box_qp`), warm-started from the last point;
+Problem classes:
+
+* equality-constrained quadratics, convex or not: no finite bounds, every row in the zero cone (`closed_form`, or
+  `kernel_closed_form` if the quadratic is a kernel matrix over points and bags plus a diagonal);
+* box-constrained convex QPs: no rows (`box_qp`), warm-started from the last point;
 * linear programs with few rows or few columns (`dense_simplex`), warm-started from the last basis.
 
-Anything else is refused by name. Oracles over the 1-norm ball (`l1_ball`), over a ball of the kernel's space
-(`hilbert_ball`) and over a simplex (`simplex_choice`) are priced by algorithms of their own.
+All other programs are rejected with a reason. Oracles of column generation are priced by separate algorithms: over the
+1-norm ball (`l1_ball`), over a ball of the kernel's space (`hilbert_ball`) and over a simplex (`simplex_choice`).
+Multipliers are computed in milopt's signs.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from milopt.declaration.atoms.norm1 import Norm1
 from milopt.declaration.programs.expression import Expression
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.solving.columnless import answer_without_columns
-from milopt.solving.engine import Change, Engine, What
+from milopt.solving.engine import Change, ChangeKind, Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -36,65 +39,101 @@ if TYPE_CHECKING:
     from milopt.declaration.bags.bags import Bags
     from milopt.declaration.programs.program import Program
     from milopt.declaration.programs.semi_infinite import Oracle
-    from milopt.solvers.native.box_qp.split import Split
+    from milopt.solvers.native.box_qp.split import QuadraticSplit
     from milopt.solvers.native.closed_form.closed_form import ClosedForm
     from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm
     from milopt.solvers.native.dense_simplex.linear_form import LinearForm
     from milopt.solving.pricing import Pricing
     from milopt.solving.profile import Profile
 
-FEW, ENTRIES = 500, 2_000_000
-"""Of a linear program: rows or columns, whichever are fewer, and entries of its matrix, zeros included."""
-SPARSE, SMALL = 0.05, 100_000
-"""Share of entries that are not 0, below which a sparse method is faster unless there are so few in all."""
-MANY_PRICES = 1000
-"""Prices up to which its dense rows are added to a master and solved many times faster than HiGHS's sparse ones."""
-CLOSED_FORM_ENTRIES, BOX_ENTRIES = 4_000_000, 16_000_000
-"""Entries of P and F from which one factorisation, during which nothing looks at the clock, may take a second."""
+MAX_SIMPLEX_SIZE, MAX_SIMPLEX_ENTRIES = 500, 2_000_000
+"""Largest linear program that is supported.
+
+The first limits the smaller of the numbers of rows and columns, the second the entries of the matrix, zeros included.
+"""
+MIN_DENSITY, MAX_SPARSE_ENTRIES = 0.05, 100_000
+"""Smallest supported density of a linear program, and number of entries up to which any density is supported.
+
+Below this fraction of nonzero entries, a sparse method is faster.
+"""
+MAX_PRICES = 1000
+"""Largest number of prices of a master for which dense rows are many times faster than HiGHS's sparse ones.
+
+A master is a program to which columns or rows are added; its prices are the multipliers that the oracles get.
+"""
+HEAVY_CLOSED_FORM_ENTRIES, HEAVY_BOX_ENTRIES = 4_000_000, 16_000_000
+"""Entries of P and F from which one factorisation may take a second.
+
+The clock is not checked during a factorisation, so larger programs with a time limit run in a child process.
+"""
 
 
 class Native(Solver):
-    """Closed forms, box QPs and small linear programs."""
+    """Solver `native`: closed forms, QPs with bounds only, and small dense linear programs.
+
+    It is the only solver that returns stationary points of nonconvex equality-constrained quadratics. Box QPs are
+    warm-started from the last point, linear programs from the last basis.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("projection onto a box")
+    >>> x = program.variable("x", 2, lower=0, upper=1)
+    >>> program.minimize(milopt.sum_squares(x - [0.5, 3.0]))
+    >>> result = milopt.solve(program, solver="native")
+    >>> print(round(result.objective, 6))
+    4.0
+    """
 
     name = "native"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.NONCONVEX})
     package = "milopt"
     licence = "BSD-3-Clause"
-    starts_warm = True
-    compiles = True
+    supports_warm_start = True
+    compiles_on_first_use = True
     recognises_patterns = True
 
     def rank(self, profile: Profile) -> float | None:
-        """First if it knows the pattern; among linear programs only for masters, to which rows are added many times."""
-        if 0 < profile.prices <= MANY_PRICES:
+        """Return 50 for masters with at most MAX_PRICES prices, None for other linear programs, and 40 for all others.
+
+        None means that `auto` does not choose this solver.
+
+        Many rows are added to a master, one after the other, and a dense simplex dictionary absorbs them quickly.
+        """
+        if 0 < profile.prices <= MAX_PRICES:
             return 50.0
         return None if profile.is_linear else 40.0
 
-    def refusal(self, form: StandardForm) -> str | None:
-        """What it found that it has no algorithm for, or None."""
-        found = _obstacle(form)
-        if found is None:
+    def unsupported_reason(self, form: StandardForm) -> str | None:
+        """Return, as a part of a sentence, what no algorithm supports in the form, or None if the form is supported."""
+        reason = _unsupported_reason(form)
+        if reason is None:
             return None
-        patterns = f"equality-constrained quadratics, box-constrained QPs and dense LPs of up to {FEW} rows or columns"
-        return f"it has {found}; native solves {patterns}"
+        size = f"up to {MAX_SIMPLEX_SIZE} rows or columns"
+        patterns = f"equality-constrained quadratics, box-constrained QPs and dense LPs of {size}"
+        return f"it has {reason}; native solves {patterns}"
 
-    def takes_unseen(self, program: Program) -> bool:
-        """Equality-constrained quadratics: squares of affine rows, and no inequality, bound or integer."""
+    def supports_structure(self, program: Program) -> bool:
+        """Return True if the declared program is certainly an equality-constrained quadratic.
+
+        That is, its objective consists of squares of affine terms or of function norms (at least one) and linear terms,
+        and it has no inequality, no finite bound and no integer.
+        """
         atoms = _atoms(program.objective)
         free = all(
-            not one.integer and not np.isfinite(one.lower).any() and not np.isfinite(one.upper).any()
-            for one in program.variables.values()
+            not variable.integer and not np.isfinite(variable.lower).any() and not np.isfinite(variable.upper).any()
+            for variable in program.variables.values()
         )
-        equal = all(one.equality and not _atoms(one.expression) for one in program.constraints.values())
+        equal = all(row.equality and not _atoms(row.expression) for row in program.constraints.values())
         square = all(a.is_quadratic and (a.function is not None or not _atoms(a.argument)) for a in atoms)
         return bool(atoms) and free and equal and square
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """An engine; factorisations and the last point stay in it."""
+        """Return an engine that keeps factorisations and the last point between solves."""
         return NativeEngine(form, options)
 
-    def prices(self, oracle: Oracle, bags: Bags) -> bool:
-        """Weak learners over the 1-norm ball, over a ball of the kernel's space, or over a simplex."""
+    def supports_oracle(self, oracle: Oracle, bags: Bags) -> bool:
+        """Return True for weak learners over the 1-norm ball, over a ball of the kernel's space, or over a simplex."""
         from milopt.solvers.native.edge_program import edge_program
         from milopt.solvers.native.simplex_choice import simplex_choice
 
@@ -103,79 +142,87 @@ class Native(Solver):
         return simplex_choice(oracle, bags) is not None
 
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
-        """The algorithm for the oracle's ball, or for its simplex."""
-        from milopt.solvers.native.simplex_choice import ChoicePricing, simplex_choice
+        """Return the pricing algorithm for the oracle's ball or simplex, or None if no algorithm supports it."""
+        from milopt.solvers.native.simplex_choice import SimplexChoicePricing, simplex_choice
 
         choice = simplex_choice(oracle, bags)
         if choice is not None:
-            return ChoicePricing(choice)
-        # numba, which they import, takes a second.
+            return SimplexChoicePricing(choice)
+        # Imported here, because they import numba, which takes a second.
         from milopt.solvers.native.hilbert_ball.hilbert_ball import hilbert_ball_pricing
         from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
 
         return l1_ball_pricing(oracle, bags, options) or hilbert_ball_pricing(oracle, bags, options)
 
 
-def _obstacle(form: StandardForm) -> str | None:
-    """The part of a program that fits neither pattern, in words."""
+def _unsupported_reason(form: StandardForm) -> str | None:
+    """Return the part of a form that no algorithm supports, as a phrase such as "2 integer columns", or None."""
     if form.integer.any():
-        return _counted(int(form.integer.sum()), "integer column")
+        return _count_phrase(int(form.integer.sum()), "integer column")
     for block in form.conic:
         count = sum(other.cone_sizes.size for other in form.conic if other.cone is block.cone)
-        return _counted(count, block.cone.words)
+        return _count_phrase(count, block.cone.display_name)
     if not _needs_simplex(form):
         return None
     if not form.P.is_zero:
         inequalities = form.rows_in(NONNEGATIVE).size
         curved = "a quadratic objective together with"
         if inequalities:
-            return f"{curved} {_counted(inequalities, 'inequality row')}"
+            return f"{curved} {_count_phrase(inequalities, 'inequality row')}"
         bounded = int(np.sum(np.isfinite(form.lower) | np.isfinite(form.upper)))
-        return f"{curved} {_counted(form.m, 'equality row')} and {_counted(bounded, 'bounded column')}"
-    entries, size = form.m * form.n, f"{_counted(form.m, 'row')} and {_counted(form.n, 'column')}"
-    if min(form.m, form.n) > FEW or entries > ENTRIES:
+        return f"{curved} {_count_phrase(form.m, 'equality row')} and {_count_phrase(bounded, 'bounded column')}"
+    entries, size = form.m * form.n, f"{_count_phrase(form.m, 'row')} and {_count_phrase(form.n, 'column')}"
+    if min(form.m, form.n) > MAX_SIMPLEX_SIZE or entries > MAX_SIMPLEX_ENTRIES:
         return size
-    if entries > SMALL and form.F.nnz < SPARSE * entries:
-        return f"{size} of which {form.F.nnz / entries:.1%} of the entries are not 0"
+    if entries > MAX_SPARSE_ENTRIES and form.F.nnz < MIN_DENSITY * entries:
+        return f"{size} with {form.F.nnz / entries:.1%} nonzero entries"
     return None
 
 
 def _needs_simplex(form: StandardForm) -> bool:
-    """Whether inequalities meet rows: then neither a closed form nor a box."""
+    """Return True if the form has inequality rows, or rows and bounds: neither a closed form nor a box QP."""
     if form.rows_in(NONNEGATIVE).size:
         return True
     return form.m > 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
 
 
 def _has_box(form: StandardForm) -> bool:
-    """Return True if the program has bounds and no rows, or a bound that no number satisfies."""
+    """Return True if the form has finite bounds and no rows, or a bound that no number satisfies, such as x >= inf."""
     if np.any(form.lower == np.inf) or np.any(form.upper == -np.inf):
         return True
     return form.m == 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
 
 
 def _may_be_late(form: StandardForm) -> bool:
-    """Return True if one factorisation may take a second or more; the simplex method looks at the clock often."""
+    """Return True if one factorisation may take a second or more. The simplex method checks the clock often."""
     if _needs_simplex(form):
         return False
-    return is_heavy(form, BOX_ENTRIES if _has_box(form) else CLOSED_FORM_ENTRIES)
+    return is_heavy(form, HEAVY_BOX_ENTRIES if _has_box(form) else HEAVY_CLOSED_FORM_ENTRIES)
 
 
-def _moved(last: Vector, places: npt.NDArray[np.intp], size: int) -> Vector | None:
-    """The last point where its columns are now, and 0 elsewhere; None where they are not all there."""
-    if places.size and places.max() >= size:
+def _relocate_point(last_point: Vector, columns: npt.NDArray[np.intp], size: int) -> Vector | None:
+    """Return a starting point of the given size with the last point at `columns` and 0 elsewhere.
+
+    `columns` has the new position of each entry of `last_point`. Returns None if a position is not below `size`.
+    """
+    if columns.size and columns.max() >= size:
         return None
     start = np.zeros(size)
-    start[places] = last
+    start[columns] = last_point
     return start
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _count_phrase(count: int, noun: str) -> str:
+    """Return a count with its noun, in the plural unless the count is 1."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 class NativeEngine(Engine):
-    """A flat program, its factorisation or its split and the last point of a box QP, or its simplex dictionary."""
+    """Engine for all patterns of `native`.
+
+    It keeps the factors of a closed form, the split and the last point of a box QP, or the dictionary of a linear
+    program.
+    """
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
@@ -184,105 +231,114 @@ class NativeEngine(Engine):
                 f"native has no option named {next(iter(options.extra))!r}; leave `extra` empty for it."
             )
         self._process = EngineProcess(Native.name, options)
-        self._forget()
+        self._discard_model()
 
-    def _forget(self) -> None:
-        self._closed: ClosedForm | KernelClosedForm | None = None
-        self._parts: Split | None = None
-        self._last: Vector | None = None
-        self._linear: LinearForm | None = None
+    def _discard_model(self) -> None:
+        """Discard factorisations, the last point and the simplex dictionary."""
+        self._closed_form: ClosedForm | KernelClosedForm | None = None
+        self._split: QuadraticSplit | None = None
+        self._last_point: Vector | None = None
+        self._linear_form: LinearForm | None = None
 
     def update(self, form: StandardForm, change: Change) -> None:
-        """Take the new form; new q and g keep what was factorised, LPs nearly everything.
+        """Change to a new form.
 
-        A box QP starts from the last point, also where all its numbers changed and its columns have kept their places.
+        Changes of q or g alone keep factorisations, and the simplex dictionary survives most changes. All other changes
+        discard them and count in `rebuilds`. A box QP starts from the last point even if all its
+        numbers changed, provided that `change` gives the new positions of its columns.
         """
         self.form = form
-        if self._linear is not None and form.P.is_zero and not form.integer.any() and not form.conic:
-            kept = self._linear.apply(form, change)
+        if self._linear_form is not None and form.P.is_zero and not form.integer.any() and not form.conic:
+            is_kept = self._linear_form.apply(form, change)
         else:
-            kept = self._linear is None and change.what in (What.LINEAR, What.OFFSET)
-        if not kept:
-            last = self._last
-            self._forget()
+            is_kept = self._linear_form is None and change.kind in (ChangeKind.LINEAR, ChangeKind.OFFSET)
+        if not is_kept:
+            last_point = self._last_point
+            self._discard_model()
             self.rebuilds += 1
-            if last is not None and change.index is not None and change.index.size == last.size:
-                self._last = _moved(last, change.index, form.n)
+            if last_point is not None and change.index is not None and change.index.size == last_point.size:
+                self._last_point = _relocate_point(last_point, change.index, form.n)
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Solve by the pattern that the form has."""
-        if self._linear is not None:
-            return self._solve_linear(self._linear, time_limit)
+        """Solve by the algorithm for the pattern of the form; raise `UnsupportedError` if no algorithm supports it.
+
+        Large programs with a time limit are solved in a child process.
+        """
+        if self._linear_form is not None:
+            return self._solve_linear(self._linear_form, time_limit)
         form = self.form
-        found = Native().refusal(form)
-        if found is not None:
-            raise UnsupportedError(f"native cannot take {form.name!r}: {found}.")
+        reason = Native().unsupported_reason(form)
+        if reason is not None:
+            raise UnsupportedError(f"native cannot solve {form.name!r}: {reason}.")
         if time_limit is not None and _may_be_late(form) and self._process.can_run():
             return self._process.solve(form, time_limit)
         if _needs_simplex(form):
-            # numba takes a second to load.
+            # Imported here, because numba takes a second to load.
             from milopt.solvers.native.dense_simplex.linear_form import LinearForm
 
-            self._linear = LinearForm(form)
-            return self._solve_linear(self._linear, time_limit)
+            self._linear_form = LinearForm(form)
+            return self._solve_linear(self._linear_form, time_limit)
         if _has_box(form):
             return self._solve_box(time_limit)
-        if self._closed is None:
-            # Here and below, algorithms are imported when they are needed: `auto` loads this file for its rank.
+        if self._closed_form is None:
+            # Algorithms are imported on first use, because `auto` imports this module only for `rank`.
             from milopt.solvers.native.closed_form.closed_form import ClosedForm
             from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm, kernel_pattern
 
             pattern = kernel_pattern(form.P, form.F)
-            self._closed = ClosedForm(form.P, form.F) if pattern is None else KernelClosedForm(pattern)
-        found_point = self._closed.solve(form.q, form.g)
+            self._closed_form = ClosedForm(form.P, form.F) if pattern is None else KernelClosedForm(pattern)
+        stationary = self._closed_form.solve(form.q, form.g)
         return Answer(
-            found_point.termination,
-            found_point.reason,
-            found_point.x,
-            found_point.z,
+            stationary.termination,
+            stationary.reason,
+            stationary.x,
+            stationary.z,
             iterations=1,
-            inertia=self._closed.inertia,
+            inertia=self._closed_form.inertia,
         )
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Stop the child process, if one is running."""
         self._process.close()
 
     def _solve_linear(self, linear: LinearForm, time_limit: float | None) -> Answer:
+        """Solve the current linear program by the dense simplex method, from the last basis in `linear`."""
         if self.form.n == 0:
             return answer_without_columns(self.form, self.options.tolerance)
-        found = linear.solve(time_limit)
+        vertex = linear.solve(time_limit)
         return Answer(
-            found.termination,
-            found.reason,
-            found.x,
-            found.z,
-            iterations=found.pivots,
-            interrupted=found.interrupted,
+            vertex.termination,
+            vertex.reason,
+            vertex.x,
+            vertex.z,
+            iterations=vertex.pivots,
+            interrupted=vertex.interrupted,
         )
 
     def _solve_box(self, time_limit: float | None) -> Answer:
+        """Solve a box QP, from the last point if there is one; raise `ConvexityError` if it is not convex."""
         from milopt.solvers.native.box_qp.box_qp import solve_box_qp
-        from milopt.solvers.native.box_qp.split import prove_convex, split
+        from milopt.solvers.native.box_qp.split import check_convex, split
 
         form = self.form
-        if self._parts is None:
+        if self._split is None:
             parts = split(form.P)
             if not form.known_convex:
-                # Columns that cannot move need no convexity.
-                prove_convex(parts, np.flatnonzero(form.lower < form.upper), form.name)
-            self._parts = parts
-        found = solve_box_qp(self._parts, form.q, form.lower, form.upper, self._last, time_limit)
-        self._last = found.x
+                # Convexity is required only on the columns that are not fixed.
+                check_convex(parts, np.flatnonzero(form.lower < form.upper), form.name)
+            self._split = parts
+        answer = solve_box_qp(self._split, form.q, form.lower, form.upper, self._last_point, time_limit)
+        self._last_point = answer.x
         return Answer(
-            found.termination,
-            found.reason,
-            found.x,
-            None if found.x is None else np.zeros(0),
-            iterations=found.factorisations,
-            interrupted=found.interrupted,
+            answer.termination,
+            answer.reason,
+            answer.x,
+            None if answer.x is None else np.zeros(0),
+            iterations=answer.factorisations,
+            interrupted=answer.interrupted,
         )
 
 
 def _atoms(expression: Expression) -> list[Atom]:
+    """Return the atoms among the terms of an expression."""
     return [leaf for leaf, _ in expression.terms if isinstance(leaf, Atom)]

@@ -1,6 +1,6 @@
-"""Write a tree as a convex cvxpy problem; milopt takes no part in it.
+"""Write a tree program as a convex cvxpy problem, without any code of milopt.
 
-Atoms on their other side are replaced by tangents, whose slopes are written by hand in `slopes`.
+Atoms on their other side are replaced by tangents, whose slopes come from the hand-written functions in `slopes`.
 """
 
 from __future__ import annotations
@@ -12,37 +12,43 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from tests.atoms.evaluate import Evaluator
+from tests.atoms.evaluate import TreeEvaluator
 from tests.atoms.kinds import KINDS, directions
 from tests.atoms.slopes import SLOPES
-from tests.atoms.trees import Array, Description, Node, Point, Sum
+from tests.atoms.trees import Array, Node, Point, Sum, TreeProgram
 
-SHIFT = 1e-5
-"""How far away the slopes at a kink are taken."""
-TIGHT: dict[str, dict[str, Any]] = {
+KINK_SHIFT = 1e-5
+"""Distance from a kink at which its slopes are evaluated."""
+TIGHT_SETTINGS: dict[str, dict[str, Any]] = {
     "CLARABEL": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10},
     "ECOS": {"abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10, "max_iters": 200},
 }
 
 
 @dataclass(frozen=True)
-class Solved:
-    """What a solver of cvxpy found."""
+class CvxpySolution:
+    """Solution of a tree program by a solver of cvxpy."""
 
     objective: float
     point: Point
     duals: dict[str, Array]
 
 
-class Model:
-    """The problem of one description; with a point, the one linearised there."""
+class CvxpyTreeModel:
+    """cvxpy problem of a tree program.
 
-    def __init__(self, description: Description, at: Point | None = None, shift: np.random.Generator | None = None):
+    Without `at`, the program must be convex. With a point `at`, atoms on their other side are linearised there. `shift`
+    draws random displacements of the point at which the slopes of polyhedral atoms are evaluated.
+    """
+
+    def __init__(self, description: TreeProgram, at: Point | None = None, shift: np.random.Generator | None = None):
         self.description = description
-        self.unknowns: dict[str, Any] = {one.name: cp.Variable(one.lower.size) for one in description.variables}
-        self.unknowns |= {one.name: cp.Variable(len(one.instances)) for one in description.functions}
-        self._roots = {one.name: one.root for one in description.functions}
-        self._at = None if at is None else Evaluator(description.functions, at)
+        self.unknowns: dict[str, Any] = {
+            variable.name: cp.Variable(variable.lower.size) for variable in description.variables
+        }
+        self.unknowns |= {function.name: cp.Variable(len(function.instances)) for function in description.functions}
+        self._roots = {function.name: function.root for function in description.functions}
+        self._at = None if at is None else TreeEvaluator(description.functions, at)
         self._shift = shift
         self.rows = {row.name: self.expression(row.expression, 1) for row in description.rows}
         constraints: list[Any] = []
@@ -51,14 +57,15 @@ class Model:
             e = self.rows[row.name]
             self._blocks[row.name] = e == 0 if row.equality else e <= 0
         constraints += self._blocks.values()
-        for one in description.variables:
-            constraints += [self.unknowns[one.name] >= one.lower, self.unknowns[one.name] <= one.upper]
+        for variable in description.variables:
+            x = self.unknowns[variable.name]
+            constraints += [x >= variable.lower, x <= variable.upper]
         objective = self.expression(description.objective, 1)
         self.problem = cp.Problem(cp.Minimize(cp.sum(objective)), constraints)
 
-    def solve(self, solver: str) -> Solved | None:
-        """Solve by one solver, with its own tolerances if not with tight ones; None unless the point is optimal."""
-        return self._solve(solver, TIGHT[solver]) or self._solve(solver, {})
+    def solve(self, solver: str) -> CvxpySolution | None:
+        """Solve with tight tolerances, or with the default ones if that fails; return None if no optimum is found."""
+        return self._solve(solver, TIGHT_SETTINGS[solver]) or self._solve(solver, {})
 
     def objective_at(self, point: Point) -> float:
         """Return the objective at a point."""
@@ -66,7 +73,8 @@ class Model:
             x.value = point[name]
         return float(self.problem.objective.value)
 
-    def _solve(self, solver: str, settings: dict[str, Any]) -> Solved | None:
+    def _solve(self, solver: str, settings: dict[str, Any]) -> CvxpySolution | None:
+        """Solve with these settings; return None if no optimum is found."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -81,42 +89,46 @@ class Model:
             for name, x in self.unknowns.items()
         }
         duals = {name: np.atleast_1d(np.asarray(block.dual_value)) for name, block in self._blocks.items()}
-        return Solved(float(self.problem.value), point, duals)
+        return CvxpySolution(float(self.problem.value), point, duals)
 
     def expression(self, expression: Sum, direction: int) -> Any:
-        """Return an expression that is needed from above (+1) or from below (-1)."""
+        """Return the cvxpy expression; `direction` is +1 if it must be convex, and -1 if it must be concave."""
         total: Any = cp.Constant(expression.constant)
         for name, matrix in expression.linear:
             total = total + matrix @ self._leaf(name)
         for matrix, node in expression.atoms:
             curvature = KINDS[node.kind].curvature
-            above = np.where(direction * curvature * matrix > 0, matrix, 0.0)
-            if above.any():
-                total = total + above @ self._atom(node)
-            if (matrix != above).any():
-                total = total + self._tangent(node, matrix - above)
+            on_convex_side = np.where(direction * curvature * matrix > 0, matrix, 0.0)
+            if on_convex_side.any():
+                total = total + on_convex_side @ self._atom(node)
+            if (matrix != on_convex_side).any():
+                total = total + self._tangent(node, matrix - on_convex_side)
         return total
 
     def _leaf(self, name: str) -> Any:
+        """Return a variable, or the values of a function at its instances."""
         return self._roots[name] @ self.unknowns[name] if name in self._roots else self.unknowns[name]
 
     def _parts(self, node: Node, side: int) -> list[Any]:
+        """Return the arguments of an atom; `side` is +1 for a convex and -1 for a concave result."""
         if node.function:
             return [self.unknowns[node.function]]
-        turns = directions(node.kind)
-        return [self.expression(part, side * turn) for part, turn in zip(node.parts, turns, strict=False)]
+        signs = directions(node.kind)
+        return [self.expression(part, side * sign) for part, sign in zip(node.parts, signs, strict=False)]
 
     def _atom(self, node: Node) -> Any:
+        """Return an atom as a cvxpy vector."""
         kind = KINDS[node.kind]
         e = kind.model(node, self._parts(node, kind.curvature))
         return cp.reshape(e, (e.size,), order="C")
 
     def _tangent(self, node: Node, matrix: Array) -> Any:
+        """Return matrix @ tangent of an atom at the point of linearisation."""
         if self._at is None:
-            raise ValueError(f"{node.kind} stands on its other side.")
+            raise ValueError(f"{node.kind} is on its other side.")
         kind, values = KINDS[node.kind], [part.copy() for part in self._at.parts(node)]
         if self._shift is not None and kind.is_polyhedral:
-            values = [value + SHIFT * self._shift.normal(size=value.size) for value in values]
+            values = [value + KINK_SHIFT * self._shift.normal(size=value.size) for value in values]
         total: Any = matrix @ self._at.atom(node)
         parts, slopes = self._parts(node, -kind.curvature), SLOPES[node.kind](node, values)
         for part, slope, value in zip(parts, slopes, self._at.parts(node), strict=True):

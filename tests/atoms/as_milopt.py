@@ -1,4 +1,4 @@
-"""Declare a tree in milopt."""
+"""Declare a tree program in milopt."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 import milopt
 from tests.atoms.kinds import KINDS
-from tests.atoms.trees import Array, Description, Node, Sum
+from tests.atoms.trees import Array, Node, Sum, TreeProgram
 
 
 @dataclass
-class Declared:
-    """A program, its leaves by name, and the expression of every atom."""
+class DeclaredTree:
+    """Declared program with its leaves by name and the expression of every atom."""
 
     program: milopt.Program
     leaves: dict[str, Any] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Declared:
     atoms: dict[Node, Any] = field(default_factory=dict)
 
     def expression(self, expression: Sum) -> Any:
-        """Declare an expression: a vector."""
+        """Return a vector expression of milopt."""
         total: Any = None
         for name, matrix in expression.linear:
             total = _plus(total, _times(matrix, self.leaves[name]))
@@ -33,19 +33,19 @@ class Declared:
         return total + expression.constant if expression.constant.any() else total
 
     def atom(self, node: Node) -> Any:
-        """Declare an atom, once per node."""
+        """Return the expression of an atom, which is created once per node."""
         if node not in self.atoms:
-            given = [self.functions[node.function]] if node.function else [self.expression(p) for p in node.parts]
-            self.atoms[node] = KINDS[node.kind].declare(node, given)
+            parts = [self.functions[node.function]] if node.function else [self.expression(p) for p in node.parts]
+            self.atoms[node] = KINDS[node.kind].declare(node, parts)
         return self.atoms[node]
 
 
-def declare(description: Description) -> Declared:
-    """Declare a program."""
-    declared = Declared(milopt.Program(f"atoms {description.seed}"))
+def declare(description: TreeProgram) -> DeclaredTree:
+    """Declare a tree program in milopt."""
+    declared = DeclaredTree(milopt.Program(f"atoms {description.seed}"))
     program = declared.program
-    for one in description.variables:
-        declared.leaves[one.name] = program.variable(one.name, one.lower.size, lower=one.lower, upper=one.upper)
+    for box in description.variables:
+        declared.leaves[box.name] = program.variable(box.name, box.lower.size, lower=box.lower, upper=box.upper)
     for function in description.functions:
         offsets = np.concatenate([[0], np.cumsum(function.sizes)]).tolist()
         declared.functions[function.name] = program.function(function.name, milopt.RBF(function.s))
@@ -53,21 +53,23 @@ def declare(description: Description) -> Declared:
     objective = declared.expression(description.objective)
     if objective.shape:
         objective = objective.sum()
-    if description.turned:
+    if description.declare_negated:
         program.maximize(-objective)
     else:
         program.minimize(objective)
     for row in description.rows:
         e = declared.expression(row.expression)
-        program.keep(e == 0 if row.equality else -e >= 0 if row.turned else e <= 0, name=row.name)
+        program.add_unchecked(e == 0 if row.equality else -e >= 0 if row.declare_negated else e <= 0, name=row.name)
     return declared
 
 
-def _plus(total: Any, more: Any) -> Any:
-    return more if total is None else total + more
+def _plus(total: Any, term: Any) -> Any:
+    """Return total + term, where None stands for an empty sum."""
+    return term if total is None else total + term
 
 
 def _times(matrix: Array, expression: Any) -> Any:
+    """Return matrix @ expression, without the product if the matrix is the identity."""
     if not expression.shape:
         return matrix[:, 0] * expression
     if matrix.shape[0] == matrix.shape[1] and (matrix == np.eye(len(matrix))).all():

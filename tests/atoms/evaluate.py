@@ -1,26 +1,26 @@
-"""Values of trees at points, in numpy."""
+"""Evaluate tree programs at points, in numpy."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tests.atoms.kinds import KINDS
-from tests.atoms.trees import Array, Description, Function, Node, Point, Sum
+from tests.atoms.trees import Array, KernelFunction, Node, Point, Sum, TreeProgram
 
 
-class Evaluator:
-    """Evaluates the expressions of one program."""
+class TreeEvaluator:
+    """Evaluator of the expressions of one tree program at one point."""
 
-    def __init__(self, functions: tuple[Function, ...], point: Point) -> None:
+    def __init__(self, functions: tuple[KernelFunction, ...], point: Point) -> None:
         self._point = point
-        self._values = {one.name: one.root @ point[one.name] for one in functions}
+        self._values = {function.name: function.root @ point[function.name] for function in functions}
 
     def leaf(self, name: str) -> Array:
-        """Return the value of a variable, or those of a function at its instances."""
+        """Return the value of a variable, or the values of a function at its instances."""
         return self._values[name] if name in self._values else self._point[name]
 
     def parts(self, node: Node) -> list[Array]:
-        """Return the values of the parts of an atom; the coordinates of its function."""
+        """Return the values of the arguments of an atom, or the coordinates of its function."""
         return [self._point[node.function]] if node.function else [self.value(part) for part in node.parts]
 
     def atom(self, node: Node) -> Array:
@@ -37,19 +37,19 @@ class Evaluator:
         return total
 
 
-def objective(description: Description, point: Point) -> float:
-    """Return the objective at a point, as a minimisation."""
-    return float(Evaluator(description.functions, point).value(description.objective)[0])
+def objective(description: TreeProgram, point: Point) -> float:
+    """Return the objective at a point, in the sign of a minimisation."""
+    return float(TreeEvaluator(description.functions, point).value(description.objective)[0])
 
 
-def violation(description: Description, point: Point) -> float:
-    """Return the largest violation of a row or a bound."""
-    evaluator = Evaluator(description.functions, point)
+def violation(description: TreeProgram, point: Point) -> float:
+    """Return the largest violation of a row or a bound at a point."""
+    evaluator = TreeEvaluator(description.functions, point)
     worst = 0.0
     for row in description.rows:
         e = evaluator.value(row.expression)
         worst = max(worst, float((np.abs(e) if row.equality else e).max(initial=0.0)))
-    for one in description.variables:
-        x = point[one.name]
-        worst = max(worst, float(np.maximum(one.lower - x, x - one.upper).max(initial=0.0)))
+    for variable in description.variables:
+        x = point[variable.name]
+        worst = max(worst, float(np.maximum(variable.lower - x, x - variable.upper).max(initial=0.0)))
     return worst

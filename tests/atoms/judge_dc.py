@@ -1,9 +1,9 @@
-"""Judge what the convex-concave procedure says of a DC program, by numpy and by cvxpy.
+"""Check the answers of the convex-concave procedure to DC programs, with numpy and cvxpy.
 
 1. No step raises the objective by more than the gap that the certificates allow.
-2. A point that is certified satisfies the rows, and solves the convex program that is linearised at it, to a small
-   error: the slopes are those of `slopes`, and cvxpy solves it. Where an atom has a kink, slopes at points nearby
-   are tried too.
+2. A certified point satisfies the rows, and solves the convex program that is linearised at that point, up to a small
+   error. The linearised program has the slopes of `slopes`, and cvxpy solves it. If an atom has a kink at the point,
+   slopes at points nearby are tried too.
 """
 
 from __future__ import annotations
@@ -18,80 +18,83 @@ import milopt
 from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.result import Result
-from tests.atoms.as_cvxpy import Model
+from tests.atoms.as_cvxpy import CvxpyTreeModel
 from tests.atoms.as_milopt import declare
 from tests.atoms.evaluate import objective, violation
-from tests.atoms.judge import ROW_TOLERANCE, Judgement, Verdict, different_value, point_of
-from tests.atoms.trees import Description, Point
+from tests.atoms.judge import ROW_TOLERANCE, AtomJudgement, AtomVerdict, find_wrong_value, read_point
+from tests.atoms.trees import Point, TreeProgram
 
 STATIONARITY_TOLERANCE = 1e-5
-"""Largest decrease of the linearised program from a certified point, relative to 1 + the objective."""
-RISE_TOLERANCE = 2e-6
-"""Largest rise of the objective in a step, relative to 1 + the objective; a certificate allows a gap of 1e-6."""
+"""Largest decrease of the objective by the linearised program at a certified point, relative to 1 + the objective."""
+INCREASE_TOLERANCE = 2e-6
+"""Largest increase of the objective in a step, relative to 1 + the objective; a certificate allows a gap of 1e-6."""
 NEARBY_SLOPES = 12
+"""Number of points nearby whose slopes are tried at a kink."""
 
 
-def judged_dc(description: Description, solvers: list[str] | None = None) -> Iterator[Judgement]:
-    """Solve a DC program by the convex-concave procedure and judge the answers."""
+def judge_dc_program(description: TreeProgram, solvers: list[str] | None = None) -> Iterator[AtomJudgement]:
+    """Solve a DC program by the convex-concave procedure and yield a judgement of each answer."""
     for solver in solvers or (["clarabel", "ecos"] if description.seed % 2 else ["clarabel"]):
         verdict, detail = _judge(description, solver)
-        yield Judgement(description.seed, description.focus, frozenset(description.kinds), solver, verdict, detail)
+        yield AtomJudgement(description.seed, description.focus, frozenset(description.kinds), solver, verdict, detail)
 
 
-def _judge(description: Description, solver: str) -> tuple[Verdict, str]:
+def _judge(description: TreeProgram, solver: str) -> tuple[AtomVerdict, str]:
     try:
         declared = declare(description)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = milopt.solve(declared.program, solver, scheme="ccp")
     except (ConvexityError, UnsupportedError) as error:
-        return Verdict.REFUSED, str(error)
+        return AtomVerdict.REFUSED, str(error)
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        return Verdict.CRASH, f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
-    rise = largest_rise(result, description.turned)
-    if rise > RISE_TOLERANCE:
-        return Verdict.WRONG_CERTIFIED, f"a step raises the objective by {rise:.1e}"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        return AtomVerdict.CRASH, f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"
+    increase = largest_increase(result, description.declare_negated)
+    if increase > INCREASE_TOLERANCE:
+        return AtomVerdict.WRONG_CERTIFIED, f"a step raises the objective by {increase:.1e}"
     if result.point is not PointStatus.CERTIFIED:
         wrong = result.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED)
-        said = f"{result.termination}, {result.certificate}, {len(result.history)} steps; {result.message}"
-        return Verdict.WRONG_CERTIFIED if wrong else Verdict.UNCERTIFIED, said
-    point = point_of(description, result)
+        detail = f"{result.termination}, {result.certificate}, {len(result.history)} steps; {result.message}"
+        return AtomVerdict.WRONG_CERTIFIED if wrong else AtomVerdict.UNCERTIFIED, detail
+    point = read_point(description, result)
     excess = violation(description, point)
     if excess > ROW_TOLERANCE:
-        return Verdict.WRONG_CERTIFIED, f"a row is violated by {excess:.1e}"
-    different = different_value(description, declared, result, point)
-    if different:
-        return Verdict.WRONG_VALUES, different
+        return AtomVerdict.WRONG_CERTIFIED, f"a row is violated by {excess:.1e}"
+    wrong_value = find_wrong_value(description, declared, result, point)
+    if wrong_value:
+        return AtomVerdict.WRONG_VALUES, wrong_value
     decrease = possible_decrease(description, point)
     if decrease is None:
-        return Verdict.UNDECIDED, "cvxpy does not solve the linearised program"
+        return AtomVerdict.UNDECIDED, "cvxpy does not solve the linearised program"
     if decrease > STATIONARITY_TOLERANCE:
-        return Verdict.WRONG_CERTIFIED, f"{result.termination}, but a step lowers the objective by {decrease:.1e}"
-    return Verdict.STATIONARY, ""
+        return AtomVerdict.WRONG_CERTIFIED, f"{result.termination}, but a step lowers the objective by {decrease:.1e}"
+    return AtomVerdict.STATIONARY, ""
 
 
-def largest_rise(result: Result, turned: bool) -> float:
-    """Return the largest relative rise of the objective between two steps, as a minimisation."""
-    values = np.array([step.objective for step in result.history]) * (-1.0 if turned else 1.0)
+def largest_increase(result: Result, is_maximised: bool) -> float:
+    """Return the largest relative increase of the objective between two steps, in the sign of a minimisation."""
+    values = np.array([step.objective for step in result.history]) * (-1.0 if is_maximised else 1.0)
     return float((np.diff(values) / (1.0 + np.abs(values[1:]))).max(initial=0.0))
 
 
-def possible_decrease(description: Description, point: Point, enough: float = STATIONARITY_TOLERANCE) -> float | None:
-    """Return by how much the program that is linearised at a point lowers the objective; None without an answer.
+def possible_decrease(
+    description: TreeProgram, point: Point, tolerance: float = STATIONARITY_TOLERANCE
+) -> float | None:
+    """Return the relative decrease of the objective by the program that is linearised at a point.
 
-    Slopes nearby are tried until the decrease is at most `enough`.
+    Slopes at points nearby are tried until the decrease is at most `tolerance`. Return None if cvxpy solves no program.
     """
     value = objective(description, point)
-    least: float | None = None
+    smallest: float | None = None
     rng = np.random.default_rng(0)
     for shift in [None, *[rng] * NEARBY_SLOPES]:
-        model = Model(description, point, shift)
+        model = CvxpyTreeModel(description, point, shift)
         solved = model.solve("CLARABEL") or model.solve("ECOS")
         if solved is None:
             continue
         decrease = (value - solved.objective) / (1.0 + abs(value))
-        least = decrease if least is None else min(least, decrease)
-        if least <= enough:
+        smallest = decrease if smallest is None else min(smallest, decrease)
+        if smallest <= tolerance:
             break
-    return least
+    return smallest

@@ -1,4 +1,4 @@
-"""What each kind of atom is, three times and independently: in numpy, in cvxpy and in milopt."""
+"""Definitions of every kind of atom, three times and independently: in numpy, in cvxpy and in milopt."""
 
 from __future__ import annotations
 
@@ -14,73 +14,83 @@ from scipy.special import rel_entr, xlogy
 import milopt
 from tests.atoms.trees import Array, Node
 
-Values = Callable[[Node, Sequence[Array]], Any]
-Models = Callable[[Node, Sequence[Any]], Any]
+NumpyFunction = Callable[[Node, Sequence[Array]], Any]
+ExpressionFunction = Callable[[Node, Sequence[Any]], Any]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of atom."""
+    """Kind of atom."""
 
-    value: Values
-    """Its value from those of its parts."""
-    model: Models
-    """Its cvxpy expression."""
-    declare: Models
-    """Its milopt expression."""
+    value: NumpyFunction
+    """Value of the atom from the values of its arguments, in numpy."""
+    model: ExpressionFunction
+    """cvxpy expression of the atom from those of its arguments."""
+    declare: ExpressionFunction
+    """milopt expression of the atom from those of its arguments."""
     rule: str
-    """Which parts it takes: "increasing" (its own curvature), "even" (non-negative convex), or its own rule."""
+    """Arguments that the atom allows: "increasing" for the curvature of the atom, "even" for non-negative convex ones.
+
+    The other rules are "affine", "positive" (affine and positive), "relative" (two positive ones) and "function".
+    """
     curvature: int = 1
     is_non_negative: bool = False
     is_polyhedral: bool = False
 
 
-def spans(node: Node) -> list[slice]:
-    """Return the runs of bags or groups."""
+def run_slices(node: Node) -> list[slice]:
+    """Return the slices of the entries of each bag or group."""
     offsets = np.concatenate([[0], np.cumsum(node.sizes)])
     return [slice(int(a), int(b)) for a, b in pairwise(offsets)]
 
 
-def bags_of(node: Node) -> milopt.Bags:
-    """Return bags of the sizes of a node; their instances do not matter."""
+def make_bags(node: Node) -> milopt.Bags:
+    """Return bags of the sizes of a node, with arbitrary instances."""
     offsets = np.concatenate([[0], np.cumsum(node.sizes)])
     return milopt.Bags(np.arange(float(offsets[-1]))[:, None], offsets.tolist())
 
 
-def _largest(e: Array, k: float) -> float:
+def _sum_largest(e: Array, k: float) -> float:
+    """Return the sum of the k largest entries in numpy."""
     return float(np.sort(e)[::-1][: int(k)].sum())
 
 
-def _cp_largest(e: Any, k: float) -> Any:
+def _cvxpy_sum_largest(e: Any, k: float) -> Any:
+    """Return the sum of the k largest entries in cvxpy."""
     return cp.sum(e) if int(k) >= e.size else cp.sum_largest(e, int(k))
 
 
 def _entrywise_log_sum_exp(parts: Sequence[Any]) -> Any:
+    """Return log(exp a + exp b + ...) entry by entry in cvxpy."""
     return cp.hstack([cp.log_sum_exp(cp.hstack([part[i] for part in parts])) for i in range(parts[0].size)])
 
 
 def _huber(e: Array, M: float) -> Array:
+    """Return the Huber function in numpy."""
     return np.where(np.abs(e) <= M, 0.5 * e**2, M * np.abs(e) - 0.5 * M**2)
 
 
 def _log_sum_exp(e: Array) -> float:
+    """Return log sum exp(e) in numpy, without overflow."""
     top = float(e.max())
     return top + float(np.log(np.sum(np.exp(e - top))))
 
 
-def _square_root_times(root: Array, e: Any) -> Any:
+def _root_times(root: Array, e: Any) -> Any:
+    """Return root @ e in cvxpy; a vector stands for a diagonal matrix."""
     return cp.multiply(root, e) if root.ndim == 1 else root @ e
 
 
 def _weight(root: Array) -> Array:
+    """Return root' root; a vector stands for a diagonal matrix."""
     return root**2 if root.ndim == 1 else root.T @ root
 
 
 KINDS: dict[str, Kind] = {
     "bag_max": Kind(
-        lambda n, p: [p[0][s].max() for s in spans(n)],
-        lambda n, p: cp.hstack([cp.max(p[0][s]) for s in spans(n)]),
-        lambda n, p: milopt.bag_max(p[0], bags_of(n)),
+        lambda n, p: [p[0][s].max() for s in run_slices(n)],
+        lambda n, p: cp.hstack([cp.max(p[0][s]) for s in run_slices(n)]),
+        lambda n, p: milopt.bag_max(p[0], make_bags(n)),
         "increasing",
         is_polyhedral=True,
     ),
@@ -139,23 +149,23 @@ KINDS: dict[str, Kind] = {
         is_polyhedral=True,
     ),
     "group_norms": Kind(
-        lambda n, p: [np.sqrt(np.sum(p[0][s] ** 2)) for s in spans(n)],
-        lambda n, p: cp.hstack([cp.norm(p[0][s], 2) for s in spans(n)]),
+        lambda n, p: [np.sqrt(np.sum(p[0][s] ** 2)) for s in run_slices(n)],
+        lambda n, p: cp.hstack([cp.norm(p[0][s], 2) for s in run_slices(n)]),
         lambda n, p: milopt.group_norms(p[0], list(n.sizes)),
         "even",
         is_non_negative=True,
     ),
     "sum_largest": Kind(
-        lambda n, p: _largest(p[0], n.number),
-        lambda n, p: _cp_largest(p[0], n.number),
+        lambda n, p: _sum_largest(p[0], n.number),
+        lambda n, p: _cvxpy_sum_largest(p[0], n.number),
         lambda n, p: milopt.sum_largest(p[0], int(n.number)),
         "increasing",
         is_polyhedral=True,
     ),
     "bag_sum_largest": Kind(
-        lambda n, p: [_largest(p[0][s], n.number) for s in spans(n)],
-        lambda n, p: cp.hstack([_cp_largest(p[0][s], n.number) for s in spans(n)]),
-        lambda n, p: milopt.bag_sum_largest(p[0], bags_of(n), k=int(n.number)),
+        lambda n, p: [_sum_largest(p[0][s], n.number) for s in run_slices(n)],
+        lambda n, p: cp.hstack([_cvxpy_sum_largest(p[0][s], n.number) for s in run_slices(n)]),
+        lambda n, p: milopt.bag_sum_largest(p[0], make_bags(n), k=int(n.number)),
         "increasing",
         is_polyhedral=True,
     ),
@@ -175,7 +185,7 @@ KINDS: dict[str, Kind] = {
     ),
     "quad_form": Kind(
         lambda n, p: np.sum((n.root * p[0] if n.root.ndim == 1 else n.root @ p[0]) ** 2),  # type: ignore[union-attr]
-        lambda n, p: cp.sum_squares(_square_root_times(n.root, p[0])),  # type: ignore[arg-type]
+        lambda n, p: cp.sum_squares(_root_times(n.root, p[0])),  # type: ignore[arg-type]
         lambda n, p: milopt.quad_form(p[0], _weight(n.root)),  # type: ignore[arg-type]
         "affine",
         is_non_negative=True,
@@ -214,9 +224,9 @@ KINDS: dict[str, Kind] = {
         "increasing",
     ),
     "bag_log_sum_exp": Kind(
-        lambda n, p: [n.number * _log_sum_exp(p[0][s] / n.number) for s in spans(n)],
-        lambda n, p: cp.hstack([n.number * cp.log_sum_exp(p[0][s] / n.number) for s in spans(n)]),
-        lambda n, p: milopt.bag_log_sum_exp(p[0], bags_of(n), n.number),
+        lambda n, p: [n.number * _log_sum_exp(p[0][s] / n.number) for s in run_slices(n)],
+        lambda n, p: cp.hstack([n.number * cp.log_sum_exp(p[0][s] / n.number) for s in run_slices(n)]),
+        lambda n, p: milopt.bag_log_sum_exp(p[0], make_bags(n), n.number),
         "increasing",
     ),
     "log1mexp": Kind(
@@ -259,5 +269,5 @@ NON_NEGATIVE = tuple(name for name, kind in KINDS.items() if kind.is_non_negativ
 
 
 def directions(kind: str) -> tuple[int, ...]:
-    """Return per part the direction in which an atom is monotone where parts that are not affine may stand."""
+    """Return, for each argument of an atom that need not be affine, +1 if the atom increases in it and -1 otherwise."""
     return (1, -1) if kind == "relative_entropy" else (1,) * 9

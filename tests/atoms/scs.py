@@ -1,9 +1,9 @@
-"""SCS against Clarabel: programs of one conic atom whose argument has up to 100 entries.
+"""Compare SCS with Clarabel on programs with one conic atom whose argument has up to 100 entries.
 
-python -m tests.atoms.scs --count 10             prints, per atom, the largest difference of the objectives
+python -m tests.atoms.scs --count 10             print, per atom, the largest difference of the objectives
 python -m tests.atoms.scs --count 10 --seed 10   other programs
 
-SCS runs again with settings that were chosen on the programs of seeds 0 to 9, so that later seeds are the fair figure.
+If SCS is inaccurate, it runs again with settings that were tuned on seeds 0 to 9. Later seeds give an unbiased result.
 
 The argument is affine in five variables, or the values of a function of a kernel's space at as many points. The atom is
 in the objective, or in a row that is active.
@@ -22,73 +22,79 @@ import milopt
 from milopt.compilation.status import PointStatus
 from milopt.outcome.result import Result
 from tests.atoms.as_milopt import declare
-from tests.atoms.evaluate import Evaluator
-from tests.atoms.judge import point_of
+from tests.atoms.evaluate import TreeEvaluator
+from tests.atoms.judge import read_point
 from tests.atoms.kinds import KINDS
-from tests.atoms.trees import Array, Description, Function, Node, Row, Sum, Variable
+from tests.atoms.trees import Array, BoxVariable, KernelFunction, Node, Sum, TreeProgram, TreeRow
 
 CONIC = tuple(name for name, kind in KINDS.items() if not kind.is_polyhedral)
+"""Kinds of atoms whose epigraph needs a cone that is not polyhedral."""
 SIZES = (20, 50, 100)
 GROUP = 5
-"""Entries of a bag or group; every size is a multiple."""
+"""Number of entries of a bag or group; every size is a multiple of it."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """One program by both solvers."""
+class ScsComparison:
+    """Objectives of one program by both solvers."""
 
     kind: str
     size: int
     place: str
     difference: float
-    """Of the objectives, relative to 1 + their size; infinite if SCS has no certified point."""
+    """Difference of the objectives, relative to 1 + their size; infinite if a solver has no certified point."""
     detail: str = ""
 
 
-def compare(kind: str, size: int, seed: int) -> list[Comparison]:
-    """Solve a program with an atom in its objective, and one with the atom in an active row."""
-    found = []
-    free = _drawn(kind, size, seed)
+def compare(kind: str, size: int, seed: int) -> list[ScsComparison]:
+    """Compare the solvers on a program with an atom in its objective, and on one with the atom in an active row."""
+    comparisons = []
+    free = _draw_program(kind, size, seed)
     atom = free.objective
     plain = replace(free, objective=_squares(free, shift=1.0))
-    lowest = _solved(free, "clarabel")
-    highest = _solved(plain, "clarabel")
-    ends = [float(Evaluator(free.functions, point_of(free, one)).value(atom)[0]) for one in (lowest, highest)]
-    level = Row("level", replace(atom, constant=atom.constant - 0.5 * (ends[0] + ends[1])))
+    lowest = _solve_with(free, "clarabel")
+    highest = _solve_with(plain, "clarabel")
+    ends = [
+        float(TreeEvaluator(free.functions, read_point(free, result)).value(atom)[0]) for result in (lowest, highest)
+    ]
+    level = TreeRow("level", replace(atom, constant=atom.constant - 0.5 * (ends[0] + ends[1])))
     in_objective = replace(free, objective=atom.plus(_squares(free, shift=0.0)))
     in_row = replace(plain, rows=(level,))
-    for place, one in (("objective", in_objective), ("row", in_row)):
-        exact, scs = _reference(one), _solved(one, "cvxpy:SCS")
+    for place, program in (("objective", in_objective), ("row", in_row)):
+        exact, scs = _reference(program), _solve_with(program, "cvxpy:SCS")
         difference = abs(scs.objective - exact.objective) / (1.0 + abs(exact.objective))
         certified = exact.point is scs.point is PointStatus.CERTIFIED
         detail = "" if certified else f"{exact.solver} {exact.termination}, SCS {scs.termination}, {scs.certificate}"
-        found.append(Comparison(kind, size, place, difference if certified else np.inf, detail))
-    return found
+        comparisons.append(ScsComparison(kind, size, place, difference if certified else np.inf, detail))
+    return comparisons
 
 
-def _reference(description: Description) -> Result:
-    """Solve by Clarabel; by ECOS if Clarabel leaves its point without a certificate."""
-    found = _solved(description, "clarabel")
-    return found if found.point is PointStatus.CERTIFIED else _solved(description, "ecos")
+def _reference(description: TreeProgram) -> Result:
+    """Solve by Clarabel, or by ECOS if the point of Clarabel is not certified."""
+    result = _solve_with(description, "clarabel")
+    return result if result.point is PointStatus.CERTIFIED else _solve_with(description, "ecos")
 
 
-def _solved(description: Description, solver: str) -> Result:
+def _solve_with(description: TreeProgram, solver: str) -> Result:
+    """Solve a program without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return milopt.solve(declare(description).program, solver)
 
 
-def _drawn(kind: str, size: int, seed: int) -> Description:
-    """Return the program that minimises an atom, over a box, or over a function plus a small ridge."""
+def _draw_program(kind: str, size: int, seed: int) -> TreeProgram:
+    """Draw a program that minimises an atom over a box, or over a function with a small ridge term."""
     rng = np.random.default_rng([seed, size, list(KINDS).index(kind)])
     rule = KINDS[kind].rule
     low = 0.05 if rule in ("positive", "relative") else -3.0
-    variables = (Variable("x", np.full(5, low), np.full(5, 3.0)),)
-    functions: tuple[Function, ...] = ()
+    variables = (BoxVariable("x", np.full(5, low), np.full(5, 3.0)),)
+    functions: tuple[KernelFunction, ...] = ()
     if rule == "function" or (rule not in ("positive", "relative") and seed % 2):
-        functions = (Function("f", 0.3, np.round(2.0 * rng.normal(size=(size, 4)), 2), (GROUP,) * (size // GROUP)),)
-    node = _node(kind, size, rng, bool(functions))
-    width = Evaluator(functions, _zero(variables, functions, size)).atom(node).size
+        functions = (
+            KernelFunction("f", 0.3, np.round(2.0 * rng.normal(size=(size, 4)), 2), (GROUP,) * (size // GROUP)),
+        )
+    node = _draw_atom(kind, size, rng, bool(functions))
+    width = TreeEvaluator(functions, _ones(variables, functions, size)).atom(node).size
     weights = np.full((1, width), float(KINDS[kind].curvature))
     objective = Sum(np.zeros(1), (), ((weights, node),))
     if rule == "function":
@@ -97,10 +103,11 @@ def _drawn(kind: str, size: int, seed: int) -> Description:
     if functions:
         ridge = Node("norm_squared of a function", (), function="f")
         objective = objective.plus(Sum(np.zeros(1), (), ((np.full((1, 1), 0.1), ridge),)))
-    return Description(seed, kind, variables, functions, objective, (), {})
+    return TreeProgram(seed, kind, variables, functions, objective, (), {})
 
 
-def _node(kind: str, size: int, rng: np.random.Generator, of_function: bool) -> Node:
+def _draw_atom(kind: str, size: int, rng: np.random.Generator, with_function: bool) -> Node:
+    """Draw an atom of a kind, with an argument of `size` entries."""
     rule, number = KINDS[kind].rule, 1.0
     if rule == "function":
         return Node(kind, (), function="f")
@@ -111,46 +118,51 @@ def _node(kind: str, size: int, rng: np.random.Generator, of_function: bool) -> 
         parts = tuple(Sum(np.full(size, 0.1), (("x", np.abs(rng.normal(size=(size, 5)))),)) for _ in range(count))
         return Node(kind, parts, number, sizes, root)
     count = 2 if kind == "log_sum_exp of several" else 1
-    parts = tuple(_argument(size, rng, of_function) for _ in range(count))
+    parts = tuple(_argument(size, rng, with_function) for _ in range(count))
     return Node(kind, parts, number, sizes, root)
 
 
-def _argument(size: int, rng: np.random.Generator, of_function: bool) -> Sum:
+def _argument(size: int, rng: np.random.Generator, with_function: bool) -> Sum:
+    """Draw an affine argument of the values of the function, or of the variable."""
     signs: Array = np.sign(rng.normal(size=size))
-    linear = ("f", np.diag(signs)) if of_function else ("x", rng.normal(size=(size, 5)))
+    linear = ("f", np.diag(signs)) if with_function else ("x", rng.normal(size=(size, 5)))
     return Sum(rng.normal(size=size), (linear,))
 
 
-def _squares(description: Description, shift: float) -> Sum:
-    """Return ||x - shift||^2 / 2, and half the squared distance of the function's values from a constant."""
+def _squares(description: TreeProgram, shift: float) -> Sum:
+    """Return ||x - shift||^2 / 2, plus half the squared distance of the values of the function from `shift`."""
     parts = [Sum(np.full(5, -shift), (("x", np.eye(5)),))]
-    for one in description.functions:
-        n = len(one.instances)
-        parts.append(Sum(np.full(n, -shift), ((one.name, np.eye(n)),)))
+    for function in description.functions:
+        n = len(function.instances)
+        parts.append(Sum(np.full(n, -shift), ((function.name, np.eye(n)),)))
     return Sum(np.zeros(1), (), tuple((np.full((1, 1), 0.5), Node("sum_squares", (part,))) for part in parts))
 
 
-def _zero(variables: tuple[Variable, ...], functions: tuple[Function, ...], size: int) -> dict[str, Array]:
-    return {one.name: np.ones(one.lower.size) for one in variables} | {one.name: np.ones(size) for one in functions}
+def _ones(variables: tuple[BoxVariable, ...], functions: tuple[KernelFunction, ...], size: int) -> dict[str, Array]:
+    """Return the point at which all variables and coordinates are 1."""
+    return {variable.name: np.ones(variable.lower.size) for variable in variables} | {
+        function.name: np.ones(size) for function in functions
+    }
 
 
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=4, help="programs per atom, size and place")
-    parser.add_argument("--seed", type=int, default=0, help="the seed of the first one")
-    given = parser.parse_args()
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first program")
+    arguments = parser.parse_args()
     print("largest difference of the objectives of SCS and Clarabel, relative to 1 + their size")
     print(" " * 28 + "".join(f"{size:>10d}" for size in SIZES))
-    worst, seeds = 0.0, range(given.seed, given.seed + given.count)
+    worst, seeds = 0.0, range(arguments.seed, arguments.seed + arguments.count)
     for kind in CONIC:
         row = []
         for size in SIZES:
-            all_of_size = [one for seed in seeds for one in compare(kind, size, seed)]
-            row.append(max(one.difference for one in all_of_size))
-            for one in all_of_size:
-                if one.detail:
-                    print(f"  {one.kind}, {one.size} points, {one.place}: {one.detail}")
+            comparisons = [comparison for seed in seeds for comparison in compare(kind, size, seed)]
+            row.append(max(comparison.difference for comparison in comparisons))
+            for comparison in comparisons:
+                if comparison.detail:
+                    place = f"{comparison.kind}, {comparison.size} points, {comparison.place}"
+                    print(f"  {place}: {comparison.detail}")
         worst = max(worst, *row)
         print(f"{kind:28}" + "".join(f"{value:10.1e}" for value in row), flush=True)
     print(f"largest of all: {worst:.1e}")

@@ -1,4 +1,4 @@
-"""Every atom on its other side against the convex-concave procedure written by hand, step by step.
+"""Compare the convex-concave procedure with a hand-written reference, for every atom on its other side.
 
 `python -m tests.atoms.run --by-hand --count 5000` compares 200 programs per atom.
 """
@@ -8,41 +8,45 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.atoms.evaluate import Evaluator
-from tests.atoms.judge import Verdict
+from tests.atoms.evaluate import TreeEvaluator
+from tests.atoms.judge import AtomVerdict
 from tests.atoms.kinds import KINDS
-from tests.atoms.majorise import draw_strict, has_kink, judged_by_hand
-from tests.atoms.run import told
+from tests.atoms.majorisation import draw_strict, has_kink, judge_by_hand
+from tests.atoms.run import format_judgement
 from tests.atoms.slopes import SLOPES
 
 ALWAYS, THOROUGH = 4, 40
-"""Programs per atom."""
+"""Number of programs per atom, in every run and in thorough runs."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [ALWAYS, pytest.param(THOROUGH, marks=pytest.mark.thorough)])
-def test_steps_are_those_of_a_majorisation_by_hand(kind: str, count: int) -> None:
+def test_steps_agree_with_a_hand_written_reference(kind: str, count: int) -> None:
     seeds = [list(KINDS).index(kind) + k * len(KINDS) for k in range(count)]
-    judgements = [one for seed in seeds for one in judged_by_hand(draw_strict(seed))]
-    failures = [told(one) for one in judgements if one.verdict.is_failure or one.verdict is Verdict.REFUSED]
+    judgements = [judgement for seed in seeds for judgement in judge_by_hand(draw_strict(seed))]
+    failures = [
+        format_judgement(judgement)
+        for judgement in judgements
+        if judgement.verdict.is_failure or judgement.verdict is AtomVerdict.REFUSED
+    ]
     assert not failures, "\n".join(failures)
-    assert sum(one.verdict is Verdict.STATIONARY for one in judgements) > count / 2
+    assert sum(judgement.verdict is AtomVerdict.STATIONARY for judgement in judgements) > count / 2
 
 
-def test_steps_are_compared() -> None:
-    """The programs of a test per atom take more than one step, and most of them without a kink."""
-    judgements = [one for seed in range(0, 4 * len(KINDS), 7) for one in judged_by_hand(draw_strict(seed))]
-    assert sum(one.steps for one in judgements) > len(judgements)
+def test_more_than_one_step_per_program_is_compared_on_average() -> None:
+    seeds = range(0, 4 * len(KINDS), 7)
+    judgements = [judgement for seed in seeds for judgement in judge_by_hand(draw_strict(seed))]
+    assert sum(judgement.steps for judgement in judgements) > len(judgements)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_slopes_by_hand_are_differences_of_values(kind: str) -> None:
+def test_hand_written_slopes_agree_with_finite_differences(kind: str) -> None:
     compared = 0
     for k in range(8):
         description = draw_strict(list(KINDS).index(kind) + k * len(KINDS))
-        evaluator = Evaluator(description.functions, description.near)
-        for node in {node: None for one in description.expressions for node in one.nodes()}:
-            if node.kind != kind or has_kink(description, description.near):
+        evaluator = TreeEvaluator(description.functions, description.interior_point)
+        for node in {node: None for expression in description.expressions for node in expression.nodes()}:
+            if node.kind != kind or has_kink(description, description.interior_point):
                 continue
             parts, slopes = evaluator.parts(node), SLOPES[kind](node, evaluator.parts(node))
             for part, slope in enumerate(slopes):

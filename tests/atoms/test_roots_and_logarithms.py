@@ -1,4 +1,4 @@
-"""Random programs with logarithms, roots, reciprocals, quotients and geometric means, against cvxpy."""
+"""Compare random programs with logarithms, roots, reciprocals, quotients and geometric means with cvxpy."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ CONVEX: dict[str, Pair] = {
 }
 
 
-def numbers(seed: int) -> tuple[np.ndarray, ...]:
-    """Return a mixing matrix, costs and a right side, for which x = 1 is inside."""
+def random_data(seed: int) -> tuple[np.ndarray, ...]:
+    """Return a matrix A, costs c and a right side b, for which x = 1 satisfies A x <= b strictly."""
     random = np.random.default_rng(seed)
     A = random.uniform(0.2, 1.0, (SIZE, SIZE)) + np.eye(SIZE)
     return A, random.uniform(0.5, 2.0, SIZE), A.sum(axis=1) + random.uniform(0.1, 1.0, SIZE)
@@ -42,9 +42,9 @@ def numbers(seed: int) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", CONVEX)
-def test_an_atom_in_the_objective_has_the_optimum_of_cvxpy(name: str, seed: int, solver: str) -> None:
+def test_optimum_agrees_with_cvxpy_for_an_atom_in_the_objective(name: str, seed: int, solver: str) -> None:
     ours, theirs = CONVEX[name]
-    A, c, b = numbers(seed)
+    A, c, b = random_data(seed)
     program = milopt.Program(name)
     x = program.variable("x", SIZE)
     program.minimize(ours(A @ x) + 0.1 * c @ x)
@@ -61,9 +61,9 @@ def test_an_atom_in_the_objective_has_the_optimum_of_cvxpy(name: str, seed: int,
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", CONVEX)
-def test_an_atom_in_a_row_has_the_optimum_of_cvxpy(name: str, seed: int) -> None:
+def test_optimum_agrees_with_cvxpy_for_an_atom_in_a_row(name: str, seed: int) -> None:
     ours, theirs = CONVEX[name]
-    A, c, b = numbers(seed)
+    A, c, b = random_data(seed)
     program = milopt.Program(name)
     x = program.variable("x", SIZE)
     limit = cp.Constant(0.0) + theirs(A @ np.ones(SIZE))

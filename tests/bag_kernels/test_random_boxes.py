@@ -1,4 +1,4 @@
-"""Shared random boxes: explicit features of an unbiased, positive semidefinite kernel."""
+"""Random boxes: explicit features of an unbiased, positive semidefinite kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.errors import ParameterError
 from milopt.models import BoxCountingSVM
 from tests.bag_kernels.test_box_counting import FIVE, GOLDEN, random_bags
-from tests.models.test_box_svm import In, svm
+from tests.models.test_box_svm import FunctionInProgram, svm
 
 
 def test_the_share_of_boxes_is_an_unbiased_estimate_of_the_count(golden_bags):
@@ -39,7 +39,7 @@ def test_every_interval_is_as_likely():
     assert ((observed - 1000) ** 2 / 1000).sum() < 36.1  # the .999 quantile with 14 degrees of freedom
 
 
-def test_features_say_which_boxes_a_bag_meets():
+def test_features_indicate_the_boxes_that_a_bag_meets():
     bags = as_bags(random_bags(m=8))
     kernel = RandomBoxes(count=50, active=2, bins=7).fitted_to(bags)
     features, low, high = kernel.boxes()
@@ -58,24 +58,24 @@ def test_an_svm_on_the_kernel_is_the_linear_one_on_the_features(golden_bags, tmp
     kernel = RandomBoxes(count=300, bins=4)
     model = BoxCountingSVM(C=5.0, kernel=kernel, gram="plain", solver="highs", scale="none").fit(bags, y)
     fitted = kernel.fitted_to(bags)
-    linear = solve(svm(In(Linear()), fitted.features(bags), y, 5.0), "clarabel")
+    linear = solve(svm(FunctionInProgram(Linear()), fitted.features(bags), y, 5.0), "clarabel")
     assert model.result_.objective == pytest.approx(linear.objective, rel=1e-6)
     model.save(tmp_path / "model")
     again = milopt.load_model(tmp_path / "model")
     np.testing.assert_array_equal(again.decision_function(bags), model.decision_function(bags))
-    assert again.outside(bags) == 0
+    assert again.count_outside(bags) == 0
 
 
 def test_constant_features_are_never_bounded():
     bags = as_bags([np.ones((2, 3)), np.ones((1, 3))])
     kernel = RandomBoxes(count=5).fitted_to(bags)
     np.testing.assert_allclose(kernel(bags, bags), 1.0)
-    mixed = as_bags([np.array([[1.0, 0.0], [1.0, 2.0]])])
-    assert (RandomBoxes(count=20).fitted_to(mixed).boxes()[0] == 1).all()
+    mix = as_bags([np.array([[1.0, 0.0], [1.0, 2.0]])])
+    assert (RandomBoxes(count=20).fitted_to(mix).boxes()[0] == 1).all()
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"count": 0}, "count must be a whole number of at least 1, not 0."),
         ({"count": 10**12}, "count must be at most 1000000, not 1000000000000: every bag has as many features."),
@@ -83,10 +83,10 @@ def test_constant_features_are_never_bounded():
         ({"bins": 1}, "bins must be a whole number of at least 2, not 1."),
     ],
 )
-def test_bad_input_is_told_in_one_sentence(wrong, said):
+def test_invalid_parameters_are_rejected_with_one_sentence(wrong, message):
     with pytest.raises(ParameterError) as caught:
         RandomBoxes(**wrong)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 def test_a_plain_box_count_is_a_gram_matrix_of_a_program(golden_bags):

@@ -1,4 +1,4 @@
-"""Set kernels of bags: sums of a kernel over pairs of instances, and extremes."""
+"""Set kernels: sums of an instance kernel over pairs of instances, and extremes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.models.test_set_kernel_svm import random_bags, set_gram
 
 
 @pytest.mark.parametrize("power", [1, 2])
-@pytest.mark.parametrize("normalize", ["mean", "sum", "feature"])
-def test_grams_are_those_of_the_definition(normalize, power):
+@pytest.mark.parametrize("normalise", ["mean", "sum", "feature"])
+def test_grams_agree_with_the_definition(normalise, power):
     bags, _ = random_bags(0)
     others, _ = random_bags(1)
     base = Polynomial(2, 0.5, 1.0)
-    kernel = SetKernel(base, normalize, power)
+    kernel = SetKernel(base, normalise, power)
 
     def powered(a, b):
         return base(a, b) ** power
 
-    whole = set_gram(powered, [*bags, *others], normalize)
+    whole = set_gram(powered, [*bags, *others], normalise)
     np.testing.assert_allclose(kernel(bags, bags), whole[:12, :12], rtol=1e-10)
     np.testing.assert_allclose(kernel(bags, others), whole[:12, 12:], rtol=1e-10)
     gram = kernel(as_bags(bags), as_bags(bags))
@@ -40,14 +40,14 @@ def test_golden_row(golden_bags):
 def test_bags_of_one_give_the_kernel_of_instances():
     x = np.random.default_rng(0).normal(size=(9, 3))
     bags = list(x[:, None])
-    for normalize in ("sum", "mean", "feature"):
-        np.testing.assert_allclose(SetKernel(RBF(0.7), normalize)(bags, bags), RBF(0.7)(x, x), rtol=1e-12)
+    for normalise in ("sum", "mean", "feature"):
+        np.testing.assert_allclose(SetKernel(RBF(0.7), normalise)(bags, bags), RBF(0.7)(x, x), rtol=1e-12)
 
 
 def test_a_function_of_bags_has_the_optimum_of_a_sum_over_instances():
     bags, y = random_bags(3)
     by_bags = BoxCountingSVM(C=2.0, kernel=SetKernel(RBF(0.5), "feature"), gram="plain", scale="none").program(bags, y)
-    by_instances = SetKernelSVM(C=2.0, kernel=RBF(0.5), normalize="feature", scale="none").program(bags, y)
+    by_instances = SetKernelSVM(C=2.0, kernel=RBF(0.5), normalise="feature", scale="none").program(bags, y)
     values = [solve(program, "highs").require_certified().objective for program in (by_bags, by_instances)]
     assert values[0] == pytest.approx(values[1], rel=1e-7)
 
@@ -70,7 +70,7 @@ def test_fitting_fits_the_inner_kernel():
 def test_powers_are_whole_numbers(make):
     with pytest.raises(ParameterError, match="A kernel is RBF"):
         SetKernel(3)
-    with pytest.raises(ParameterError, match=r"a kernel of instances, and Minimax\(power=1\) is one of bags"):
+    with pytest.raises(ParameterError, match=r"a kernel of instances, and Minimax\(power=1\) is a kernel of bags"):
         SetKernel(Minimax())
     with pytest.raises(ParameterError, match="power must be a whole number of at least 1, not 0"):
         make()

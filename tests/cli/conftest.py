@@ -1,4 +1,4 @@
-"""The command line as tests use it: in this process, or as a process of its own."""
+"""Fixtures that run the command line in this process or in a new process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from milopt.cli.app import app
 SCHEMAS = Path(milopt.cli.__file__).parent / "schemas"
 
 SOCP = '''
-"""A model whose program is an SOCP: the function's norm is bounded instead of paid for."""
+"""A model whose program is an SOCP: the norm of the function is bounded instead of penalised."""
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_mean
 
 
-class Ball(BagClassifier):
-    """The least hinge loss of a function in a ball."""
+class BallModel(BagClassifier):
+    """Smallest hinge loss of a function in a ball."""
 
     radius: float = 5.0
     kernel: Kernel = RBF()
@@ -43,29 +43,29 @@ class Ball(BagClassifier):
         return program
 
 
-class Broken(Ball):
-    """Fails in a way of its own."""
+class Broken(BallModel):
+    """Raises an exception that milopt does not expect."""
 
     def declare(self, bags, y, weight):
         raise ZeroDivisionError("nothing can be divided by nothing")
 '''
 
 
-class Outcome:
-    """What a command left behind."""
+class CommandResult:
+    """Exit code and output of a command."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err
 
     def json(self, command: str) -> dict[str, Any]:
-        """The result, valid against the command's schema, without NaN or infinity."""
+        """Return the JSON result; check it against the schema of the command, and for NaN and infinity."""
         assert self.code in (0, 3), self.err
         data = json.loads(self.out, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
         jsonschema.validate(data, json.loads((SCHEMAS / f"{command}.json").read_text()))
         return data
 
     def sentence(self) -> str:
-        """The one sentence of a failure."""
+        """Return the sentence of an error; check that nothing else was printed."""
         assert self.out == ""
         assert "Traceback" not in self.err
         lines = self.err.strip().splitlines()
@@ -74,34 +74,34 @@ class Outcome:
         return lines[0].removeprefix("Error: ")
 
 
-Run = Callable[..., Outcome]
+Run = Callable[..., CommandResult]
 
 
 @pytest.fixture(autouse=True)
-def _plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings of the person who runs the tests."""
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove environment variables that change the output."""
     for name in ("MILOPT_TRACEBACK", "MILOPT_DATA", "COLUMNS", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def run() -> Run:
-    """`run("fit", "musk1", ...)` in this process."""
+    """Return a function that runs a command in this process: `run("fit", "musk1", ...)`."""
 
-    def inside(*arguments: object) -> Outcome:
+    def run_command(*arguments: object) -> CommandResult:
         result = CliRunner().invoke(app, list(map(str, arguments)))
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
-        return Outcome(result.exit_code, result.stdout, result.stderr)
+        return CommandResult(result.exit_code, result.stdout, result.stderr)
 
-    return inside
+    return run_command
 
 
 @pytest.fixture
 def start() -> Callable[..., subprocess.Popen[str]]:
-    """A process of its own, in a process group of its own."""
+    """Return a function that starts a command in a new process group."""
 
-    def started(*arguments: object, **environment: str) -> subprocess.Popen[str]:
+    def start_command(*arguments: object, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "milopt.cli", *map(str, arguments)],
             stdin=subprocess.DEVNULL,
@@ -112,12 +112,12 @@ def start() -> Callable[..., subprocess.Popen[str]]:
             start_new_session=True,
         )
 
-    return started
+    return start_command
 
 
 @pytest.fixture
 def own_models(tmp_path: Path) -> Path:
-    """A file with models of a person's own."""
+    """Return a file with models of a user."""
     file = tmp_path / "own.py"
     file.write_text(SOCP)
     return file
@@ -125,7 +125,7 @@ def own_models(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small_csv(tmp_path: Path) -> Path:
-    """Eight bags of two instances in the plane; the second half is positive."""
+    """Return a file with eight bags of two instances in the plane; the second half of the bags is positive."""
     lines = ["bag,label,f0,f1"]
     for bag in range(8):
         label = int(bag >= 4)

@@ -1,4 +1,4 @@
-"""What the shell completes: solvers, models, data sets, one after a comma too."""
+"""Shell completion of solvers, models, data sets and comma-separated lists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from milopt.cli.arguments import complete_data, complete_model, complete_solver
         ("milopt ins", {"inspect"}),
     ],
 )
-def test_the_shell_gets_names(words: str, expected: set[str]) -> None:
+def test_the_shell_completes_names(words: str, expected: set[str]) -> None:
     environment = {
         "_MILOPT_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
@@ -38,18 +38,18 @@ def test_the_shell_gets_names(words: str, expected: set[str]) -> None:
     assert set(done.stdout.split()) == expected
 
 
-def test_a_data_folder_that_is_not_there_completes_nothing(small_csv, monkeypatch) -> None:
+def test_a_missing_data_folder_completes_nothing(small_csv, monkeypatch) -> None:
     monkeypatch.setenv("MILOPT_DATA", "/nonexist")
     assert complete_data("musk") == []
     assert complete_data(str(small_csv)[:-3]) == [str(small_csv)]
 
 
-def test_names_of_families_and_of_any_case() -> None:
+def test_completion_covers_families_and_ignores_case() -> None:
     assert "cvxpy:SCS" in complete_solver("cvxpy:s")
     assert complete_model("MI-") == ["mi-svm"]
 
 
-def test_files_are_completed_beside_names(small_csv, monkeypatch) -> None:
+def test_files_and_names_are_completed(small_csv, monkeypatch) -> None:
     assert complete_data(str(small_csv)[:-3]) == [str(small_csv)]
     monkeypatch.chdir(small_csv.parent)
     assert "small.csv" in complete_data("sma")

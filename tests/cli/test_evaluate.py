@@ -1,4 +1,4 @@
-"""`milopt evaluate`: the table of `milopt.evaluate`, and the command that gives it again."""
+"""`milopt evaluate`: the table of `milopt.evaluate`, and the command that reproduces it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 import milopt
 
 
-def test_the_table_is_that_of_the_python_twin(run, small_csv: Path) -> None:
-    said = run("evaluate", small_csv, "--model", "set-kernel-svm", "--protocol", "1x2", "--grid", "C=1,10", "--json")
-    found = said.json("evaluate")
-    twin = milopt.evaluate(milopt.load_data(small_csv), "set-kernel-svm", "1x2", grid={"C": (1.0, 10.0)})
-    assert found["table"][0]["accuracy"] == pytest.approx(twin.table[0].accuracy)
-    assert found["protocol"] == "1x2"
+def test_the_table_equals_that_of_the_python_function(run, small_csv: Path) -> None:
+    outcome = run("evaluate", small_csv, "--model", "set-kernel-svm", "--protocol", "1x2", "--grid", "C=1,10", "--json")
+    result = outcome.json("evaluate")
+    expected = milopt.evaluate(milopt.load_data(small_csv), "set-kernel-svm", "1x2", grid={"C": (1.0, 10.0)})
+    assert result["table"][0]["accuracy"] == pytest.approx(expected.table[0].accuracy)
+    assert result["protocol"] == "1x2"
 
 
-def test_finished_tasks_are_kept_unless_nobody_wants_them(run, small_csv: Path, tmp_path: Path, monkeypatch) -> None:
+def test_finished_tasks_are_stored_unless_no_store_is_given(run, small_csv: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     command = ("evaluate", small_csv, "-m", "miles", "--protocol", "1x2", "--set", "lam=0.1")
     assert run(*command, "--no-store").code == 0
@@ -29,7 +29,7 @@ def test_finished_tasks_are_kept_unless_nobody_wants_them(run, small_csv: Path, 
     assert "--set lam=0.1 --stride 2" in again.out
 
 
-def test_a_store_is_gone_on_with(run, small_csv: Path, tmp_path: Path) -> None:
+def test_a_stored_evaluation_is_resumed(run, small_csv: Path, tmp_path: Path) -> None:
     command = ("evaluate", small_csv, "-m", "miles", "--protocol", "1x2", "--set", "lam=0.1", "--store", tmp_path / "s")
     first = run(*command, "--json").json("evaluate")
     second = run(*command, "--json").json("evaluate")
@@ -38,7 +38,7 @@ def test_a_store_is_gone_on_with(run, small_csv: Path, tmp_path: Path) -> None:
     assert first["table"][0]["accuracy"] == second["table"][0]["accuracy"]
 
 
-def test_the_command_that_it_prints_gives_the_same_table(run, small_csv: Path) -> None:
+def test_the_printed_command_gives_the_same_table(run, small_csv: Path) -> None:
     shown = run("evaluate", small_csv, "-m", "set-kernel-svm", "--protocol", "1x2", "--set", "C=3", "--seed", 5)
     assert shown.code == 0
     command = shown.out.strip().splitlines()[-1].partition("milopt ")[2]
@@ -47,10 +47,10 @@ def test_the_command_that_it_prints_gives_the_same_table(run, small_csv: Path) -
     assert again.out.splitlines()[-1] == shown.out.splitlines()[-1]
 
 
-def test_a_folder_that_keeps_nothing_is_told_before_any_work(run, small_csv: Path) -> None:
+def test_a_folder_that_is_not_writable_is_an_error_before_any_fit(run, small_csv: Path) -> None:
     outcome = run("evaluate", small_csv, "-m", "miles", "--protocol", "2", "--store", "/proc")
     assert outcome.code == 2
-    assert "The results cannot be kept in /proc" in outcome.sentence()
+    assert "The results cannot be stored in /proc" in outcome.sentence()
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,13 @@ def test_a_folder_that_keeps_nothing_is_told_before_any_work(run, small_csv: Pat
         (("-m", "miles,mi-svm", "--set", "lam=1"), "mi-svm"),
     ],
 )
-def test_mistakes_are_one_sentence(run, small_csv: Path, arguments, words: str) -> None:
+def test_mistakes_print_one_sentence(run, small_csv: Path, arguments, words: str) -> None:
     outcome = run("evaluate", small_csv, *arguments)
     assert outcome.code == 2
     assert words in outcome.sentence()
 
 
-def test_models_may_be_separated_by_commas_or_named_one_by_one(run, small_csv: Path) -> None:
+def test_models_are_given_as_a_list_or_one_by_one(run, small_csv: Path) -> None:
     rest = (small_csv, "--protocol", "1x2", "--no-store", "--set", "C=1", "--json")
     for models in (("-m", "set-kernel-svm,mi-svm"), ("-m", "set-kernel-svm", "-m", "mi-svm")):
         table = run("evaluate", *rest, *models).json("evaluate")["table"]

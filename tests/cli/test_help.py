@@ -1,4 +1,4 @@
-"""`milopt --help` is quick, for it imports nothing heavy, and every command has a help of its own."""
+"""`milopt --help` is fast, because it imports no large package, and every command has its help."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ COMMANDS = ("compare", "fit", "predict", "evaluate", "rank", "inspect", "models"
 
 
 def test_help_loads_at_most_three_times_as_many_modules_as_numpy() -> None:
-    """`benchmarks/help_time.py` compares the seconds, which depend on the machine."""
-    assert modules_of("import milopt.cli.app") > modules_of("pass")
+    """Count modules; `benchmarks/help_time.py` compares times, which depend on the machine."""
+    assert count_modules("import milopt.cli.app") > count_modules("pass")
     help_page = "import runpy\nsys.argv = ['milopt', '--help']\nrunpy.run_module('milopt.cli', run_name='__main__')"
-    assert modules_of(help_page) <= 3 * modules_of("import numpy")
+    assert count_modules(help_page) <= 3 * count_modules("import numpy")
 
 
-def modules_of(code: str) -> int:
-    """How many modules a process has loaded at its end."""
+def count_modules(code: str) -> int:
+    """Return the number of modules that a process has loaded at its end."""
     last = "import atexit, sys\natexit.register(lambda: print(len(sys.modules), file=sys.stderr))\n"
     done = subprocess.run([sys.executable, "-c", last + code], capture_output=True, text=True, check=True)
     return int(done.stderr)
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_imports_no_large_package() -> None:
     code = (
         "import sys\nfrom typer.testing import CliRunner\nfrom milopt.cli.app import app\n"
         "assert CliRunner().invoke(app, ['fit', '--help']).exit_code == 0\n"
@@ -42,7 +42,7 @@ def test_every_command_has_help_and_json(run, command: str) -> None:
     assert "--json" in outcome.out
 
 
-def test_help_names_every_command(run) -> None:
+def test_help_lists_every_command(run) -> None:
     for arguments in (("--help",), ()):
         shown = run(*arguments)
         assert all(f" {command} " in shown.out + shown.err for command in COMMANDS)

@@ -1,4 +1,4 @@
-"""`milopt inspect`: a model's program in every format, on stdout or in a file."""
+"""`milopt inspect`: the program of a model in every format, on stdout or in a file."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def test_every_format_goes_to_stdout_or_to_a_file(run, small_csv: Path, tmp_path
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_the_text_is_the_programs_own(run, small_csv: Path) -> None:
+def test_the_text_is_that_of_the_program(run, small_csv: Path) -> None:
     data = milopt.load_data(small_csv)
     program = milopt.models.SetKernelSVM(C=3.0).program(data.bags, data.labels)
-    for form in ("coordinates", "dual"):
+    for form in ("primal", "dual"):
         shown = run("inspect", small_csv, "-m", "set-kernel-svm", "--set", "C=3", "-f", "lp", "--form", form)
         assert shown.out.rstrip("\n") == program.to_lp(form=form).rstrip("\n")
 
@@ -42,30 +42,30 @@ def test_a_sparsity_plot_needs_a_file(run, small_csv: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["spy.txt", "spy", "spy.pgf"])
-def test_a_sparsity_plot_of_another_ending_is_refused(run, small_csv: Path, tmp_path: Path, name: str) -> None:
+def test_a_sparsity_plot_with_an_unknown_extension_is_an_error(run, small_csv: Path, tmp_path: Path, name: str) -> None:
     outcome = run("inspect", small_csv, "--model", "miles", "--format", "spy", "-o", tmp_path / name)
     assert outcome.code == 2
     assert ".png" in outcome.sentence()
     assert not (tmp_path / name).exists()
 
 
-def test_a_part_that_is_not_there(run, small_csv: Path) -> None:
+def test_an_unknown_part_is_an_error(run, small_csv: Path) -> None:
     outcome = run("inspect", small_csv, "--model", "miles", "--part", "master")
     assert outcome.code == 2
     assert '"program"' in outcome.sentence()
 
 
-def test_the_same_as_json(run, small_csv: Path, tmp_path: Path) -> None:
-    said = run("inspect", small_csv, "-m", "mi-svm", "--json").json("inspect")
-    assert said["kind"] == "DC"
-    assert [row["name"] for row in said["tables"]["variables"]] == ["b", "slack"]
+def test_json_has_the_summary(run, small_csv: Path, tmp_path: Path) -> None:
+    result = run("inspect", small_csv, "-m", "mi-svm", "--json").json("inspect")
+    assert result["kind"] == "DC"
+    assert [row["name"] for row in result["tables"]["variables"]] == ["b", "slack"]
     file = tmp_path / "program.mps"
-    said = run("inspect", small_csv, "-m", "mi-svm", "-f", "mps", "-o", file, "--json").json("inspect")
-    assert said["text"] is None
+    result = run("inspect", small_csv, "-m", "mi-svm", "-f", "mps", "-o", file, "--json").json("inspect")
+    assert result["text"] is None
     assert file.exists()
 
 
-def test_a_folder_that_is_not_there(run, small_csv: Path, tmp_path: Path) -> None:
+def test_a_missing_output_folder_is_an_error(run, small_csv: Path, tmp_path: Path) -> None:
     outcome = run("inspect", small_csv, "-m", "mi-svm", "-f", "lp", "-o", tmp_path / "nowhere" / "x.lp")
     assert outcome.code == 2
     assert "cannot be written" in outcome.sentence()

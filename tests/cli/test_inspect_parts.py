@@ -1,4 +1,4 @@
-"""`milopt inspect --part`: one program a class, a master and its oracles, also after rounds of column generation."""
+"""`milopt inspect --part`: one program per class, a master and its oracles, also after rounds of column generation."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def three_classes(tmp_path: Path) -> Path:
     return file
 
 
-def optimum(text: str, folder: Path) -> tuple[float, list[str]]:
-    """What HiGHS alone makes of an LP file: the optimum, and the names of the rows."""
+def solve_lp_file(text: str, folder: Path) -> tuple[float, list[str]]:
+    """Read and solve an LP file with HiGHS; return the optimum and the names of the rows."""
     file = folder / "read.lp"
     file.write_text(text)
     highs = highspy.Highs()
@@ -43,10 +43,10 @@ def optimum(text: str, folder: Path) -> tuple[float, list[str]]:
 
 
 @pytest.mark.parametrize("part", [[], ["--part", "program"], ["--part", "d"]])
-def test_several_classes_are_told_as_parts(run, three_classes: Path, part: list[str]) -> None:
+def test_several_classes_need_a_part(run, three_classes: Path, part: list[str]) -> None:
     outcome = run("inspect", three_classes, "-m", "set-kernel-svm", *part)
     assert outcome.code == 2
-    assert '3 classes, and set-kernel-svm solves one program for each: give one of them as --part, "a", "b", "c"' in (
+    assert '3 classes, and set-kernel-svm solves one program per class: choose one with --part, "a", "b", "c"' in (
         outcome.sentence()
     )
 
@@ -57,11 +57,11 @@ def test_the_part_of_a_class_is_its_program(run, three_classes: Path) -> None:
     for label in "abc":
         shown = run("inspect", three_classes, "-m", "set-kernel-svm", "--part", label, "-f", "lp")
         assert shown.out.rstrip("\n") == model.program(data.bags, data.labels == label).to_lp().rstrip("\n")
-    said = run("inspect", three_classes, "-m", "set-kernel-svm", "--part", "b", "--json").json("inspect")
-    assert (said["part"], said["iteration"]) == ("b", None)
+    result = run("inspect", three_classes, "-m", "set-kernel-svm", "--part", "b", "--json").json("inspect")
+    assert (result["part"], result["iteration"]) == ("b", None)
 
 
-def test_the_part_of_a_class_is_what_fit_solves_with_weights_by_class(run, three_classes: Path) -> None:
+def test_the_part_of_a_class_is_the_program_of_fit_with_class_weights(run, three_classes: Path) -> None:
     data = milopt.load_data(three_classes)
     fitted = milopt.models.SetKernelSVM(class_weight="balanced").fit(data.bags, data.labels)
     for label, result in zip("abc", fitted.results_, strict=True):
@@ -71,10 +71,10 @@ def test_the_part_of_a_class_is_what_fit_solves_with_weights_by_class(run, three
 
 
 def test_a_class_has_a_master_and_oracles(run, three_classes: Path) -> None:
-    said = run("inspect", three_classes, "-m", BOOST, "--part", "c", "--json").json("inspect")
-    assert (said["part"], said["name"]) == ("c:master", "soft margin")
-    said = run("inspect", three_classes, "-m", BOOST, "--part", "c:oracle", "--json").json("inspect")
-    assert (said["part"], said["name"]) == ("c:oracle", "weak learning")
+    result = run("inspect", three_classes, "-m", BOOST, "--part", "c", "--json").json("inspect")
+    assert (result["part"], result["name"]) == ("c:master", "soft margin")
+    result = run("inspect", three_classes, "-m", BOOST, "--part", "c:oracle", "--json").json("inspect")
+    assert (result["part"], result["name"]) == ("c:oracle", "weak learning")
     wrong = run("inspect", three_classes, "-m", BOOST, "--part", "c:program")
     assert '"c:master", "c:oracle", "c:oracle1"' in wrong.sentence()
 
@@ -82,7 +82,7 @@ def test_a_class_has_a_master_and_oracles(run, three_classes: Path) -> None:
 # -- column generation -----------------------------------------------------------------------------------------
 
 
-def boosted(file: Path, rounds: int) -> tuple[SemiInfinite, milopt.Result]:
+def solve_boosting(file: Path, rounds: int) -> tuple[SemiInfinite, milopt.Result]:
     data = milopt.load_data(file)
     problem = ShapeletBoost(random_state=0).program(data.bags, data.labels)
     assert isinstance(problem, SemiInfinite)
@@ -90,20 +90,20 @@ def boosted(file: Path, rounds: int) -> tuple[SemiInfinite, milopt.Result]:
 
 
 def test_the_first_part_is_the_master_without_rows(run, small_csv: Path) -> None:
-    said = run("inspect", small_csv, "-m", BOOST, "--json").json("inspect")
-    assert said["part"] == "master"
-    assert [row["name"] for row in said["tables"]["constraints"]] == ["simplex", "balance"]
+    result = run("inspect", small_csv, "-m", BOOST, "--json").json("inspect")
+    assert result["part"] == "master"
+    assert [row["name"] for row in result["tables"]["constraints"]] == ["simplex", "balance"]
     same = run("inspect", small_csv, "-m", BOOST, "--iteration", 0).out
     assert same == run("inspect", small_csv, "-m", BOOST, "--part", "master").out
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_the_master_after_some_rounds_has_its_optimum(run, small_csv: Path, tmp_path: Path, rounds: int) -> None:
-    problem, result = boosted(small_csv, rounds)
+    problem, result = solve_boosting(small_csv, rounds)
     assert len(result.history) == rounds
     shown = run("inspect", small_csv, "-m", BOOST, "--part", "master", "--iteration", rounds, "-f", "lp")
     assert shown.err == ""
-    value, names = optimum(shown.out, tmp_path)
+    value, names = solve_lp_file(shown.out, tmp_path)
     assert value == pytest.approx(result.objective, abs=1e-9)
     edges = [name for name in problem.master.constraints if name.startswith("edge[")]
     assert names == ["simplex(0)", "balance(0)", *(f"edge({k})(0)" for k in range(len(edges)))]
@@ -112,7 +112,7 @@ def test_the_master_after_some_rounds_has_its_optimum(run, small_csv: Path, tmp_
 def test_the_oracle_has_the_prices_of_the_master(run, small_csv: Path, tmp_path: Path) -> None:
     first = run("inspect", small_csv, "-m", BOOST, "--part", "oracle", "-f", "lp")
     later = run("inspect", small_csv, "-m", BOOST, "--part", "oracle", "-f", "lp", "--iteration", 1)
-    problem, result = boosted(small_csv, 1)
+    problem, result = solve_boosting(small_csv, 1)
     oracle = problem.oracles[0]
     (price,) = oracle.prices
     assert later.out != first.out
@@ -121,10 +121,10 @@ def test_the_oracle_has_the_prices_of_the_master(run, small_csv: Path, tmp_path:
         (atom,) = oracle.program.maxima()
         first = atom.segments.argmax(next(iter(oracle.starts({price: price.value}))))
         there = oracle.program.to_lp(witnesses={atom: first})
-        assert optimum(shown.out, tmp_path)[0] == pytest.approx(optimum(there, tmp_path)[0], abs=1e-7)
+        assert solve_lp_file(shown.out, tmp_path)[0] == pytest.approx(solve_lp_file(there, tmp_path)[0], abs=1e-7)
 
 
-def test_the_oracle_over_the_ball_of_the_kernels_space_is_a_cone_program(run, small_csv: Path) -> None:
+def test_the_oracle_over_the_hilbert_ball_is_a_cone_program_in_cbf(run, small_csv: Path) -> None:
     ball = ["--part", "oracle", "--set", "ball=hilbert"]
     shown = run("inspect", small_csv, "-m", BOOST, *ball, "-f", "cbf")
     assert shown.code == 0
@@ -135,20 +135,20 @@ def test_the_oracle_over_the_ball_of_the_kernels_space_is_a_cone_program(run, sm
     assert "cbf" in refused.sentence().lower()
 
 
-def test_rounds_that_are_not_needed_are_told(run, small_csv: Path) -> None:
+def test_fewer_rounds_than_requested_give_a_warning(run, small_csv: Path) -> None:
     outcome = run("inspect", small_csv, "-m", BOOST, "--iteration", 500)
     assert outcome.code == 0
     assert "of 500 rounds" in outcome.err
 
 
-def test_other_models_have_no_rounds(run, small_csv: Path) -> None:
+def test_iteration_is_an_error_for_models_without_column_generation(run, small_csv: Path) -> None:
     outcome = run("inspect", small_csv, "-m", "mi-svm", "--iteration", 2)
     assert outcome.code == 2
     assert "leave out --iteration" in outcome.sentence()
 
 
-def test_a_master_without_columns_says_where_the_rest_is(run) -> None:
+def test_a_master_without_columns_prints_a_hint(run) -> None:
     shown = run("inspect", "musk1", "-m", BOOST)
-    assert "is semi-infinite: this is its master, which has no column yet" in shown.err
+    assert "is semi-infinite: this is its master before column generation" in shown.err
     assert "--part oracle" in shown.err
     assert "semi-infinite" not in run("inspect", "musk1", "-m", BOOST, "--part", "master").err

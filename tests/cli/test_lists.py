@@ -1,4 +1,4 @@
-"""`milopt solvers`, `models` and `data`: what there is."""
+"""`milopt solvers`, `models` and `data`: lists of what is available."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import pytest
 
 import milopt
 from milopt.cli.data import LICENCES
-from milopt.data import known
+from milopt.data import known_data_sets
 from milopt.solving import registry
 
 
 def test_every_registered_solver_is_listed_with_its_version(run) -> None:
-    said = {one["name"]: one for one in run("solvers", "--json").json("solvers")["solvers"]}
-    assert {solver.name for solver in registry.plain_solvers()} <= said.keys()
-    assert set(registry.variants("cvxpy")) <= said.keys()
-    assert said["highs"]["takes"] == ["LP", "QP", "MILP"]
-    assert said["highs"]["licence"] == "MIT"
-    assert said["highs"]["version"] == registry.get("highs").availability().version
-    assert said["libsvm"]["only_patterns"]
+    listed = {entry["name"]: entry for entry in run("solvers", "--json").json("solvers")["solvers"]}
+    assert {solver.name for solver in registry.installed_solvers()} <= listed.keys()
+    assert set(registry.variants("cvxpy")) <= listed.keys()
+    assert listed["highs"]["takes"] == ["LP", "QP", "MILP"]
+    assert listed["highs"]["licence"] == "MIT"
+    assert listed["highs"]["version"] == registry.get_solver("highs").availability().version
+    assert listed["libsvm"]["only_patterns"]
 
 
 def test_a_solver_that_is_not_installed_is_listed_with_the_command(run, monkeypatch) -> None:
@@ -32,9 +32,9 @@ def test_a_solver_that_is_not_installed_is_listed_with_the_command(run, monkeypa
 
 
 def test_every_registered_model_is_listed_with_its_hyper_parameters(run) -> None:
-    said = {one["name"]: one for one in run("models", "--json").json("models")["models"]}
-    assert list(said) == registry.model_names()
-    mi_svm = said["mi-svm"]
+    listed = {entry["name"]: entry for entry in run("models", "--json").json("models")["models"]}
+    assert list(listed) == registry.model_names()
+    mi_svm = listed["mi-svm"]
     assert mi_svm["kind"] == "DC"
     default = milopt.model_registry.parse_value(mi_svm["parameters"]["kernel"]["default"])
     assert default == milopt.models.MISVM.kernel
@@ -44,15 +44,16 @@ def test_every_registered_model_is_listed_with_its_hyper_parameters(run) -> None
     assert "libsvm" not in mi_svm["solvers"]
 
 
-def test_a_models_grid_is_shown_as_it_can_be_typed(run) -> None:
-    for name, model in ((one, milopt.model_registry.get_model(one)) for one in registry.model_names()):
-        said = run("models", name, "--json").json("models")["models"][0]["parameters"]
+def test_the_grid_of_a_model_is_shown_as_it_is_written(run) -> None:
+    for name in registry.model_names():
+        model = milopt.model_registry.get_model(name)
+        listed = run("models", name, "--json").json("models")["models"][0]["parameters"]
         for field, values in model.grid.items():
-            assert [milopt.model_registry.parse_value(text) for text in said[field]["grid"]] == list(values)
+            assert [milopt.model_registry.parse_value(text) for text in listed[field]["grid"]] == list(values)
 
 
-def test_an_own_model_can_be_looked_at(run, own_models: Path) -> None:
-    shown = run("models", f"{own_models}:Ball")
+def test_a_model_of_the_user_is_described(run, own_models: Path) -> None:
+    shown = run("models", f"{own_models}:BallModel")
     assert shown.code == 0
     assert "SOCP" in shown.out
     assert "radius" in shown.out
@@ -61,17 +62,39 @@ def test_an_own_model_can_be_looked_at(run, own_models: Path) -> None:
     assert "highs" not in solvers
 
 
-def test_the_sets_that_ship_are_listed_with_sizes_and_licence(run) -> None:
-    said = {one["name"]: one for one in run("data", "--json").json("data")["data"]}
+def test_hyper_parameters_are_shown_with_default_and_description(run) -> None:
+    lines = [line.strip() for line in run("models", "odm").out.splitlines()]
+    place = lines.index("bias = none")
+    assert lines[place + 1].startswith("Bias b: none, as in the paper; regularised by")
+    listed = run("models", "odm", "--json").json("models")["models"][0]["parameters"]
+    assert listed["bias"]["default"] == "'none'"
+    assert listed["bias"]["description"].startswith("Bias b: none, as in the paper;")
+
+
+def test_shared_hyper_parameters_of_a_named_model_are_shown(run) -> None:
+    lines = [line.strip() for line in run("models", "mirsvm").out.splitlines()]
+    shared = lines[lines.index("shared by all models:") :]
+    assert "scheme = representatives" in shared
+    assert shared[shared.index("class_weight = none") + 1].startswith("Weight of each class by label")
+    assert "shared by all models:" not in run("models").out
+
+
+def test_a_hyper_parameter_without_a_description_is_listed(run, own_models: Path) -> None:
+    listed = run("models", f"{own_models}:BallModel", "--json").json("models")["models"][0]["parameters"]
+    assert listed["radius"]["description"] == ""
+
+
+def test_embedded_data_sets_are_listed_with_sizes_and_licence(run) -> None:
+    listed = {entry["name"]: entry for entry in run("data", "--json").json("data")["data"]}
     sizes = ("bags", "positive", "instances", "features", "test_bags")
-    assert [said["musk1"][size] for size in sizes] == [92, 47, 476, 166, None]
-    assert [said["musk2"][size] for size in sizes] == [102, 39, 6598, 166, None]
-    assert (said["GunPoint"]["bags"], said["GunPoint"]["test_bags"]) == (50, 150)
-    assert said["musk1"]["licence"] == "CC BY 4.0"
-    assert LICENCES.keys() == {one.name for one in known() if one.source == "embedded"}
+    assert [listed["musk1"][size] for size in sizes] == [92, 47, 476, 166, None]
+    assert [listed["musk2"][size] for size in sizes] == [102, 39, 6598, 166, None]
+    assert (listed["GunPoint"]["bags"], listed["GunPoint"]["test_bags"]) == (50, 150)
+    assert listed["musk1"]["licence"] == "CC BY 4.0"
+    assert LICENCES.keys() == {data_set.name for data_set in known_data_sets() if data_set.source == "embedded"}
 
 
-def test_a_folder_is_listed_too_and_what_cannot_be_read_is_told(run, small_csv: Path) -> None:
+def test_a_folder_is_listed_with_the_files_that_cannot_be_read(run, small_csv: Path) -> None:
     (small_csv.parent / "wrong.csv").write_text("bag,label,f0\n1,1,many\n")
     shown = run("data", "--data-dir", small_csv.parent)
     assert shown.code == 0

@@ -11,7 +11,7 @@ from tests.data.malformed import malformed_files
 COUNT = 200
 
 
-def test_malformed_files_are_refused_in_one_sentence(run, tmp_path: Path) -> None:
+def test_malformed_files_give_one_sentence(run, tmp_path: Path) -> None:
     for file in malformed_files(tmp_path / "files", COUNT, seed=11):
         outcome = run("fit", file, "--model", "set-kernel-svm")
         assert outcome.code == 2, (file, outcome.out)
@@ -19,7 +19,7 @@ def test_malformed_files_are_refused_in_one_sentence(run, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("command", [("fit",), ("inspect",), ("compare", "--models")])
-def test_one_for_each_command_that_reads_data(start, tmp_path: Path, command) -> None:
+def test_every_command_that_reads_data_refuses_a_malformed_file(start, tmp_path: Path, command) -> None:
     [file] = malformed_files(tmp_path / "files", 1, seed=len(command[0]))
     verb, *option = command
     process = start(verb, file, *(option or ["--model"]), "mi-svm")

@@ -1,4 +1,4 @@
-"""What goes to stdout: JSON that every reader takes, tables as wide as the page."""
+"""Output to stdout: valid JSON, and tables as wide as the page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from milopt.cli.output import page_width, plain, print_json, print_table
+from milopt.cli.output import page_width, print_json, print_table, to_json_data
 
 
 def test_json_has_no_nan_no_infinity_and_no_arrays(capsys) -> None:
@@ -19,18 +19,18 @@ def test_json_has_no_nan_no_infinity_and_no_arrays(capsys) -> None:
             "path": Path("a/b"),
         }
     )
-    said = json.loads(capsys.readouterr().out, parse_constant=lambda constant: constant)
-    assert said == {
+    data = json.loads(capsys.readouterr().out, parse_constant=lambda constant: constant)
+    assert data == {
         "nan": None,
         "inside": {"inf": [None, 1.5], "3": [2, True]},
         "array": [[1.0, None]],
         "path": str(Path("a/b")),
     }
-    assert list(said) == ["nan", "inside", "array", "path"]
+    assert list(data) == ["nan", "inside", "array", "path"]
 
 
-def test_what_is_plain_stays() -> None:
-    assert plain({"a": [1, "b", None, False]}) == {"a": [1, "b", None, False]}
+def test_json_data_is_not_changed() -> None:
+    assert to_json_data({"a": [1, "b", None, False]}) == {"a": [1, "b", None, False]}
 
 
 def test_a_table_keeps_names_and_numbers_whole(capsys, monkeypatch) -> None:
@@ -43,7 +43,7 @@ def test_a_table_keeps_names_and_numbers_whole(capsys, monkeypatch) -> None:
     assert "".join(line[28:].strip() for line in lines[1:]).startswith("[bold]as")
 
 
-def test_a_page_that_is_no_terminal_is_wide(monkeypatch) -> None:
+def test_output_that_is_not_a_terminal_is_wide(monkeypatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert page_width() == 120
     monkeypatch.setenv("COLUMNS", "77")

@@ -1,4 +1,4 @@
-"""`--positive`: the positive class is named by the user, or by a warning, and by every result."""
+"""`--positive`: the user names the positive class, or a warning does; every result states it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import milopt
 
 @pytest.fixture
 def named(tmp_path: Path) -> Path:
-    """Thirty bags of four instances; one instance of every active bag is near (3, 3)."""
+    """Return a file with thirty bags of four instances; one instance of every active bag is near (3, 3)."""
     rng = np.random.default_rng(0)
     lines = ["bag,label,f0,f1"]
     for bag in range(30):
@@ -46,7 +46,7 @@ def test_a_fit_and_its_predictions_name_the_positive_class(run, named: Path, tmp
     assert all(row["score"] == pytest.approx(best[row["bag"]]) for row in plain["bags"])
 
 
-def test_without_a_name_a_warning_says_how_to_choose(run, named: Path) -> None:
+def test_without_a_positive_class_a_warning_states_how_to_choose_it(run, named: Path) -> None:
     outcome = run("fit", named, "-m", "mi-svm", "--json")
     assert outcome.json("fit")["positive_label"] == "inactive"
     assert "Warning: MISVM does not treat the two classes alike" in outcome.err

@@ -1,4 +1,4 @@
-"""`milopt predict`: what a saved model says about bags, as CSV and as JSON."""
+"""`milopt predict`: labels and scores of bags by a saved model, as CSV and as JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_instances_have_scores_too(run, saved: Path, small_csv: Path) -> None:
     assert len(rows) == 16
 
 
-def test_the_same_as_json(run, saved: Path, small_csv: Path) -> None:
+def test_json_has_bags_or_instances(run, saved: Path, small_csv: Path) -> None:
     said = run("predict", saved, small_csv, "--json").json("predict")
     assert said["classes"] == [0, 1]
     assert len(said["bags"]) == 8
@@ -51,27 +51,27 @@ def test_several_classes_have_a_score_each(run, tmp_path: Path) -> None:
     run("predict", model, file, "--json").json("predict")
 
 
-def test_series_are_predicted_on_their_test_part(run, tmp_path: Path) -> None:
+def test_time_series_are_predicted_on_their_test_part(run, tmp_path: Path) -> None:
     model, cut = tmp_path / "series.milopt", ("--window", 12, "--stride", 12)
     assert run("fit", "italypowerdemand", "-m", "set-kernel-svm", "--save", model, *cut).code == 0
     assert len(run("predict", model, "italypowerdemand", *cut).out.splitlines()) == 1 + 1029
     assert len(run("predict", model, "italypowerdemand", "--part", "train", *cut).out.splitlines()) == 1 + 67
 
 
-def test_what_is_no_model_is_refused(run, small_csv: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_an_error(run, small_csv: Path, tmp_path: Path) -> None:
     assert run("predict", small_csv, small_csv).code == 2
     outcome = run("predict", tmp_path / "nowhere.milopt", small_csv)
     assert outcome.code == 2
     assert "nowhere.milopt" in outcome.sentence()
 
 
-def test_a_test_part_that_is_not_there(run, saved: Path, small_csv: Path) -> None:
+def test_a_missing_test_part_is_an_error(run, saved: Path, small_csv: Path) -> None:
     outcome = run("predict", saved, small_csv, "--part", "test")
     assert outcome.code == 2
     assert "no test part" in outcome.sentence()
 
 
-def test_series_are_cut_as_those_were_that_the_model_was_fitted_on(run, tmp_path: Path) -> None:
+def test_time_series_are_cut_into_the_windows_of_the_fit(run, tmp_path: Path) -> None:
     file, cut = tmp_path / "z.milopt", {"window": 12, "stride": 4, "znormalise": True}
     options = ("--window", 0.5, "--stride", 4, "--znormalise")
     assert run("fit", "italypowerdemand", "-m", "set-kernel-svm", "--save", file, *options).code == 0
@@ -90,7 +90,7 @@ def labels(outcome) -> list[str]:
     return [row["predicted"] for row in csv.DictReader(io.StringIO(outcome.out))]
 
 
-def test_features_are_found_by_their_names(run, tmp_path: Path) -> None:
+def test_features_are_matched_by_name(run, tmp_path: Path) -> None:
     straight, turned, other = (tmp_path / f"{name}.csv" for name in ("straight", "turned", "other"))
     rows = [(bag, bag % 2, 9.0 * (bag % 2), 5.0 + bag / 10) for bag in range(8)]
     straight.write_text("bag,label,height,weight\n" + "".join(f"{b},{y},{h},{w}\n" for b, y, h, w in rows))
@@ -115,7 +115,7 @@ def test_bags_need_no_labels(run, saved: Path, small_csv: Path, tmp_path: Path) 
     assert run("fit", bare, "-m", "mi-svm").code == 2
 
 
-def test_sparse_rows_may_end_before_the_models_features_do(run, tmp_path: Path) -> None:
+def test_sparse_rows_may_have_fewer_features_than_the_model(run, tmp_path: Path) -> None:
     file, new, model = tmp_path / "all.svm", tmp_path / "new.svm", tmp_path / "sparse.milopt"
     file.write_text("".join(f"{bag % 2} qid:{bag} 1:{bag % 2 + 0.5} 4:{1 + bag}\n" for bag in range(6)))
     new.write_text("1 qid:0 1:1.5\n0 qid:1 1:0.5\n")
@@ -125,16 +125,16 @@ def test_sparse_rows_may_end_before_the_models_features_do(run, tmp_path: Path) 
     assert run("predict", model, new).code == 2
 
 
-def test_a_model_of_ones_own_file_is_given_again(run, own_models: Path, small_csv: Path, tmp_path: Path) -> None:
-    model, name = tmp_path / "own.milopt", f"{own_models}:Ball"
+def test_a_model_of_the_user_needs_its_class_again(run, own_models: Path, small_csv: Path, tmp_path: Path) -> None:
+    model, name = tmp_path / "own.milopt", f"{own_models}:BallModel"
     assert run("fit", small_csv, "-m", name, "--save", model).code == 0
     assert len(labels(run("predict", model, small_csv, "--model", name))) == 8
     outcome = run("predict", model, small_csv)
     assert outcome.code == 2
-    assert "milopt predict --model path/file.py:Ball" in outcome.sentence()
+    assert "milopt predict --model path/file.py:BallModel" in outcome.sentence()
 
 
-def test_a_model_that_cuts_windows_itself_gets_series_as_they_are(run, tmp_path: Path) -> None:
+def test_a_model_that_cuts_windows_gets_whole_series(run, tmp_path: Path) -> None:
     file = tmp_path / "shapelets.milopt"
     asked = ("fit", "ItalyPowerDemand", "-m", "shapelet-boost", "--set", "window=0.5", "--solver", "highs")
     assert "windows of windows" in run(*asked, "--window", 6).sentence()

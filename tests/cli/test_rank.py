@@ -12,7 +12,7 @@ MODELS, TWO_FOLDS = "set-kernel-svm,miles,odm", ("--protocol", "1x2", "--json")
 
 @pytest.fixture
 def files(run, small_csv: Path, tmp_path: Path) -> list[Path]:
-    """Evaluations of three models on two data sets, the second one made of the first."""
+    """Return evaluations of three models on two data sets; the second data set is a copy of the first."""
     written = []
     for k, seed in enumerate((0, 1)):
         said = run(
@@ -24,7 +24,7 @@ def files(run, small_csv: Path, tmp_path: Path) -> list[Path]:
     return written
 
 
-def test_ranks_are_told_drawn_and_printed_as_json(run, files, tmp_path: Path) -> None:
+def test_ranks_are_printed_plotted_and_written_as_json(run, files, tmp_path: Path) -> None:
     shown = run("rank", *files, "--control", "odm", "--plot", tmp_path / "ranks.png")
     assert shown.code == 0, shown.err
     assert "odm (control)" in shown.out
@@ -35,7 +35,7 @@ def test_ranks_are_told_drawn_and_printed_as_json(run, files, tmp_path: Path) ->
     assert sum(model["mean_rank"] for model in found["models"]) == pytest.approx(6)
 
 
-def test_a_file_of_one_model_may_have_another_name(run, small_csv: Path, tmp_path: Path) -> None:
+def test_a_file_of_one_model_can_be_renamed(run, small_csv: Path, tmp_path: Path) -> None:
     arguments = []
     for lam in (0.1, 1.0, 10.0):
         for k in range(2):
@@ -59,14 +59,14 @@ def test_a_file_of_one_model_may_have_another_name(run, small_csv: Path, tmp_pat
     assert {model["model"] for model in found["models"]} == {"lam 0.1", "lam 1", "lam 10"}
 
 
-def test_mistakes_are_one_sentence(run, files, tmp_path: Path) -> None:
+def test_mistakes_print_one_sentence(run, files, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("no JSON")
     (tmp_path / "list").write_text("[]")
     for arguments, words in (
         ((tmp_path / "nothing",), "cannot be read"),
-        ((tmp_path / "words",), "is no JSON"),
-        ((tmp_path / "list",), "is no evaluation"),
-        ((f"one={files[0]}",), "cannot be called 'one'"),
+        ((tmp_path / "words",), "is not JSON"),
+        ((tmp_path / "list",), "is not an evaluation"),
+        ((f"one={files[0]}",), "the name 'one' cannot be used"),
         ((files[0],), "3 models on 1 data sets"),
         ((*files, "--control", "od"), '"odm"'),
         ((*files, "--plot", tmp_path / "picture.txt"), "picture"),

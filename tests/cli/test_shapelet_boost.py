@@ -1,4 +1,4 @@
-"""Boosted shapelets from the command line: what is wrong is one sentence, and what was found is kept."""
+"""Boosted shapelets on the command line: errors in one sentence, and interrupted fits keep the best ensemble."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def squared_distances(a, b):
 
 
 class Bent(ShapeletBoost):
-    """Its kernel is ||x - z||^2."""
+    """Shapelets with the indefinite kernel ||x - z||^2."""
 
     kernel: CallableKernel = CallableKernel(squared_distances)
     ball: str = "hilbert"
@@ -36,14 +36,14 @@ class Bent(ShapeletBoost):
     ("wrong", "said"),
     [
         (["--window", "200"], "A window of 200 samples is longer than the series in"),
-        (["--set", "nu=0"], "nu must lie above 0 and at most at 1, not 0.0."),
-        (["--set", "nu=1.5"], "nu must lie above 0 and at most at 1, not 1.5."),
+        (["--set", "nu=0"], "nu must be greater than 0 and at most 1, not 0.0."),
+        (["--set", "nu=1.5"], "nu must be greater than 0 and at most 1, not 1.5."),
         (["--set", "ball=l2"], "ball must be one of"),
         (["--set", "ball=hilbert", "--solver", "highs"], "second-order cones"),
         (["--scheme", "exact"], "semi-infinite: its scheme is column-generation"),
     ],
 )
-def test_bad_input_gets_one_sentence(run, wrong: list[str], said: str) -> None:
+def test_bad_input_gives_one_sentence(run, wrong: list[str], said: str) -> None:
     outcome = run(*FIT, *wrong)
     assert outcome.code == 2
     assert said in outcome.sentence()
@@ -57,11 +57,11 @@ def test_an_indefinite_kernel_has_no_hilbert_ball(run, tmp_path: Path, small_csv
     assert "The kernel of 'u' is not positive semidefinite: smallest eigenvalue -" in outcome.sentence()
 
 
-def test_one_class_only(run, tmp_path: Path) -> None:
+def test_data_of_one_class_is_an_error(run, tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("bag,label,f0\na,1,0.5\nb,1,0.7\n")
     outcome = run("fit", tmp_path / "one.csv", "-m", "shapelet-boost")
     assert outcome.code == 2
-    assert "of one class" in outcome.sentence()
+    assert "to one class" in outcome.sentence()
 
 
 def test_identical_bags_in_both_classes_are_degenerate(run, tmp_path: Path) -> None:
@@ -71,12 +71,12 @@ def test_identical_bags_in_both_classes_are_degenerate(run, tmp_path: Path) -> N
     said = outcome.json("fit")
     assert outcome.code == 3
     assert (said["status"], said["point"]) == ("stalled", "none")
-    assert "Degenerate: at the start no column tells the classes apart" in json.dumps(said)
+    assert "Degenerate: at the first prices no column distinguishes the classes" in json.dumps(said)
 
 
 def test_a_time_limit_keeps_the_best_ensemble(run, tmp_path: Path, monkeypatch) -> None:
     rounds = iter(range(1000))
-    # Time passes with the questions, not by the clock of a busy machine: there are some in every round.
+    # The clock counts how often it is read (several times per round), so that the test does not depend on the machine.
     monkeypatch.setattr("milopt.solving.clock.Clock.is_over", lambda clock: next(rounds) > 12)
     outcome = run(*FIT, "--solver", "native", "--time-limit", "1000", "--save", tmp_path / "model", "--json")
     said = outcome.json("fit")
@@ -90,7 +90,7 @@ INTERRUPTED = """
 import runpy, sys
 from milopt.schemes import generation
 
-solved = generation.Generation._solve
+solved = generation.Generation._solve_master
 
 def announced(self):
     ended = solved(self)
@@ -98,14 +98,14 @@ def announced(self):
         print("three rounds", file=sys.stderr, flush=True)
     return ended
 
-generation.Generation._solve = announced
+generation.Generation._solve_master = announced
 runpy.run_module("milopt.cli", run_name="__main__")
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process of its own")
 def test_ctrl_c_keeps_the_best_ensemble(tmp_path: Path) -> None:
-    """After three rounds; by Clarabel there are many more to come."""
+    """Interrupt after three rounds; with Clarabel there would be many more."""
     options = ("--set", "ball=hilbert", "--set", "nu=0.05", "--solver", "master=highs,oracle=clarabel")
     command = ("fit", "musk1", "-m", "shapelet-boost", *options, "--save", str(tmp_path / "model"), "--json")
     process = subprocess.Popen(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milopt.compilation.answer import Answer
-from milopt.compilation.bridges import bounds_to_rows, centred_exponentials, quadratic_to_cone, recentred, unit_scales
+from milopt.compilation.bridges import bounds_to_rows, centred_exponentials, quadratic_to_cone, recentring, unit_scales
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.compilation.status import Termination
@@ -51,7 +51,7 @@ def test_finite_bounds_become_rows_in_order_fixed_lower_upper():
     assert free.value(x) == form.value(x)
 
 
-def test_a_form_without_bounds_is_left_alone():
+def test_a_form_without_bounds_is_returned_unchanged():
     form = form_with(Quadratic(2), [-np.inf] * 2, [np.inf] * 2)
     assert bounds_to_rows.apply(form) is form
 
@@ -74,12 +74,12 @@ pieces = st.lists(st.sampled_from(["diagonal", "dense", "singular"]), min_size=1
 @given(kinds=pieces, seed=st.integers(0, 1000), scale=st.sampled_from([1e-2, 1.0, 30.0]))
 def test_the_cone_holds_exactly_when_t_is_at_least_the_quadratic(kinds, seed, scale):
     rng = np.random.default_rng(seed)
-    n, made = 5, []
+    n, quadratic_pieces = 5, []
     for kind in kinds:
         rows = sp.csr_array(rng.normal(size=(3, n)))
         root = rng.normal(size=(1 if kind == "singular" else 3, 3))
-        made.append(Piece(rows, rng.uniform(0, 2, 3) if kind == "diagonal" else root.T @ root))
-    form = form_with(Quadratic(n, tuple(made)), [-np.inf] * n, [np.inf] * n)
+        quadratic_pieces.append(Piece(rows, rng.uniform(0, 2, 3) if kind == "diagonal" else root.T @ root))
+    form = form_with(Quadratic(n, tuple(quadratic_pieces)), [-np.inf] * n, [np.inf] * n)
     conic = quadratic_to_cone.apply(form, scale)
     block = conic.rows[-1]
     assert (conic.P.is_zero, block.cone, conic.n) == (True, SECOND_ORDER, n + 1)
@@ -111,19 +111,19 @@ def test_the_answer_of_the_conic_program_maps_back():
     assert answer.z == pytest.approx([2.0])
 
 
-def test_a_linear_objective_is_left_alone():
+def test_a_form_with_a_linear_objective_is_returned_unchanged():
     form = form_with(Quadratic(2), [0, 0], [1, 1])
     assert quadratic_to_cone.apply(form) is form
 
 
-def test_a_negative_piece_is_fine_where_the_sum_is_convex():
+def test_a_negative_piece_is_accepted_if_the_sum_is_convex():
     eye = sp.csr_array(np.eye(2))
     P = Quadratic(2, (Piece(eye, np.array([3.0, 1.0])), Piece(eye, np.array([-1.0, 0.0]))))
     root = quadratic_to_cone.factor(P)
     assert (root.T @ root).toarray() == pytest.approx(np.diag([2.0, 1.0]))
 
 
-def test_a_quadratic_that_is_not_convex_is_refused_in_words():
+def test_a_non_convex_quadratic_raises_a_convexity_error():
     P = Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.array([[0.0, 1.0], [1.0, 0.0]])),))
     with pytest.raises(ConvexityError, match="negative eigenvalue"):
         quadratic_to_cone.apply(form_with(P, [0, 0], [1, 1]))
@@ -132,9 +132,9 @@ def test_a_quadratic_that_is_not_convex_is_refused_in_words():
 def test_recentring_changes_neither_the_optimum_nor_its_conditions():
     form = form_with(Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.array([1.0, 3.0])),)), [0, 0], [np.inf, 5])
     centre, s = np.array([0.9, 0.2]), 0.1
-    near = recentred.apply(form, centre, s)
+    near = recentring.apply(form, centre, s)
     e, z = np.array([1.0, -2.0]), np.array([20.0])
-    answer = recentred.invert(Answer(Termination.OPTIMAL, "", x=e, z=z), centre, s)
+    answer = recentring.invert(Answer(Termination.OPTIMAL, "", x=e, z=z), centre, s)
     assert answer.x == pytest.approx([1.0, 0.0])
     assert answer.z == pytest.approx([2.0])
     assert form.value(answer.x) - form.value(centre) == pytest.approx(s**2 * near.value(e))

@@ -1,4 +1,4 @@
-"""The test for convexity: block by block the same verdict, and no longer than the time limit."""
+"""The semidefiniteness test: it agrees with eigenvalues block by block, and it respects the time limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from milopt.errors import TimeLimitError
 
 @pytest.mark.parametrize("n", [1, 4, 5, 9, 12])
 @pytest.mark.parametrize("seed", range(20))
-def test_blocks_give_the_verdict_of_eigenvalues(n: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_blockwise_test_agrees_with_eigenvalues(n: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(semidefinite, "BLOCK_COLUMNS", 4)
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(n, int(rng.integers(1, n + 2))))
@@ -23,8 +23,8 @@ def test_blocks_give_the_verdict_of_eigenvalues(n: int, seed: int, monkeypatch: 
     assert semidefinite.is_semidefinite(matrix) == (np.linalg.eigvalsh(matrix)[0] > -1e-9)
 
 
-def test_the_test_ends_at_the_deadline() -> None:
-    with deadline(0.0), pytest.raises(TimeLimitError, match="give more time"):
+def test_the_semidefiniteness_test_stops_at_the_deadline() -> None:
+    with deadline(0.0), pytest.raises(TimeLimitError, match="increase it"):
         semidefinite.is_semidefinite(np.eye(5))
 
 

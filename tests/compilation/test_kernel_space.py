@@ -1,4 +1,4 @@
-"""Kernel values of some points are those of the kernel, copied only where that is worth it."""
+"""Kernel spaces: Gram matrices of some points equal those of the kernel, and are copied only if that saves work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from milopt import RBF, Linear
 from milopt.compilation.evaluation_form import Space
 from milopt.compilation.kernel_space import KernelSpace, Whitening
-from milopt.declaration.kernels.gram import gathered
+from milopt.declaration.kernels.gram import submatrix
 from milopt.declaration.programs.program import Program
 
 POINTS = np.random.default_rng(0).normal(size=(8, 3))
@@ -20,35 +20,35 @@ def space() -> KernelSpace:
     return KernelSpace(Space(Program("toy").function("f", KERNEL), (POINTS,)))
 
 
-def test_most_of_all_points_get_the_values_of_all() -> None:
+def test_a_request_for_most_points_returns_the_gram_matrix_of_all_points() -> None:
     here, some = space(), np.arange(7)
-    alone = here.square(some)
+    alone = here.symmetric_gram(some)
     np.testing.assert_array_equal(alone.points, some)
     np.testing.assert_allclose(alone.gram, GRAM[:7, :7], atol=1e-15)
-    every = here.square(np.arange(8))
-    again = here.square(some)
+    every = here.symmetric_gram(np.arange(8))
+    again = here.symmetric_gram(some)
     np.testing.assert_array_equal(again.points, np.arange(8))
     np.testing.assert_allclose(again.gram, GRAM, atol=1e-15)
     assert again.gram is every.gram
 
 
-def test_a_few_points_get_their_own_values() -> None:
+def test_a_request_for_a_few_points_returns_their_submatrix() -> None:
     here, few = space(), np.array([1, 4])
-    here.touch(np.arange(8))
-    found = here.square(few)
+    here.ensure_rows(np.arange(8))
+    found = here.symmetric_gram(few)
     np.testing.assert_array_equal(found.points, few)
     np.testing.assert_array_equal(found.gram, GRAM[np.ix_(few, few)])
 
 
-def test_rows_and_columns_are_gathered_in_any_order_and_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_submatrices_can_have_repeated_and_unordered_rows_and_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, columns = np.array([5, 0, 5, 2]), np.array([7, 7, 1])
     for piece in (1, 50, 2**20):
-        monkeypatch.setattr("milopt.declaration.kernels.gram._PIECE", piece)
-        np.testing.assert_array_equal(gathered(GRAM, rows, columns), GRAM[np.ix_(rows, columns)])
-    assert gathered(GRAM, rows[:0], columns).shape == (0, 3)
+        monkeypatch.setattr("milopt.declaration.kernels.gram._PIECE_BYTES", piece)
+        np.testing.assert_array_equal(submatrix(GRAM, rows, columns), GRAM[np.ix_(rows, columns)])
+    assert submatrix(GRAM, rows[:0], columns).shape == (0, 3)
 
 
-def test_a_point_without_a_coordinate_keeps_its_coefficient_and_moves_no_other_value() -> None:
+def test_coefficients_of_points_without_coordinates_do_not_change_the_function() -> None:
     points = np.vstack([POINTS, POINTS[:2] + 1e-9])
     here = KernelSpace(Space(Program("toy").function("f", KERNEL), (points,)))
     whitening = Whitening(here)
@@ -56,13 +56,13 @@ def test_a_point_without_a_coordinate_keeps_its_coefficient_and_moves_no_other_v
     assert whitening.rank == 8
     coordinates, wanted = np.linspace(-1, 1, 8), np.arange(10.0)
     found = whitening.coefficients(coordinates, wanted)
-    without = np.setdiff1d(np.arange(10), whitening.kept)
+    without = np.setdiff1d(np.arange(10), whitening.basis_points)
     np.testing.assert_array_equal(found[without], wanted[without])
     np.testing.assert_allclose(KERNEL(points, points) @ found, whitening.rows(np.arange(10)) @ coordinates, atol=1e-12)
 
 
 @pytest.mark.parametrize("distance", [1e-4, 1e-9, 1e-12])
-def test_a_norm_lost_in_the_rounding_of_kernel_values_is_not_0(distance: float) -> None:
+def test_a_norm_below_the_rounding_of_kernel_values_is_not_zero(distance: float) -> None:
     for seed in range(20):
         x = np.random.default_rng(seed).normal(size=(1, 3))
         near = KernelSpace(Space(Program("toy").function("f", KERNEL), (np.vstack([x, x + distance]),)))
@@ -70,7 +70,7 @@ def test_a_norm_lost_in_the_rounding_of_kernel_values_is_not_0(distance: float) 
         assert true * (1 - 1e-6) <= near.norm(np.array([1.0, -1.0])) <= 1.1 * true + 1e-7
 
 
-def test_the_norm_of_a_linear_function_is_accurate_where_its_kernel_values_cancel() -> None:
+def test_the_norm_of_a_linear_function_is_accurate_if_kernel_values_cancel() -> None:
     x = np.array([[1e6, 0.0], [1e6, 1e-4]])
     here = KernelSpace(Space(Program("toy").function("f", Linear()), (x,)))
     assert here.norm(np.array([1.0, -1.0])) == pytest.approx(1e-4, rel=1e-6)
@@ -81,7 +81,7 @@ def _linear_space(points: np.ndarray) -> KernelSpace:
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6])
-def test_points_in_the_span_of_others_get_no_coordinates(spread: float) -> None:
+def test_points_in_the_span_of_others_add_no_coordinates(spread: float) -> None:
     rng = np.random.default_rng(3)
     points = rng.normal(size=(40, 3))
     points[:5] = points[0] + spread * rng.normal(size=(5, 3))
@@ -93,7 +93,7 @@ def test_points_in_the_span_of_others_get_no_coordinates(spread: float) -> None:
     np.testing.assert_allclose(rows @ rows.T, points @ points.T, atol=1e-12)
 
 
-def test_a_copy_of_coordinates_is_extended_alone() -> None:
+def test_extending_a_copy_leaves_the_original_unchanged() -> None:
     points = np.random.default_rng(4).normal(size=(6, 3))
     whitening = Whitening(_linear_space(points))
     whitening.extend(np.arange(2))

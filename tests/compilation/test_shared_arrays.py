@@ -1,4 +1,4 @@
-"""Matrices that share arrays stay intact whatever scipy does with one of them."""
+"""Matrices that share arrays are not changed by scipy operations on one of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _sparse(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:
 
 
 def _program(seed: int) -> Program:
-    """Rows A (B x) over two variables and a function, and maxima whose columns are numbered out of order."""
+    """Return a program with rows A (B x) over two variables and a function, and maxima with unordered columns."""
     rng = np.random.default_rng(seed)
     program = Program("products")
     x, y = program.variable("x", 6), program.variable("y", 6)
@@ -38,7 +38,7 @@ def _matrices(form: EvaluationForm) -> list[sp.csr_array]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_absolute_values_of_a_form_leave_the_program_as_it_was(seed: int) -> None:
+def test_scipy_operations_on_a_form_do_not_change_the_program(seed: int) -> None:
     program = _program(seed)
     form = Lowering(program).form()
     before = [matrix.toarray() for matrix in _matrices(Lowering(_program(seed)).form())]
@@ -51,18 +51,18 @@ def test_absolute_values_of_a_form_leave_the_program_as_it_was(seed: int) -> Non
             np.testing.assert_array_equal(matrix.toarray(), expected)
 
 
-def test_a_matrix_of_unsorted_rows_is_sorted_in_a_copy() -> None:
+def test_an_unsorted_matrix_is_sorted_in_a_copy() -> None:
     data, indices = np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1], dtype=np.int32)
     unsorted = sparse.from_parts(data, indices, np.array([0, 2, 3]), (2, 3))
-    found = sparse.csr(unsorted)
-    assert found.has_canonical_format
-    np.testing.assert_array_equal(found.toarray(), [[2, 0, 1], [0, 3, 0]])
+    sorted_matrix = sparse.as_csr(unsorted)
+    assert sorted_matrix.has_canonical_format
+    np.testing.assert_array_equal(sorted_matrix.toarray(), [[2, 0, 1], [0, 3, 0]])
     np.testing.assert_array_equal(data, [1, 2, 3])
     np.testing.assert_array_equal(indices, [2, 0, 1])
-    assert sparse.csr(found) is found
+    assert sparse.as_csr(sorted_matrix) is sorted_matrix
 
 
-def test_a_declared_sparse_matrix_may_be_changed_afterwards() -> None:
+def test_changing_a_sparse_matrix_after_the_declaration_has_no_effect() -> None:
     matrix = sp.csr_array(np.eye(2))
     program = Program("copied")
     x = program.variable("x", 2)

@@ -1,4 +1,4 @@
-"""Singular weights: no dual that divides by their rounding errors, and no eigenvalues that Lanczos cannot find."""
+"""Singular weights: the dual form is rejected, and eigenvalues that Lanczos cannot separate are computed densely."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milopt import RBF, Linear, Program, as_bags, bag_mean, quad_form, solve
-from milopt.compilation.dual import dual_refusal
+from milopt.compilation.dual_form import dual_unsupported_reason
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.status import PointStatus
 from milopt.models import SAFE
@@ -25,21 +25,21 @@ def laplacian_svm(seed: int) -> Program:
     return program
 
 
-def test_a_laplacian_is_singular_whatever_its_last_pivot() -> None:
-    """By rounding the factorisation of some of them goes through."""
+def test_a_laplacian_weight_is_recognised_as_singular() -> None:
+    """For some seeds, rounding lets the Cholesky factorisation succeed."""
     for seed in range(40):
-        assert "singular" in (dual_refusal(Lowering(laplacian_svm(seed)).form()) or "")
+        assert "singular" in (dual_unsupported_reason(Lowering(laplacian_svm(seed)).form()) or "")
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "cvxpy:SCS"])
-def test_a_laplacian_svm_is_solved(solver: str) -> None:
+def test_a_laplacian_svm_is_certified(solver: str) -> None:
     for seed in range(3):
         result = solve(laplacian_svm(seed), solver)
         assert result.point is PointStatus.CERTIFIED
 
 
 def test_the_largest_convex_gamma_of_points_far_from_each_other() -> None:
-    """Their eigenvalues nearly coincide."""
+    """The eigenvalues of such points nearly coincide."""
     rng = np.random.default_rng(1)
     bags = []
     for _ in range(100):
@@ -52,8 +52,8 @@ def test_the_largest_convex_gamma_of_points_far_from_each_other() -> None:
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "cvxpy:SCS"])
 @pytest.mark.parametrize("seed", [1, 31, 6])
-def test_duplicate_atoms_beside_a_second_function(seed: int, solver: str) -> None:
-    """An SVM of f + g with a dictionary of g that holds a point twice has the optimum of the one that holds it once."""
+def test_duplicate_dictionary_points_do_not_change_the_optimum(seed: int, solver: str) -> None:
+    """An SVM of f + g has the same optimum if the dictionary of g contains a point twice instead of once."""
     rng = np.random.default_rng(seed)
     m = int(rng.integers(2, 6))
     points = np.round(rng.normal(size=(m, 2)), 1)

@@ -1,4 +1,4 @@
-"""Whole programs with one atom whose epigraph may be broken on purpose, and the verdict on an answer.
+"""Programs with one atom whose epigraph may be broken on purpose, and the verdict on an answer.
 
 Every program is feasible and has an optimum. Rows with the atom are active at the optimum in most programs.
 """
@@ -21,7 +21,7 @@ from tests.declaration.atoms.cases import CASES, atom_of
 from tests.testing.mutants import mutants
 
 Change = Callable[[Atom], Atom]
-"""Returns an atom or a broken copy of the atom."""
+"""Function that returns an atom, or a broken copy of the atom."""
 TOLERANCE = 2e-5
 """Twenty times the tolerance of certificates; the errors of mutants are far larger."""
 COLUMNS = 3
@@ -44,7 +44,7 @@ class AtomPrograms:
         self.random = np.random.default_rng([crc32(name.encode()), seed])
         self.pattern, self.change = atom_of(CASES[name]()), change
         at = self.pattern.segments
-        e = 0.8 * self.random.normal(size=at.total)
+        e = 0.8 * self.random.normal(size=at.entry_count)
         self.e0 = e if np.array_equal(self.pattern.nearest(e, at), e) else np.abs(e) + 0.3
 
     def atom(self, argument: Expression) -> Atom:
@@ -53,19 +53,19 @@ class AtomPrograms:
         return self.change(self.pattern.of(argument[0] if scalar else argument))
 
     def affine(self, program: Program) -> tuple[Expression, Expression]:
-        """Return a variable, and an affine argument that is e0 at a random point of it."""
+        """Return a variable, and an affine argument that equals e0 at a random point of the variable."""
         x = program.variable("x", COLUMNS)
         A = self.random.normal(size=(self.e0.size, COLUMNS))
         return x, A @ (x - 0.5 * self.random.normal(size=COLUMNS)) + self.e0
 
     def evaluations(self, program: Program) -> tuple[Expression, Expression]:
-        """Return the squared norm of a function, and an argument that is e0 at the function 0."""
+        """Return the squared norm of a function, and an argument that equals e0 at the function 0."""
         points = self.random.normal(size=(self.e0.size, 2))
         f = program.function("f", RBF(1.0))
         return f.norm_squared(), f(points) + self.e0
 
     def top(self, share: float) -> np.ndarray:
-        """Return the values at e0, plus a share of their size."""
+        """Return the values at e0, plus the fraction `share` of their size."""
         value = self.pattern.value(self.e0, self.pattern.segments)
         return value + share * (0.5 + np.abs(value))
 
@@ -76,7 +76,7 @@ class AtomPrograms:
     # -- the programs --------------------------------------------------------------------------------------------
 
     def in_an_objective(self) -> Program:
-        """min c'phi(Ax + b) + ||x - x0||^2 / 4."""
+        """Return min c'phi(Ax + b) + ||x - x0||^2 / 4."""
         program = Program("in an objective")
         x, e = self.affine(program)
         atom = self.atom(e)
@@ -84,7 +84,7 @@ class AtomPrograms:
         return program
 
     def in_a_row(self) -> Program:
-        """min q'x + ||x||^2 / 20  s.t.  w phi(Ax + b) <= r: the epigraph is written into the row."""
+        """Return min q'x + ||x||^2 / 20  s.t.  w phi(Ax + b) <= r, with the epigraph written into the row."""
         program = Program("in a row")
         x, e = self.affine(program)
         atom = self.atom(e)
@@ -94,7 +94,7 @@ class AtomPrograms:
         return program
 
     def in_two_rows(self) -> Program:
-        """The same with two blocks of rows, so that every entry has a column."""
+        """Return the program of `in_a_row` with two blocks of rows, so that every entry of the atom has a column."""
         program = Program("in two rows")
         x, e = self.affine(program)
         atom = self.atom(e)
@@ -105,7 +105,7 @@ class AtomPrograms:
         return program
 
     def inside_another(self) -> Program:
-        """min sum logistic(phi) + exp(phi_0 / 4)  s.t.  max(phi, 0) <= r: the atom is an argument of three others."""
+        """Return min sum logistic(phi) + exp(phi_0 / 4)  s.t.  max(phi, 0) <= r, with the atom inside three others."""
         program = Program("inside another")
         x, e = self.affine(program)
         atom = vector(self.atom(e))
@@ -116,7 +116,7 @@ class AtomPrograms:
         return program
 
     def over_a_function(self) -> Program:
-        """min ||f||^2 / 2 + p'e + c'phi(e)  s.t.  phi(e) <= r  with e = f(points) + b."""
+        """Return min ||f||^2 / 2 + p'e + c'phi(e)  s.t.  phi(e) <= r  with e = f(points) + b."""
         program = Program("over a function")
         squared_norm, e = self.evaluations(program)
         atom = self.atom(e)
@@ -126,7 +126,7 @@ class AtomPrograms:
         return program
 
     def around_another(self) -> Program | None:
-        """min c'phi(inner) + ||x||^2 / 4 with squares or norms in the argument; None if phi does not increase."""
+        """Return min c'phi(inner) + ||x||^2 / 4 with squares or norms as argument; None if phi is not increasing."""
         size = self.e0.size
         if not (self.pattern.monotone(np.zeros(size), np.full(size, 9.0), self.pattern.segments) > 0).all():
             return None
@@ -155,39 +155,39 @@ def vector(expression: Expression) -> Expression:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What is known of the answer to a program with a broken epigraph."""
+class RowVerdict:
+    """Verdict on the answer to a program with a broken epigraph."""
 
     is_wrong: bool
-    """The point violates a declared row or is not optimal, or the objective that is reported is not the optimum."""
+    """Whether the point violates a declared row or is not optimal, or the reported objective is not the optimum."""
     is_certified: bool
     claims: str = ""
-    """`infeasible` or `unbounded` if this is what the result says."""
+    """`infeasible` or `unbounded` if the result has that termination, otherwise empty."""
 
 
 def program_of(name: str, place: str, seed: int, change: Change = lambda atom: atom) -> Program | None:
-    """Return a program of `PLACES`; None if the atom does not fit there."""
+    """Return a program of `PLACES`; None if the atom cannot occur there."""
     return PLACES[place](AtomPrograms(name, seed, change))
 
 
-def broken(mutation: str, seed: int) -> Change:
-    """Return the change that breaks the epigraph of an atom by a mutation."""
+def break_epigraph(mutation: str, seed: int) -> Change:
+    """Return the function that breaks the epigraph of an atom by a mutation."""
     return lambda atom: dict(mutants(atom, seed))[mutation]
 
 
-def verdict(program: Program, optimum: float, solver: str) -> Verdict:
+def verdict(program: Program, optimum: float, solver: str) -> RowVerdict:
     """Solve a program with a broken epigraph, and compare the point with the optimum of the unbroken one."""
     result = milopt.solve(program, solver)
     certified = result.point is PointStatus.CERTIFIED
     if result.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
-        return Verdict(True, certified, str(result.termination))
+        return RowVerdict(True, certified, str(result.termination))
     if not result.values and not result.functions:
-        return Verdict(True, certified)
-    return Verdict(is_wrong(result, optimum), certified)
+        return RowVerdict(True, certified)
+    return RowVerdict(is_wrong(result, optimum), certified)
 
 
 def is_wrong(result: Result, optimum: float) -> bool:
-    """Return True if a result is not optimal or not feasible, judged by the values of the declared atoms."""
+    """Return True if a result is not optimal or not feasible, according to the values of the declared atoms."""
     scale = TOLERANCE * (1 + abs(optimum))
     program = result.program
     with np.errstate(over="ignore", invalid="ignore"):
@@ -195,10 +195,10 @@ def is_wrong(result: Result, optimum: float) -> bool:
         rows = [result.value(constraint.expression) for constraint in program.constraints.values()]
     off = max(abs(objective - optimum), abs(result.objective - optimum))
     violation = max((float(np.max(-row, initial=0.0)) for row in rows), default=0.0)
-    return not (off <= scale and violation <= TOLERANCE * 10 and outside(result) <= TOLERANCE)
+    return not (off <= scale and violation <= TOLERANCE * 10 and domain_violation(result) <= TOLERANCE)
 
 
-def outside(result: Result) -> float:
+def domain_violation(result: Result) -> float:
     """Return how far arguments lie outside the domains of their atoms."""
     program, worst = result.program, 0.0
     for expression in (program.objective, *(c.expression for c in program.constraints.values())):

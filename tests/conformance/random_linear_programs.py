@@ -1,7 +1,7 @@
-"""Random small linear programs of every status, and a judgement of their status that does not use milopt.
+"""Random small linear programs of every status, and their true status, computed without milopt.
 
-The judge asks scipy for a feasible point (no objective) and for a direction of recession with a falling objective, each
-as a linear program of its own:
+The true status is computed by scipy from two linear programs: one for a feasible point (no objective), one for a
+direction of recession along which the objective decreases:
 
     infeasible                    no feasible point, whatever the directions are
     unbounded                     a feasible point and such a direction
@@ -35,8 +35,8 @@ class LinearProgram:
     lower: Vector
     upper: Vector
 
-    def declared(self) -> Program:
-        """The program in milopt's language."""
+    def declare(self) -> Program:
+        """Declare the program in milopt."""
         program = Program("random")
         x = program.variable("x", self.q.size, lower=self.lower, upper=self.upper)
         program.minimize(self.q @ x)
@@ -46,8 +46,8 @@ class LinearProgram:
             program.subject_to(self.E @ x == self.h, name="equations")
         return program
 
-    def judged(self) -> tuple[Termination, float]:
-        """The status by scipy, and the optimum, nan if there is none."""
+    def true_status(self) -> tuple[Termination, float]:
+        """Return the status according to scipy, and the optimum, nan if there is none."""
         bounds = np.column_stack([self.lower, self.upper])
         row, column = _units(np.vstack([self.A, self.E]))
         split = self.b.size
@@ -71,10 +71,10 @@ class LinearProgram:
 
 
 def random_linear_program(seed: int) -> LinearProgram:
-    """A program of 1 to 6 columns whose rows are drawn around a point, contradict each other, or are few.
+    """Return a program of 1 to 6 columns whose rows are drawn around a point, contradict each other, or are few.
 
-    A third have rows in units from 1e-7 to 1e7. All statuses occur, infeasible programs with a direction of descent
-    among them.
+    A third of the programs has rows in units from 1e-7 to 1e7. All statuses occur, including infeasible programs with a
+    direction of descent.
     """
     rng = np.random.default_rng(seed)
     n, m, k = int(rng.integers(1, 7)), int(rng.integers(0, 7)), int(rng.integers(0, 3))
@@ -109,7 +109,7 @@ def _minimise(q: Vector, A: Matrix, b: Vector, E: Matrix, h: Vector, bounds: Mat
 
 
 def _units(rows: Matrix) -> tuple[Vector, Vector]:
-    """Factors that bring the largest entry of every row and column to about 1."""
+    """Return factors that scale the largest entry of every row and column to about 1."""
     row, column = np.ones(rows.shape[0]), np.ones(rows.shape[1])
     for _ in range(10 if rows.size else 0):
         scaled = np.abs(rows) * row[:, None] * column

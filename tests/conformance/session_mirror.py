@@ -1,4 +1,4 @@
-"""A program as plain numbers, changed beside a session, and declared afresh from them after each change."""
+"""A program as plain numbers, which are changed together with a session and declared again after each change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAYS = ("plain", "numbers on the left", "variables on the right", "both sides")
 
 
 @dataclass
-class Column:
+class MirrorColumn:
     """A variable: bounds, cost, and the diagonal of its square in the objective."""
 
     lower: Array
@@ -25,7 +25,7 @@ class Column:
 
 
 @dataclass
-class Rows:
+class MirrorRows:
     """A block sum_v M_v v (sense) rhs, and how it was first written."""
 
     sense: str
@@ -36,29 +36,29 @@ class Rows:
 
 @dataclass
 class Mirror:
-    """The numbers of a program, and the means to change them at random together with a session."""
+    """The numbers of a program, and methods that change them at random together with a session."""
 
     rng: np.random.Generator
     curved: bool
     maximizes: bool = False
-    columns: dict[str, Column] = field(default_factory=dict)
-    blocks: dict[str, Rows] = field(default_factory=dict)
+    columns: dict[str, MirrorColumn] = field(default_factory=dict)
+    blocks: dict[str, MirrorRows] = field(default_factory=dict)
     made: int = 0
 
-    def new_column(self, size: int) -> Column:
-        """Random bounds around random costs; the square is convex, or concave if it is to be maximised."""
+    def new_column(self, size: int) -> MirrorColumn:
+        """Return a variable with random bounds and costs; its square is convex if minimised, concave if maximised."""
         sign = -1.0 if self.maximizes else 1.0
         square = sign * self.rng.uniform(0.5, 2.0, size) if self.curved else np.zeros(size)
         reach = self.rng.uniform(1.0, 3.0, size)
-        return Column(-reach, reach + 1.0, self.rng.normal(size=size), square)
+        return MirrorColumn(-reach, reach + 1.0, self.rng.normal(size=size), square)
 
-    def new_rows(self, count: int) -> Rows:
-        """Random rows that hold near 0."""
+    def new_rows(self, count: int) -> MirrorRows:
+        """Return random rows that hold near 0."""
         sense = str(self.rng.choice(["<=", ">=", "=="], p=[0.4, 0.4, 0.2]))
         count = 1 if sense == "==" else count
         slack = self.rng.uniform(0.1, 1.5, count) * {"<=": 1.0, ">=": -1.0, "==": 0.1}[sense]
         matrices = {name: self.rng.normal(size=(count, column.cost.size)) for name, column in self.columns.items()}
-        return Rows(sense, slack, matrices, str(self.rng.choice(WAYS)))
+        return MirrorRows(sense, slack, matrices, str(self.rng.choice(WAYS)))
 
     def name(self, letter: str) -> str:
         """Return a name that was not used before."""
@@ -88,7 +88,7 @@ class Mirror:
                 total = total + 0.5 * quad_form(x, np.diag(column.square))
         return total
 
-    def constraint(self, program: Program, rows: Rows) -> Constraint:
+    def constraint(self, program: Program, rows: MirrorRows) -> Constraint:
         """Return a block in the variables of a program, written in one of several ways."""
         left: Expression | Array = np.zeros(rows.rhs.size)
         right: Expression | Array = rows.rhs
@@ -133,7 +133,7 @@ class Mirror:
         changes[chosen](session, declared)
         return chosen
 
-    def _pick(self, names: dict[str, Column] | dict[str, Rows]) -> str:
+    def _pick(self, names: dict[str, MirrorColumn] | dict[str, MirrorRows]) -> str:
         return str(self.rng.choice(list(names)))
 
     def _handle(self, session: Session, declared: Program, name: str) -> Expression | str:
@@ -184,13 +184,13 @@ class Mirror:
             session.set_rhs(self._block(session, declared, name), rows.rhs)
 
     def _contradiction(self, session: Session, declared: Program) -> None:
-        """Two rows that cannot both hold."""
+        """Add two rows that cannot both hold."""
         name, other = self.name("c"), self.name("c")
         rows = self.new_rows(1)
-        self.blocks[name] = Rows("<=", np.array([-1.0]), rows.matrices, "plain")
-        self.blocks[other] = Rows(">=", np.array([1.0]), dict(rows.matrices), "numbers on the left")
-        for one in (name, other):
-            session.subject_to(self.constraint(session.program, self.blocks[one]), one)
+        self.blocks[name] = MirrorRows("<=", np.array([-1.0]), rows.matrices, "plain")
+        self.blocks[other] = MirrorRows(">=", np.array([1.0]), dict(rows.matrices), "numbers on the left")
+        for block_name in (name, other):
+            session.subject_to(self.constraint(session.program, self.blocks[block_name]), block_name)
 
     def _coefficients(self, session: Session, declared: Program) -> None:
         if self.blocks:
@@ -240,7 +240,7 @@ class Mirror:
         session.variable(name, 2, lower=column.lower, upper=column.upper, cost=column.cost, rows=entering)
 
     def _delete_variable(self, session: Session, declared: Program) -> None:
-        """Delete a variable without a square: it would stand inside an atom."""
+        """Delete a variable without a square, because a variable inside an atom cannot be deleted."""
         names = [name for name, column in self.columns.items() if not column.square.any()]
         if len(self.columns) > 1 and names:
             name = str(self.rng.choice(names))

@@ -1,10 +1,10 @@
-"""A wrong answer that a broken epigraph causes is never certified, and the unbroken program always is.
+"""A wrong answer caused by a broken epigraph is never certified, but the unbroken program always is.
 
-Nor is a mutant ever reported as infeasible or unbounded: the unbroken twins have optima.
+A mutant is never reported as infeasible or unbounded either, because the unbroken programs have optima.
 
 The epigraph of every atom is broken by 13 mutations, in whole programs: in the objective, written into a row, behind a
-column, inside another atom, around other atoms, and over a function of a kernel's space. The right optimum is that of
-the unbroken twin.
+column, inside another atom, around other atoms, and over a function of a kernel space. The correct optimum is that of
+the unbroken program.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from milopt.declaration.atoms.membership import Membership, NewVariables, non_ne
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Leaf
 from tests.declaration.atoms.cases import CASES, atom_of
-from tests.testing.mutants import altered, mutants
+from tests.testing.mutants import alter_atom, mutants
 
-from .broken_epigraphs import PLACES, broken, is_wrong, program_of, verdict
+from .broken_epigraphs import PLACES, break_epigraph, is_wrong, program_of, verdict
 
 MUTATIONS = [name for name, _ in mutants(atom_of(CASES["norm"]()), seed=0)]
 SAMPLE = 104
@@ -34,7 +34,7 @@ SOLVERS = ("clarabel", "ecos")
 
 @cache
 def optimum(name: str, place: str, seed: int) -> float | None:
-    """Return the certified optimum of the unbroken program; None if the atom does not fit in the place."""
+    """Return the certified optimum of the unbroken program; None if the atom cannot occur in the place."""
     program = program_of(name, place, seed)
     if program is None:
         return None
@@ -43,55 +43,55 @@ def optimum(name: str, place: str, seed: int) -> float | None:
     return result.objective
 
 
-def counted(name: str, place: str, seed: int, mutation: str, solver: str) -> str:
-    """Return the verdict on one mutant as a word; empty if the atom does not fit in the place."""
+def mutant_verdict(name: str, place: str, seed: int, mutation: str, solver: str) -> str:
+    """Return the verdict on one mutant as a word; empty if the atom cannot occur in the place."""
     best = optimum(name, place, seed)
-    program = program_of(name, place, seed, broken(mutation, seed))
+    program = program_of(name, place, seed, break_epigraph(mutation, seed))
     if best is None or program is None:
         return ""
-    found = verdict(program, best, solver)
-    if not found.is_wrong:
+    row_verdict = verdict(program, best, solver)
+    if not row_verdict.is_wrong:
         return "harmless"
-    return "wrong and certified" if found.is_certified else found.claims or "wrong"
+    return "wrong and certified" if row_verdict.is_certified else row_verdict.claims or "wrong"
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_a_sample_of_broken_epigraphs_is_not_certified(mutation: str) -> None:
     random = np.random.default_rng([7, MUTATIONS.index(mutation)])
-    found: Counter[str] = Counter()
-    while found.total() < SAMPLE // len(MUTATIONS):
+    counts: Counter[str] = Counter()
+    while counts.total() < SAMPLE // len(MUTATIONS):
         name, place = str(random.choice(list(CASES))), str(random.choice(list(PLACES)))
-        word = counted(name, place, 0, mutation, SOLVERS[found.total() % 2])
-        found[word] += bool(word)
+        word = mutant_verdict(name, place, 0, mutation, SOLVERS[counts.total() % 2])
+        counts[word] += bool(word)
         assert word in ("", "harmless", "wrong"), (name, place, word)
-    assert found["wrong"], found
+    assert counts["wrong"], counts
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_no_broken_epigraph_is_certified(mutation: str, place: str) -> None:
-    words = {name: counted(name, place, 0, mutation, "clarabel") for name in CASES}
+    words = {name: mutant_verdict(name, place, 0, mutation, "clarabel") for name in CASES}
     assert set(words.values()) <= {"", "harmless", "wrong"}, words
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("place", PLACES)
 def test_the_unbroken_programs_are_certified(place: str, solver: str) -> None:
-    refused = []
+    uncertified = []
     for name in CASES:
         program, best = program_of(name, place, 0), optimum(name, place, 0)
         if program is None or best is None:
             continue
         result = milopt.solve(program, solver)
         if result.point is not PointStatus.CERTIFIED or is_wrong(result, best):
-            refused.append(f"{name}: {result}")
-    assert not refused, refused
+            uncertified.append(f"{name}: {result}")
+    assert not uncertified, uncertified
 
 
 def test_every_kind_of_atom_is_broken() -> None:
     def below(kind: type) -> set[type]:
-        return {kind}.union(*(below(one) for one in kind.__subclasses__()))
+        return {kind}.union(*(below(subclass) for subclass in kind.__subclasses__()))
 
     own = {kind for kind in below(Atom) if kind.__module__.startswith("milopt.") and "word" in vars(kind)}
     assert {kind.word for kind in own} == {atom_of(make()).word for make in CASES.values()}
@@ -100,7 +100,7 @@ def test_every_kind_of_atom_is_broken() -> None:
 def test_a_point_outside_a_domain_is_not_certified() -> None:
     """Outside of x >= 0, x log x has the value of the nearest point, so that values alone do not show the violation."""
     results = []
-    for change in (lambda atom: atom, lambda atom: altered(atom, epigraph=without_domain)):
+    for change in (lambda atom: atom, lambda atom: alter_atom(atom, epigraph=without_domain)):
         program = milopt.Program("domain")
         x = program.variable("x")
         program.minimize(milopt.square(x + 1.0))

@@ -1,4 +1,4 @@
-"""Certificates speak of the declared program: of its own rows, its own objective, and the distance to its optimum."""
+"""Certificates refer to the declared program: its own rows, its own objective, and the distance to its optimum."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rotated(values: list[float], seed: int) -> np.ndarray:
 @pytest.mark.parametrize("solver", CONIC)
 @pytest.mark.parametrize("condition", [1e8, 1e10, 1e11, 1e12, 1e13])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_an_ellipsoid_is_kept_to_whatever_its_condition(solver: str, condition: float, seed: int) -> None:
+def test_an_ellipsoid_constraint_holds_for_any_condition_number(solver: str, condition: float, seed: int) -> None:
     weight = rotated([1.0, 1 / np.sqrt(condition), 1 / condition], seed)
     program = Program("ellipsoid")
     x = program.variable("x", 3)
@@ -57,7 +57,7 @@ def test_an_ellipsoid_is_kept_to_whatever_its_condition(solver: str, condition: 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
 @pytest.mark.parametrize("apart", [1e-6, 1e-4])
-def test_a_ball_over_a_nearly_dependent_dictionary_is_not_left(solver: str, apart: float) -> None:
+def test_a_ball_constraint_holds_over_a_nearly_dependent_dictionary(solver: str, apart: float) -> None:
     program = Program("ball")
     f = program.function("f", RBF(1.0), dictionary=np.array([[0.0], [apart], [1.0]]))
     a = f.coefficients
@@ -71,7 +71,7 @@ def test_a_ball_over_a_nearly_dependent_dictionary_is_not_left(solver: str, apar
 
 
 @pytest.mark.parametrize("atom", ["norm", "norm1", "sum_squares", "quad_form", "norm of f"])
-def test_a_lowering_that_is_too_loose_is_found_out(atom: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lowering_that_is_too_loose_is_detected(atom: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the argument halved in every cone and split, the lowered rows hold and the declared ones do not."""
     program = Program("loose")
     x = program.variable("x", 3)
@@ -94,13 +94,13 @@ def test_a_lowering_that_is_too_loose_is_found_out(atom: str, monkeypatch: pytes
 
 
 def _with_half_the_argument(atom: Atom, at: Segments) -> Template:
-    """Halve the argument of an atom in its epigraph; the bound on the atom stays as it is."""
+    """Halve the argument of an atom in its epigraph; the bound on the atom is not changed."""
     template = read_template(atom, at)
     return replace(template, parts=tuple(replace(part, E=0.5 * part.E) for part in template.parts))
 
 
 def test_a_step_of_an_alternation_is_checked_with_its_witnesses() -> None:
-    """The steps of a DC program are certified, and so is the declared row that they were a restriction of."""
+    """The steps of a DC program are certified, and so is the declared row of which they are restrictions."""
     bags = as_bags([np.array([[1.0], [-1.0]]), np.array([[2.0], [0.5]])])
     program = Program("dc")
     w = program.variable("w", lower=-2, upper=2)
@@ -112,7 +112,7 @@ def test_a_step_of_an_alternation_is_checked_with_its_witnesses() -> None:
         assert result.objective == pytest.approx(1.0)
 
 
-def test_a_maximum_in_the_objective_is_its_own_value() -> None:
+def test_a_maximum_in_the_objective_has_its_true_value() -> None:
     bags = as_bags([np.array([[1.0], [-1.0]]), np.array([[2.0], [0.5], [-3.0]])])
     program = Program("maxima")
     w = program.variable("w", lower=-2, upper=2)
@@ -128,7 +128,7 @@ def test_a_maximum_in_the_objective_is_its_own_value() -> None:
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "cvxpy:CLARABEL"])
 @pytest.mark.parametrize("turned", [False, True], ids=["diagonal", "rotated"])
-def test_a_slightly_concave_objective_is_refused(solver: str, turned: bool) -> None:
+def test_a_slightly_concave_objective_raises_an_error(solver: str, turned: bool) -> None:
     program = Program("slightly concave")
     x = program.variable("x", 2, lower=-1e6, upper=1e6)
     weight = rotated([1e6, -1e-8], 3) if turned else np.array([1e6, -1e-9])
@@ -160,17 +160,19 @@ def test_a_negative_weight_is_never_rounding() -> None:
 # -- unknown atoms and cones ---------------------------------------------------------------------------------------
 
 
-def test_an_atom_without_a_definition_is_refused_when_its_class_is_made() -> None:
-    with pytest.raises(TypeError, match=r"The atom Softplus must define cones, conjugate, epigraph, latex, monotone"):
+def test_defining_an_incomplete_atom_raises_an_error() -> None:
+    with pytest.raises(
+        TypeError, match=r"The atom InlineSoftplus must define cones, conjugate, epigraph, latex, monotone"
+    ):
 
-        class Softplus(Atom):
+        class InlineSoftplus(Atom):
             word = "softplus"
 
             def value(self, e: np.ndarray, at: Segments) -> np.ndarray:
                 return np.logaddexp(0, e)
 
 
-def test_rows_in_an_unknown_cone_are_refused_when_they_are_made() -> None:
+def test_rows_in_an_unknown_cone_raise_an_error() -> None:
     with pytest.raises(UnsupportedError, match="unknown cone"):
         RowBlock("rows", "exponential", 0, 3)
     program = Program("known")
@@ -178,13 +180,13 @@ def test_rows_in_an_unknown_cone_are_refused_when_they_are_made() -> None:
     program.minimize(x.sum())
     program.subject_to(norm(x) <= 1)
     with (
-        StepSession(program, registry.get("clarabel")) as session,
+        StepSession(program, registry.get_solver("clarabel")) as session,
         pytest.raises(UnsupportedError, match="unknown cone"),
     ):
         replace(session.form.blocks[0], cone="exponential")
 
 
-# -- residuals are compared with what cancels in them ----------------------------------------------------------------
+# -- residuals are relative to the numbers that cancel in them ----------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native", "cvxpy:SCS"])
@@ -200,8 +202,8 @@ def test_no_unit_makes_a_wrong_answer_look_right(solver: str, unit: float) -> No
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
-def test_a_point_far_from_the_dictionary_is_not_forgotten(solver: str) -> None:
-    """min 0.1 b^2 - f(x),  f(x) + b <= 3,  -3 <= b <= 2, with K(x, z) = exp(-16): the optimum is -5.1."""
+def test_a_point_far_from_the_dictionary_counts(solver: str) -> None:
+    """Solve min 0.1 b^2 - f(x),  f(x) + b <= 3,  -3 <= b <= 2, with K(x, z) = exp(-16): the optimum is -5.1."""
     program = Program("far")
     b = program.variable("b", lower=-3, upper=2)
     f = program.function("f", RBF(1.0), dictionary=np.zeros((1, 1)))
@@ -219,7 +221,10 @@ ROUTES = ["auto", "highs", "clarabel", "ecos", "native", "cvxpy:HIGHS", "cvxpy:S
 @pytest.mark.parametrize("solver", ROUTES)
 @pytest.mark.parametrize("unit", [1e-6, 1e-8, 1e-9, 1e-10, 1e-12])
 def test_the_unit_of_rows_does_not_matter(solver: str, unit: float) -> None:
-    """min x + 2 y,  x + y >= 1,  x - 2 y <= 1/2: the optimum is 7/6; with x + y >= 3 and x <= 1, y <= 1 infeasible."""
+    """Solve min x + 2 y,  x + y >= 1,  x - 2 y <= 1/2.
+
+    The optimum is 7/6; with x + y >= 3 and x <= 1, y <= 1 the program is infeasible.
+    """
     program = Program("small rows")
     x = program.variable("x", 2, lower=0)
     program.minimize(np.array([1.0, 2.0]) @ x)
@@ -238,7 +243,7 @@ def test_the_unit_of_rows_does_not_matter(solver: str, unit: float) -> None:
     ("slope", "bounded"), [(1e-6, True), (1e-9, True), (1e-10, True), (1e-12, True), (1e-6, False), (1e-9, False)]
 )
 def test_a_small_slope_is_not_noise(solver: str, slope: float, bounded: bool) -> None:
-    """min x + e y,  x >= 0,  y >= -1/e: the optimum is -1; without the row it is unbounded.
+    """Solve min x + e y,  x >= 0,  y >= -1/e: the optimum is -1; without the row it is unbounded.
 
     A slope below 1e-10 of the largest counts as noise if nothing bounds its column.
     """
@@ -255,7 +260,7 @@ def test_a_small_slope_is_not_noise(solver: str, slope: float, bounded: bool) ->
 
 @pytest.mark.parametrize("solver", ["auto", "highs", "clarabel", "ecos", "native"])
 def test_a_constant_row_holds_up_to_the_rounding_of_its_constants(solver: str) -> None:
-    """0 x + 0.59 p - 0.4248 = 0 at p = 0.72, where the constants leave 5.6e-17."""
+    """The row is 0 x + 0.59 p - 0.4248 = 0 at p = 0.72, where rounding of the constants leaves 5.6e-17."""
     program = Program("constants")
     x, p = program.variable("x", lower=0, upper=1), program.parameter("p")
     p.value = 0.72
@@ -264,8 +269,8 @@ def test_a_constant_row_holds_up_to_the_rounding_of_its_constants(solver: str) -
     assert milopt.solve(program, solver).require_certified().objective == pytest.approx(0.0, abs=1e-6)
 
 
-class Claimant(Solver):
-    """Answers every program alike, whatever it is."""
+class AnswerFunctionSolver(Solver):
+    """A solver that returns the answer of a given function for every program."""
 
     name = "claimant"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC, Feature.NONCONVEX})
@@ -274,31 +279,31 @@ class Claimant(Solver):
         self._answer = answer
 
     def availability(self):
-        return registry.get("highs").availability()
+        return registry.get_solver("highs").availability()
 
     def engine(self, form, options: Options) -> Engine:
         answer = self._answer
 
-        class Said(Engine):
+        class AnswerFunctionEngine(Engine):
             def solve(self, time_limit):
                 return answer(self.form)
 
-        return Said(form, options)
+        return AnswerFunctionEngine(form, options)
 
 
-def _drift(multipliers: list[float]):
-    return Claimant(lambda form: Answer(Termination.OPTIMAL, "optimal", np.zeros(2), np.array(multipliers)))
+def _solver_with_multipliers(multipliers: list[float]):
+    return AnswerFunctionSolver(lambda form: Answer(Termination.OPTIMAL, "optimal", np.zeros(2), np.array(multipliers)))
 
 
 def test_a_small_residual_along_a_long_ray_is_counted() -> None:
-    """min x - y,  x >= (1 + 1e-7) y,  y >= -1e7: at 0 the gradient is all but balanced, and the optimum is -1."""
+    """For min x - y,  x >= (1 + 1e-7) y,  y >= -1e7 the gradient almost vanishes at 0, but the optimum is -1."""
     program = Program("drift")
     x, y = program.variable("x"), program.variable("y")
     program.minimize(x - y)
     program.subject_to(x - (1 + 1e-7) * y >= 0)
     program.subject_to(y >= -1e7)
     assert milopt.solve(program, "highs").require_certified().objective == pytest.approx(-1.0, rel=1e-6)
-    assert milopt.solve(program, _drift([1.0, 0.0])).point is not PointStatus.CERTIFIED
+    assert milopt.solve(program, _solver_with_multipliers([1.0, 0.0])).point is not PointStatus.CERTIFIED
 
 
 def test_the_objective_differs_from_the_optimum_by_at_most_the_error() -> None:
@@ -312,9 +317,9 @@ def test_the_objective_differs_from_the_optimum_by_at_most_the_error() -> None:
         program.subject_to(A @ x <= b)
         optimum = milopt.solve(program, "highs").require_certified().objective
         for tolerance in (1e-3, 1e-6):
-            found = milopt.solve(program, "cvxpy:SCS", tolerance=tolerance, polish=False)
-            if found.certificate is not None:
-                assert abs(found.objective - optimum) <= found.certificate.error * (1 + 1e-6) + 1e-8
+            result = milopt.solve(program, "cvxpy:SCS", tolerance=tolerance, polish=False)
+            if result.certificate is not None:
+                assert abs(result.objective - optimum) <= result.certificate.error * (1 + 1e-6) + 1e-8
 
 
 # -- claims of a solver --------------------------------------------------------------------------------------------
@@ -330,14 +335,16 @@ def _lp() -> Program:
 
 @pytest.mark.parametrize("claim", [Termination.STATIONARY, Termination.OPTIMAL])
 def test_any_point_of_a_linear_program_is_not_stationary(claim: Termination) -> None:
-    liar = Claimant(lambda form: Answer(claim, "so it is said", np.full(form.n, 0.25), np.zeros(form.m)))
+    liar = AnswerFunctionSolver(lambda form: Answer(claim, "so it is said", np.full(form.n, 0.25), np.zeros(form.m)))
     result = milopt.solve(_lp(), liar, polish=False)
     assert result.termination is Termination.STALLED
     assert result.point is PointStatus.FEASIBLE
 
 
 def test_a_stationary_point_of_a_convex_program_is_its_optimum() -> None:
-    honest = Claimant(lambda form: Answer(Termination.STATIONARY, "stationary", np.array([0.0, 1.0]), np.zeros(form.m)))
+    honest = AnswerFunctionSolver(
+        lambda form: Answer(Termination.STATIONARY, "stationary", np.array([0.0, 1.0]), np.zeros(form.m))
+    )
     result = milopt.solve(_lp(), honest)
     assert (result.termination, result.point) == (Termination.OPTIMAL, PointStatus.CERTIFIED)
 
@@ -346,7 +353,7 @@ def test_a_saddle_that_is_called_optimal_is_stationary() -> None:
     program = Program("saddle")
     x = program.variable("x", 2)
     program.minimize(quad_form(x, [1.0, -1.0]))
-    liar = Claimant(lambda form: Answer(Termination.OPTIMAL, "optimal", np.zeros(2), np.zeros(form.m)))
+    liar = AnswerFunctionSolver(lambda form: Answer(Termination.OPTIMAL, "optimal", np.zeros(2), np.zeros(form.m)))
     assert milopt.solve(program, liar).termination is Termination.STATIONARY
 
 

@@ -1,4 +1,4 @@
-"""Signs and values of multipliers: as slopes of the optimum, and the same whichever form reached the solver."""
+"""Signs and values of multipliers: slopes of the optimum, and equal in both forms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import milopt
 from milopt import RBF, Linear, Program, as_bags, bag_max, bag_mean, quad_form, sum_squares
 from milopt.outcome.result import Result
-from milopt.testing.known_programs.planted import planted
+from milopt.testing.known_programs.planted import plant_program
 
 SOLVERS = ("highs", "clarabel", "ecos", "piqp")
 
@@ -19,7 +19,7 @@ SOLVERS = ("highs", "clarabel", "ecos", "piqp")
 @pytest.mark.parametrize("maximize", [False, True], ids=["min", "max"])
 @pytest.mark.parametrize("rank", [None, 8], ids=["lp", "qp"])
 def test_signs_and_reduced_costs(solver: str, rank: int | None, maximize: bool) -> None:
-    plan = planted(71, rank=rank)
+    plan = plant_program(71, rank=rank)
     result = milopt.solve(plan.declare("planted", maximize=maximize), solver).require_certified()
     z = result.duals
     assert z["above"].min() >= -1e-8
@@ -59,7 +59,7 @@ def _rhs(kind: str, shift: float, maximize: bool) -> Program:
 @pytest.mark.parametrize("maximize", [False, True], ids=["min", "max"])
 @pytest.mark.parametrize(("kind", "slope"), [("==", 1.0), ("== turned", -1.0), (">=", 1.0), ("<=", -1.0)])
 def test_multiplier_is_the_slope_of_the_optimum(solver: str, kind: str, slope: float, maximize: bool) -> None:
-    """d optimum / d rhs = z for >= and ==, -z for <= and for an equation turned round; of the minimisation."""
+    """The slope d optimum / d rhs of the minimisation is z for >= and ==, and -z for <= and for a reversed equation."""
     step = 1e-3
     here = milopt.solve(_rhs(kind, 0.0, maximize), solver).require_certified()
     up, down = (milopt.solve(_rhs(kind, s, maximize), solver).require_certified() for s in (step, -step))
@@ -191,10 +191,9 @@ DECLARED: list[Callable[[], Program]] = [
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("declare", DECLARED, ids=lambda f: f.__name__.strip("_"))
-def test_coordinates_and_dual_are_one_program(solver: str, declare: Callable[[], Program]) -> None:
+def test_primal_and_dual_form_have_the_same_optimum(solver: str, declare: Callable[[], Program]) -> None:
     a, b = (
-        milopt.solve(declare(), solver, form=form, tolerance=1e-7).require_certified()
-        for form in ("coordinates", "dual")
+        milopt.solve(declare(), solver, form=form, tolerance=1e-7).require_certified() for form in ("primal", "dual")
     )
     assert a.objective == pytest.approx(b.objective, rel=1e-6, abs=1e-7)
     for name, function in a.functions.items():
@@ -212,7 +211,7 @@ def test_coordinates_and_dual_are_one_program(solver: str, declare: Callable[[],
 
 
 def _check_stationary(result: Result) -> None:
-    """f = sum of multipliers times kernels is what makes the two forms one; seen here by f's norm."""
+    """Check by the norm of f that f is the sum of multipliers times kernels."""
     for function in result.functions.values():
         assert function.norm_squared == pytest.approx(
             float(function.coefficients @ function(function.points)), rel=1e-12
@@ -224,7 +223,7 @@ def _check_stationary(result: Result) -> None:
 def test_function_is_the_sum_of_its_multipliers(solver: str) -> None:
     """Stationarity of an SVM in f: f = sum_i z_i y_i K(x_i, .), in both forms."""
     gram = np.exp(-0.6 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
-    for form in ("coordinates", "dual"):
+    for form in ("primal", "dual"):
         result = milopt.solve(_svm(), solver, form=form).require_certified()
         z = result.duals["margin"]
         assert result.functions["f"](X) == pytest.approx(gram @ (Y * z), abs=1e-5)
@@ -234,7 +233,7 @@ def test_function_is_the_sum_of_its_multipliers(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_multipliers_of_a_maximum_are_summed_over_its_instances(solver: str) -> None:
-    """bag_max(x) <= u pushes u's cost onto the rows of the bag's instances; the block's multiplier is their sum."""
+    """In bag_max(x) <= u, the cost of u goes to the rows of the instances; the multiplier of the block is their sum."""
     program = Program("maximum")
     w = program.variable("w", 2, lower=[1, 2], upper=[1, 2])
     cap = program.variable("cap", 4)

@@ -1,4 +1,4 @@
-"""Random programs, and a cvxpy model that the test writes itself from the same numbers as the judge."""
+"""Random programs, compared with cvxpy models that are written from the same numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GENERATED: list[int] = []
 
 
 def _programs(count: int) -> settings:
-    """So many random programs, the same ones every time."""
+    """Return the parameters of `count` random programs, the same in every run."""
     GENERATED.append(count)
     return settings(
         max_examples=count,
@@ -40,14 +40,14 @@ def _programs(count: int) -> settings:
 
 @dataclass
 class Twin:
-    """The same program twice: declared to milopt, and written for cvxpy."""
+    """A program declared in milopt, and the same program written for cvxpy."""
 
     program: Program
     rows: list[Any] = field(default_factory=list)
     objective: Any = 0.0
 
     def judge(self) -> float:
-        """The optimum, +inf when infeasible, -inf when unbounded (of the minimisation)."""
+        """Return the optimum of the minimisation according to cvxpy; inf if infeasible, -inf if unbounded."""
         problem = cp.Problem(cp.Minimize(self.objective), self.rows)
         value = problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
         assert problem.status in ("optimal", "infeasible", "unbounded", "optimal_inaccurate"), problem.status
@@ -55,7 +55,7 @@ class Twin:
 
 
 def _columns(twin: Twin, rng: np.random.Generator, size: int) -> tuple[Expression, Any]:
-    """A block of variables, each free, one-sided, two-sided or fixed."""
+    """Add a block of variables, each free, one-sided, two-sided or fixed."""
     middle = rng.normal(size=size)
     kind = rng.integers(0, 5, size)
     lower = np.where(np.isin(kind, (1, 3)), middle - rng.uniform(0.2, 2, size), -np.inf)
@@ -72,7 +72,7 @@ def _columns(twin: Twin, rng: np.random.Generator, size: int) -> tuple[Expressio
 
 
 def _linear_rows(twin: Twin, rng: np.random.Generator, x: Expression, v: Any, near: Vector) -> None:
-    """Blocks of >=, <= and == rows, most of them true near one point."""
+    """Add blocks of >=, <= and == rows, most of which hold near one point."""
     n = near.size
     for k in range(rng.integers(1, 4)):
         A = rng.normal(size=(rng.integers(1, 6), n)) * (rng.random((1, n)) < 0.7)
@@ -98,7 +98,7 @@ def _box(twin: Twin, x: Expression, v: Any, size: float) -> None:
 
 
 def _flat(seed: int, kind: str) -> Twin:
-    """An LP, QP or SOCP over one block of columns, bounded or not, feasible or not."""
+    """Return an LP, QP or SOCP over one block of columns, bounded or not, feasible or not."""
     rng = np.random.default_rng(seed)
     twin = Twin(Program(kind))
     n = int(rng.integers(1, 8))
@@ -135,7 +135,7 @@ def _flat(seed: int, kind: str) -> Twin:
 
 
 def _compare(twin: Twin, solver: str, optimum: float, options: Options | None = None) -> None:
-    """Equal to the judge within 1e-6 and certified, or honest."""
+    """Check that the result is certified and agrees with cvxpy within 1e-6, or states that it is not certified."""
     result = milopt.solve(twin.program, solver, options=options)
     if result.termination in STOPPED:
         assert result.point is not PointStatus.CERTIFIED
@@ -152,10 +152,10 @@ def _compare(twin: Twin, solver: str, optimum: float, options: Options | None = 
     assert result.objective == pytest.approx(optimum, rel=1e-6, abs=2e-6)
 
 
-def _able(*needs: Feature | str) -> list[str]:
+def _supporting_solvers(*needs: Feature | str) -> list[str]:
     return [
         s.name
-        for s in registry.plain_solvers()
+        for s in registry.installed_solvers()
         if s.name not in ("native", "libsvm") and {Feature.LINEAR, *needs} <= s.features | s.cones
     ]
 
@@ -164,7 +164,7 @@ def _able(*needs: Feature | str) -> list[str]:
 @given(SEEDS)
 def test_linear_programs(seed: int) -> None:
     optimum = _flat(seed, "lp").judge()
-    for solver in (*_able(), "native"):
+    for solver in (*_supporting_solvers(), "native"):
         _compare(_flat(seed, "lp"), solver, optimum)
 
 
@@ -172,7 +172,7 @@ def test_linear_programs(seed: int) -> None:
 @given(SEEDS)
 def test_quadratic_programs(seed: int) -> None:
     optimum = _flat(seed, "qp").judge()
-    for solver in _able(Feature.QUADRATIC):
+    for solver in _supporting_solvers(Feature.QUADRATIC):
         _compare(_flat(seed, "qp"), solver, optimum)
 
 
@@ -180,7 +180,7 @@ def test_quadratic_programs(seed: int) -> None:
 @given(SEEDS)
 def test_conic_programs(seed: int) -> None:
     optimum = _flat(seed, "socp").judge()
-    for solver in _able("second-order"):
+    for solver in _supporting_solvers("second-order"):
         _compare(_flat(seed, "socp"), solver, optimum)
 
 
@@ -188,7 +188,7 @@ def test_conic_programs(seed: int) -> None:
 
 
 def _factor(points: Vector, rbf: bool) -> Vector:
-    """Coordinates L with L L' = K of the points."""
+    """Return coordinates L with L L' = K of the points."""
     if not rbf:
         return points
     gram = np.exp(-0.5 * ((points[:, None] - points[None]) ** 2).sum(axis=2))
@@ -201,7 +201,7 @@ def _random_bags(rng: np.random.Generator) -> Bags:
 
 
 def _over_bags(seed: int, kind: str) -> Twin:
-    """A function with losses through bag_sum, bag_mean, or bag_max on its convex side."""
+    """Return a program of a function with losses through bag_sum, bag_mean, or bag_max on its convex side."""
     rng = np.random.default_rng(seed)
     bags, rbf = _random_bags(rng), bool(rng.integers(0, 2))
     m, J, ends = len(bags), bags.membership.toarray(), np.split(np.arange(int(bags.offsets[-1])), bags.offsets[1:-1])
@@ -242,10 +242,10 @@ def _over_bags(seed: int, kind: str) -> Twin:
 
 
 @_programs(60)
-@given(SEEDS, st.sampled_from(["auto", "coordinates"]), st.sampled_from([None, True]))
+@given(SEEDS, st.sampled_from(["auto", "primal"]), st.sampled_from([None, True]))
 def test_regularised_functions(seed: int, form: str, lazy: bool | None) -> None:
     optimum = _over_bags(seed, "ridge").judge()
-    for solver in _able(Feature.QUADRATIC):
+    for solver in _supporting_solvers(Feature.QUADRATIC):
         _compare(_over_bags(seed, "ridge"), solver, optimum, Options(form=form, lazy=lazy))
 
 
@@ -253,7 +253,7 @@ def test_regularised_functions(seed: int, form: str, lazy: bool | None) -> None:
 @given(SEEDS, st.sampled_from([None, True]))
 def test_functions_in_a_ball(seed: int, lazy: bool | None) -> None:
     optimum = _over_bags(seed, "ball").judge()
-    for solver in _able("second-order", Feature.QUADRATIC):
+    for solver in _supporting_solvers("second-order", Feature.QUADRATIC):
         _compare(_over_bags(seed, "ball"), solver, optimum, Options(lazy=lazy))
 
 

@@ -1,4 +1,4 @@
-"""Random programs whose witnesses must be chosen, and cvxpy over every selection as the judge."""
+"""Random programs whose witnesses must be chosen, compared with cvxpy over every selection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _mi_svm(bags: Bags, y: Vector, linear_program: bool) -> Program:
 
 
 def _by_enumeration(bags: Bags, y: Vector, linear_program: bool) -> float:
-    """The best of all selections of witnesses in the positive bags."""
+    """Return the best objective over all selections of witnesses in the positive bags."""
     X, best = np.asarray(bags.instances), np.inf
     ends = np.split(np.arange(len(X)), bags.offsets[1:-1])
     w, b, s = cp.Variable(2), cp.Variable(), cp.Variable(len(bags), nonneg=True)

@@ -1,4 +1,4 @@
-"""Programs whose atoms make them infeasible are called so, with domains, unbounded variables and norms of functions."""
+"""Programs that are infeasible because of their atoms are proved infeasible."""
 
 from __future__ import annotations
 

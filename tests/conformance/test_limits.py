@@ -1,4 +1,4 @@
-"""Limits: a time limit holds for a solve and for a whole scheme, Ctrl-C leaves what there is, attempts are kept."""
+"""Limits: a time limit holds for a solve and for a whole scheme, Ctrl-C keeps the best point, attempts are recorded."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _hard() -> Program:
 
 
 def _knapsack(count: int) -> Program:
-    """Strongly correlated, so that a search over it takes long."""
+    """Return a strongly correlated knapsack, so that a search takes long."""
     rng = np.random.default_rng(2)
     weight = rng.integers(1000, 2000, size=(6, count)).astype(float)
     program = Program("knapsack")
@@ -58,10 +58,10 @@ def _knapsack(count: int) -> Program:
 
 
 OUTER_SECONDS = 60.0
-"""Far more than any of these takes on a busy machine, and far less than a search that no limit ends."""
+"""Limit in seconds that every test keeps on a busy machine, but that a search without a limit does not."""
 
 SECONDS_PER_READING = 100.0
-"""How far the clock moves each time it is read: more than any step takes, so that no step is cut off within."""
+"""Seconds by which the clock advances at each reading: more than any step needs, so that no step is interrupted."""
 
 
 @pytest.fixture
@@ -69,11 +69,11 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let time pass with each reading of a scheme's clock, not with the work."""
     readings = count(step=SECONDS_PER_READING)
     monkeypatch.setattr("milopt.solving.clock.perf_counter", lambda: next(readings))
-    monkeypatch.setattr("milopt.schemes.completion.LEAST_SECONDS", 30 * SECONDS_PER_READING)
+    monkeypatch.setattr("milopt.schemes.completion.MIN_COMPLETION_SECONDS", 30 * SECONDS_PER_READING)
 
 
 def _check_honest(program: Program, result: milopt.Result) -> None:
-    """Check that status and message say what is true of the point: its rows, its violation, its objective."""
+    """Check that status and message are correct for the point: its rows, its violation, its objective."""
     assert result.termination is not Termination.LIMIT or result.message
     if not result.values:
         assert result.point is PointStatus.NONE
@@ -117,16 +117,16 @@ def test_time_limit_ends_a_search_that_would_take_hours(solver: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["exact", "ccp", "representatives"])
-def test_first_step_that_is_cut_off_says_by_how_much_its_point_violates_the_rows(
+def test_the_message_of_an_interrupted_first_step_gives_the_violation_of_its_point(
     scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut_off(self: ClarabelEngine, time_limit: float | None) -> Answer:
         return Answer(Termination.LIMIT, "cut off", np.full(self.form.n, -1.0), np.zeros(self.form.m))
 
     monkeypatch.setattr(ClarabelEngine, "solve", cut_off)
-    # In coordinates the solver's point has slacks of its own, which violate their rows.
+    # In primal form the solver's point has its own slacks, which violate their rows.
     program, chosen = _hard(), Exact(max_nodes=1) if scheme == "exact" else scheme
-    result = milopt.solve(program, "clarabel", scheme=chosen, form="coordinates")
+    result = milopt.solve(program, "clarabel", scheme=chosen, form="primal")
     assert result.termination is Termination.LIMIT
     _check_honest(program, result)
     # An iterate of representatives gets slacks that satisfy the rows.
@@ -135,7 +135,7 @@ def test_first_step_that_is_cut_off_says_by_how_much_its_point_violates_the_rows
         assert "it violates the constraints by" in result.message
 
 
-def test_settings_of_one_solver_are_not_given_to_those_that_complete_an_iterate() -> None:
+def test_settings_of_one_solver_are_not_used_for_completions() -> None:
     result = milopt.solve(_hard(), "clarabel", scheme="representatives", extra={"max_iter": 2})
     assert (result.termination, result.point) == (Termination.LIMIT, PointStatus.FEASIBLE)
     assert result.message == "A step is not certified (MaxIterations); the best iterate is kept."
@@ -159,7 +159,7 @@ def test_time_limit_of_a_search_keeps_the_best_point(solver: str) -> None:
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native", "piqp", "scip"])
-def test_tiny_limit_is_no_crash(solver: str) -> None:
+def test_a_tiny_time_limit_does_not_crash(solver: str) -> None:
     rng = np.random.default_rng(3)
     program = Program("large")
     x = program.variable("x", 300, lower=0)
@@ -171,7 +171,7 @@ def test_tiny_limit_is_no_crash(solver: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1, "soon"])
-def test_limits_that_are_none(limit: object) -> None:
+def test_invalid_time_limits_raise_an_error(limit: object) -> None:
     with pytest.raises(ParameterError, match="time_limit"):
         milopt.solve(_knapsack(5), "highs", time_limit=limit)
 
@@ -197,7 +197,7 @@ def test_fallback_keeps_every_attempt() -> None:
 
 
 def test_one_solver_never_falls_back() -> None:
-    with pytest.raises(UnsupportedError, match="clarabel, ecos could take it"):
+    with pytest.raises(UnsupportedError, match="it can be solved by clarabel, ecos"):
         milopt.solve(_ball(), "highs")
     with pytest.raises(UnsupportedError):
         milopt.solve(_ball(), ("highs", "native"))
@@ -217,7 +217,7 @@ def test_infeasibility_ends_a_fallback() -> None:
     ("solver", "word"),
     [("highs", "HiGHS"), ("clarabel", "Clarabel"), ("ecos", "ECOS"), ("piqp", "PIQP"), ("scip", "SCIP")],
 )
-def test_raw_log_is_kept_when_asked_for(solver: str, word: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_solver_log_is_kept_if_verbose(solver: str, word: str, capfd: pytest.CaptureFixture[str]) -> None:
     program = Program("log")
     w = program.variable("w", 4)
     program.minimize(norm1(w - np.arange(4.0)))
@@ -229,7 +229,7 @@ def test_raw_log_is_kept_when_asked_for(solver: str, word: str, capfd: pytest.Ca
     assert capfd.readouterr().out == "", "a log goes into the result, never to the screen"
 
 
-def test_options_and_knobs_are_one() -> None:
+def test_options_and_option_values_are_equivalent() -> None:
     result = milopt.solve(_ball(), "clarabel", options=Options(verbose=True, tolerance=1e-5))
     assert result.log
     with pytest.raises(ParameterError, match="time_limit"):
@@ -301,7 +301,7 @@ def test_interrupt_leaves_a_result_or_a_clean_exit(solver: str, after: str) -> N
 
 
 def test_messages_name_the_block() -> None:
-    """Infeasible and unbounded programs over bags and functions, by whichever form they were solved."""
+    """Infeasible and unbounded programs over bags and functions, whichever form was solved."""
     bags = as_bags([np.ones((2, 1)), 2 * np.ones((1, 1))])
     program = Program("contradiction")
     f = program.function("f", Linear())

@@ -1,4 +1,4 @@
-"""Programs with matrices of variables, as textbooks write them, against cvxpy."""
+"""Programs with matrices of variables, as textbooks write them, compared with cvxpy."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_a_matrix_of_parameters_changes_between_solves() -> None:
     P, X = program.parameter("P", (2, 3)), program.variable("X", (3, 2), lower=0)
     program.minimize(milopt.sum_squares(P @ X - 1) + 0.1 * milopt.sum_squares(X))
     P.value = np.zeros((2, 3))
-    with milopt.Session(program, milopt.get("clarabel")) as session:
+    with milopt.Session(program, milopt.get_solver("clarabel")) as session:
         for seed in range(3):
             A = np.random.default_rng(seed).normal(size=(2, 3))
             session.set_parameter(P, A)
@@ -218,13 +218,13 @@ def test_a_matrix_of_parameters_changes_between_solves() -> None:
             assert outcome.objective == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_refused_value_leaves_a_matrix_of_parameters_as_it_was() -> None:
+def test_a_rejected_value_leaves_a_matrix_of_parameters_as_it_was() -> None:
     program = Program("parameters")
     P, X = program.parameter("P", (2, 3)), program.variable("X", (2, 3))
     program.minimize(X.sum())
     program.subject_to(X >= P)
     P.value = np.arange(6.0).reshape(2, 3)
-    with milopt.Session(program, milopt.get("highs")) as session:
+    with milopt.Session(program, milopt.get_solver("highs")) as session:
         with pytest.raises(milopt.MiloptError, match="NaN"):
             session.set_parameter(P, np.full((2, 3), np.nan))
         assert session.solve().objective == pytest.approx(15.0)
@@ -243,15 +243,15 @@ def test_a_separable_optimum_has_the_declared_shapes() -> None:
     program = Program("separable")
     X, t = program.variable("X", (2, 3), lower=np.arange(6.0).reshape(2, 3)), program.variable("t", lower=2)
     program.minimize(X.sum() + t)
-    found = separable_optimum(program, 1e-6)
-    assert found is not None
-    assert found[0] == 17.0
-    assert found[1]["X"].tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert found[1]["t"].shape == ()
+    optimum = separable_optimum(program, 1e-6)
+    assert optimum is not None
+    assert optimum[0] == 17.0
+    assert optimum[1]["X"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert optimum[1]["t"].shape == ()
 
 
 def test_a_large_program_is_lowered_without_a_loop_over_entries() -> None:
-    """40 000 variables and 400 dense rows; a loop over entries in Python would take far more calls than this."""
+    """There are 40 000 variables and 400 dense rows; a Python loop over entries would need far more calls."""
     calls = 0
 
     def count(frame: object, event: str, argument: object) -> None:

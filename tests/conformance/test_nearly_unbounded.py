@@ -1,4 +1,4 @@
-"""A program whose objective falls far but not without limit is not called unbounded, and one that is unbounded is."""
+"""A program with a very low but finite optimum is not called unbounded, and an unbounded program is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from milopt.compilation.status import PointStatus, Termination
 
 
 def parabola(slope: float) -> Program:
-    """min slope y - x  s.t.  x^2 <= y: the optimum is -1 / (4 slope)."""
+    """Declare min slope y - x  s.t.  x^2 <= y, with the optimum -1 / (4 slope)."""
     program = Program("parabola")
     x, y = program.variable("x"), program.variable("y")
     program.minimize(slope * y - x)
@@ -19,7 +19,7 @@ def parabola(slope: float) -> Program:
 
 
 def hyperbola(slope: float) -> Program:
-    """min slope x_1 - x_0  s.t.  ||x|| <= x_1 + 1: about -1 / (2 slope)."""
+    """Declare min slope x_1 - x_0  s.t.  ||x|| <= x_1 + 1, with the optimum of about -1 / (2 slope)."""
     program = Program("hyperbola")
     x = program.variable("x", 2)
     program.minimize(slope * x[1] - x[0])

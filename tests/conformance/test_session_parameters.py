@@ -1,4 +1,4 @@
-"""A session after `set_parameter` has the optimum of a fresh solve, wherever the parameter occurs."""
+"""After `set_parameter`, a session has the optimum of a fresh solve, wherever the parameter occurs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUADRATIC = ("highs", "cvxpy:OSQP", *CONIC)
 
 @dataclass(frozen=True)
 class Inputs:
-    """The values of the parameters of one program."""
+    """Values of the parameters of one program."""
 
     shift: np.ndarray
     scale: np.ndarray
@@ -35,13 +35,13 @@ class Inputs:
 
     @classmethod
     def drawn(cls, rng: np.random.Generator) -> Inputs:
-        """Random values; some scales are zero, so that entries of the rows come and go."""
+        """Draw random values; some scales are zero, so that entries of the rows appear and disappear."""
         scale = rng.uniform(0.5, 2.0, size=COUNT) * (rng.random(COUNT) < 0.8)
         return cls(2 * rng.normal(size=COUNT), scale, float(rng.uniform(0.5, 2.0)))
 
 
 class Pieces:
-    """What the programs are made of: an affine vector with parameters in its offset and in its coefficients."""
+    """Parts of the programs: an affine vector with parameters in its offset and in its coefficients."""
 
     def __init__(self, seed: int, inputs: Inputs) -> None:
         rng = np.random.default_rng(seed)
@@ -61,7 +61,7 @@ class Pieces:
         self.vector = self.scale * (outer @ (inner @ self.x)) + outer @ (inner @ self.y) + self.shift
 
     def set(self, session: StepSession, inputs: Inputs) -> None:
-        """Give a session of this program other values."""
+        """Set the parameters in a session of this program."""
         new = {self.shift: inputs.shift, self.scale: inputs.scale, self.weight: inputs.weight}
         session.set_inputs(new, {})
 
@@ -125,11 +125,11 @@ def test_session_has_the_optimum_of_a_fresh_solve(atom: Atom, place: Place, solv
     for inputs in values:
         fresh = Pieces(3, inputs)
         place(fresh, atom)
-        with StepSession(fresh.program, registry.get("clarabel")) as session:
+        with StepSession(fresh.program, registry.get_solver("clarabel")) as session:
             optima.append(_optimum(session.solve()))
     pieces = Pieces(3, values[0])
     place(pieces, atom)
-    with StepSession(pieces.program, registry.get(solver)) as session:
+    with StepSession(pieces.program, registry.get_solver(solver)) as session:
         assert _optimum(session.solve()) == pytest.approx(optima[0], rel=1e-6, abs=1e-6)
         for inputs, optimum in zip(values[1:], optima[1:], strict=True):
             pieces.set(session, inputs)
@@ -171,12 +171,12 @@ def test_session_over_a_function_has_the_optimum_of_a_fresh_solve(fit: Fit, solv
     values = [Inputs.drawn(rng) for _ in range(3)]
     pieces = Pieces(4, values[0])
     fit(pieces)
-    with StepSession(pieces.program, registry.get(solver), Options(lazy=lazy)) as session:
+    with StepSession(pieces.program, registry.get_solver(solver), Options(lazy=lazy)) as session:
         for inputs in values:
             pieces.set(session, inputs)
             fresh = Pieces(4, inputs)
             fit(fresh)
-            with StepSession(fresh.program, registry.get("clarabel"), Options(lazy=False)) as other:
+            with StepSession(fresh.program, registry.get_solver("clarabel"), Options(lazy=False)) as other:
                 expected = _optimum(other.solve())
             assert _optimum(session.solve()) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
@@ -194,11 +194,11 @@ def test_session_keeps_up_with_a_parameter_inside_a_witness() -> None:
         return pieces, {atom: pieces.x[0] + 0.1 * pieces.shift[:4]}
 
     pieces, witnesses = declared(values[0])
-    with StepSession(pieces.program, registry.get("highs"), witnesses=witnesses) as session:
+    with StepSession(pieces.program, registry.get_solver("highs"), witnesses=witnesses) as session:
         first = _optimum(session.solve())
         session.set_parameter(pieces.shift, values[1].shift)
         second = _optimum(session.solve())
     fresh, witnesses = declared(values[1])
-    with StepSession(fresh.program, registry.get("highs"), witnesses=witnesses) as session:
+    with StepSession(fresh.program, registry.get_solver("highs"), witnesses=witnesses) as session:
         assert second == pytest.approx(_optimum(session.solve()), abs=1e-7)
     assert first != pytest.approx(second, abs=1e-3)

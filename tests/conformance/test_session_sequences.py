@@ -18,16 +18,16 @@ CASES = [("highs", False), ("highs", True), ("clarabel", False), ("clarabel", Tr
 
 
 def mirror(seed: int, curved: bool) -> Mirror:
-    """Two variables and two blocks with random numbers."""
-    found = Mirror(np.random.default_rng(seed), curved, maximizes=seed % 2 == 1)
+    """Return a mirror with two variables and two blocks with random numbers."""
+    numbers = Mirror(np.random.default_rng(seed), curved, maximizes=seed % 2 == 1)
     for name in ("u", "v"):
-        found.columns[name] = found.new_column(3)
+        numbers.columns[name] = numbers.new_column(3)
     for name in ("first", "second"):
-        found.blocks[name] = found.new_rows(2)
-    return found
+        numbers.blocks[name] = numbers.new_rows(2)
+    return numbers
 
 
-def same(result: Result, fresh: Result, story: str) -> None:
+def assert_same_result(result: Result, fresh: Result, story: str) -> None:
     """Assert that two results agree in status, objective, values, multipliers and reduced costs."""
     assert result.termination is fresh.termination, f"{story}: {result} -- {fresh}"
     assert result.point is fresh.point, story
@@ -45,7 +45,7 @@ def same(result: Result, fresh: Result, story: str) -> None:
             np.testing.assert_allclose(mine[name], numbers, rtol=1e-4, atol=1e-4, err_msg=f"{part} {name}: {story}")
 
 
-def told(program: milopt.Program) -> str:
+def declaration_text(program: milopt.Program) -> str:
     """Return everything that a program declares, as text."""
     return str(program) + program.to_lp() + repr([(c.name, c) for c in program.constraints.values()])
 
@@ -57,19 +57,19 @@ def test_a_session_has_the_result_of_a_fresh_declaration_after_each_change(
 ) -> None:
     numbers = mirror(seed, curved)
     declared = numbers.declared()
-    before, ended = told(declared), Counter[Termination]()
+    before, ended = declaration_text(declared), Counter[Termination]()
     with Session(declared, solver) as session:
         story = "as declared"
         for _ in range(CHANGES):
             result = session.solve()
             fresh = milopt.solve(numbers.declared(), solver)
-            same(result, fresh, story)
+            assert_same_result(result, fresh, story)
             ended[result.termination] += 1
             for name, constraint in declared.constraints.items():
                 if name in numbers.blocks and result.duals:
                     assert result.duals[constraint] is result.duals[name]
             story += f", {numbers.change(session, declared)}"
-    assert told(declared) == before
+    assert declaration_text(declared) == before
     assert ended[Termination.OPTIMAL] > 1
 
 

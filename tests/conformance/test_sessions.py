@@ -1,4 +1,4 @@
-"""Every verb of a session leads to the optimum that a fresh solve of the changed program has."""
+"""After every change of a session, it has the optimum of a fresh solve of the changed program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import milopt
 from milopt import RBF, Program, Session, as_bags, bag_max, quad_form, sum_squares
-from milopt.compilation.minorant import one_hot_selection
+from milopt.compilation.minorant import one_hot_minorant
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.maximum import BagMax
 from milopt.outcome.result import Result
@@ -26,7 +26,7 @@ Y = np.array([1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
 NEAR = np.full(5, 0.3)
 
 
-def _declared(curved: bool) -> Program:
+def _declare(curved: bool) -> Program:
     program = Program("changing")
     x = program.variable("x", 5, lower=-2, upper=2)
     p = program.parameter("p", 6)
@@ -40,55 +40,55 @@ def _declared(curved: bool) -> Program:
 Verb = Callable[[Session], None]
 
 
-def _parameter(session: Session) -> None:
+def _set_parameter(session: Session) -> None:
     session.set_parameter(session.program.parameters["p"], np.linspace(0.0, 0.4, 6))
 
 
-def _parameter_twice(session: Session) -> None:
-    _parameter(session)
+def _set_parameter_twice(session: Session) -> None:
+    _set_parameter(session)
     session.solve()
     session.set_parameter(session.program.parameters["p"], np.linspace(0.3, -0.2, 6))
 
 
-def _objective(session: Session) -> None:
+def _set_objective(session: Session) -> None:
     x = session.program.variables["x"]
     curved = session.program.kind == "QP"
     session.minimize(-2 * (C @ x) + x[0] + (0.5 * quad_form(x, np.eye(5)) if curved else 0.0))
 
 
-def _maximized(session: Session) -> None:
+def _maximize(session: Session) -> None:
     x = session.program.variables["x"]
     session.maximize(C @ x - x[1])
 
 
-def _added(session: Session) -> None:
+def _add_rows(session: Session) -> None:
     x = session.program.variables["x"]
     session.subject_to(x.sum() >= 1.6, name="total")
     session.solve()
     session.subject_to(x[0] - x[1] == 0.25, name="tie")
 
 
-def _replaced(session: Session) -> None:
+def _replace_rows(session: Session) -> None:
     x = session.program.variables["x"]
     session.replace("caps", B[::-1].copy() @ x <= B[::-1].copy() @ NEAR + 0.1)
 
 
-def _replaced_by_fewer(session: Session) -> None:
+def _replace_by_fewer_rows(session: Session) -> None:
     x = session.program.variables["x"]
     session.replace("rows", A[:2] @ x >= A[:2] @ NEAR)
 
 
-def _columns(session: Session) -> None:
+def _add_columns(session: Session) -> None:
     entering = np.linspace(-1, 1, 12).reshape(6, 2)
     rows = {"rows": entering, "caps": -np.ones((3, 2))}
     session.variable("new", 2, lower=0, upper=1, cost=[-0.3, 0.2], rows=rows)
 
 
-def _deleted(session: Session) -> None:
+def _delete_rows(session: Session) -> None:
     session.delete("rows")
 
 
-def _deleted_and_added(session: Session) -> None:
+def _delete_and_add_rows(session: Session) -> None:
     session.delete("rows")
     session.solve()
     session.subject_to(session.program.variables["x"].sum() >= 1.0, name="rows")
@@ -96,31 +96,31 @@ def _deleted_and_added(session: Session) -> None:
     session.delete("caps")
 
 
-def _everything(session: Session) -> None:
-    for verb in (_parameter, _added, _columns, _replaced, _objective):
+def _apply_all_changes(session: Session) -> None:
+    for verb in (_set_parameter, _add_rows, _add_columns, _replace_rows, _set_objective):
         verb(session)
         session.solve()
     session.delete("total")
 
 
 VERBS: list[Verb] = [
-    _parameter,
-    _parameter_twice,
-    _objective,
-    _maximized,
-    _added,
-    _replaced,
-    _replaced_by_fewer,
-    _columns,
-    _deleted,
-    _deleted_and_added,
-    _everything,
+    _set_parameter,
+    _set_parameter_twice,
+    _set_objective,
+    _maximize,
+    _add_rows,
+    _replace_rows,
+    _replace_by_fewer_rows,
+    _add_columns,
+    _delete_rows,
+    _delete_and_add_rows,
+    _apply_all_changes,
 ]
-NO_REBUILD = [verb for verb in VERBS if verb is not _replaced_by_fewer]
+NO_REBUILD = [verb for verb in VERBS if verb is not _replace_by_fewer_rows]
 
 
-def _same(result: Result, session: Session) -> None:
-    """The result is certified and has the objective of a fresh solve by another solver."""
+def _assert_same_optimum(result: Result, session: Session) -> None:
+    """Assert that the result is certified and has the objective of a fresh solve by another solver."""
     fresh = milopt.solve(session.program, "clarabel" if session.solver.name != "clarabel" else "highs")
     fresh.require_certified()
     assert result.termination is Termination.OPTIMAL, result.message
@@ -132,29 +132,29 @@ def _same(result: Result, session: Session) -> None:
 @pytest.mark.parametrize("curved", [False, True], ids=["lp", "qp"])
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__.strip("_"))
 def test_changed_session_has_the_optimum_of_a_fresh_solve(verb: Verb, curved: bool, solver: str) -> None:
-    with Session(_declared(curved), registry.get(solver)) as session:
+    with Session(_declare(curved), registry.get_solver(solver)) as session:
         before = session.solve().objective
         verb(session)
         after = session.solve()
-        _same(after, session)
+        _assert_same_optimum(after, session)
         assert after.objective != pytest.approx(before, rel=1e-4), "a change that changes nothing proves nothing"
 
 
 @pytest.mark.parametrize("verb", NO_REBUILD, ids=lambda verb: verb.__name__.strip("_"))
 @pytest.mark.parametrize("solver", ["highs", "native"])
 def test_linear_models_stay_alive(solver: str, verb: Verb) -> None:
-    with Session(_declared(False), registry.get(solver)) as session:
+    with Session(_declare(False), registry.get_solver(solver)) as session:
         session.solve()
         verb(session)
-        _same(session.solve(), session)
+        _assert_same_optimum(session.solve(), session)
         assert session.rebuilds == 0
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__.strip("_"))
 def test_change_before_the_first_solve(verb: Verb) -> None:
-    with Session(_declared(True), registry.get("clarabel")) as session:
+    with Session(_declare(True), registry.get_solver("clarabel")) as session:
         verb(session)
-        _same(session.solve(), session)
+        _assert_same_optimum(session.solve(), session)
 
 
 # -- functions, witnesses, lazy rows -------------------------------------------------------------------------------
@@ -173,22 +173,22 @@ def _witnesses(program: Program, seed: int) -> dict[BagMax, sp.csr_array]:
     (atom,) = program.maxima()
     rng = np.random.default_rng(seed)
     ends = zip(BAGS.offsets[:-1], BAGS.offsets[1:], strict=True)
-    return {atom: one_hot_selection(atom, np.array([rng.integers(a, b) for a, b in ends]))}
+    return {atom: one_hot_minorant(atom, np.array([rng.integers(a, b) for a, b in ends]))}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("form", ["coordinates", "dual"])
+@pytest.mark.parametrize("form", ["primal", "dual"])
 @pytest.mark.parametrize("lazy", [False, True], ids=["all rows", "lazy rows"])
 def test_witnesses_change_in_place(solver: str, form: str, lazy: bool) -> None:
     program = _bags_program()
     options = Options(form=form, lazy=lazy)
     seen = set()
-    with StepSession(program, registry.get(solver), options, witnesses=_witnesses(program, 0)) as session:
+    with StepSession(program, registry.get_solver(solver), options, witnesses=_witnesses(program, 0)) as session:
         session.solve()
         for seed in (1, 2, 0):
             session.set_witnesses(_witnesses(program, seed))
             changed = session.solve()
-            other = registry.get("clarabel" if solver != "clarabel" else "highs")
+            other = registry.get_solver("clarabel" if solver != "clarabel" else "highs")
             with StepSession(program, other, Options(lazy=False), witnesses=_witnesses(program, seed)) as fresh:
                 truth = fresh.solve()
             assert truth.status is changed.status is PointStatus.CERTIFIED
@@ -198,7 +198,7 @@ def test_witnesses_change_in_place(solver: str, form: str, lazy: bool) -> None:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("form", ["coordinates", "dual"])
+@pytest.mark.parametrize("form", ["primal", "dual"])
 def test_lazy_rows_change_nothing(solver: str, form: str) -> None:
     rng = np.random.default_rng(82)
     bags = as_bags([rng.normal(size=(12, 3)) for _ in range(10)])
@@ -214,17 +214,17 @@ def test_lazy_rows_change_nothing(solver: str, form: str) -> None:
     whole, lazy = (milopt.solve(declared(), solver, lazy=lazy, form=form).require_certified() for lazy in (False, True))
     assert lazy.objective == pytest.approx(whole.objective, rel=1e-6)
     assert lazy.functions["f"](bags.instances) == pytest.approx(whole.functions["f"](bags.instances), abs=1e-4)
-    with StepSession(declared(), registry.get(solver), Options(lazy=True, form=form)) as session:
+    with StepSession(declared(), registry.get_solver(solver), Options(lazy=True, form=form)) as session:
         session.solve()
         assert 10 <= session.live.rows.active.size < 120, "lazy means fewer rows than there are"
-        assert session.live.rows.lazy
+        assert session.live.rows.is_lazy
 
 
 def test_closed_session_and_unknown_blocks() -> None:
-    with Session(_declared(False), registry.get("highs")) as session:
+    with Session(_declare(False), registry.get_solver("highs")) as session:
         session.solve()
         with pytest.raises(milopt.MiloptError, match="it has rows, caps"):
             session.delete("row")
         with pytest.raises(milopt.MiloptError, match="it has rows, caps"):
             session.replace("cap", session.program.variables["x"] >= 0)
-        _same(session.solve(), session)
+        _assert_same_optimum(session.solve(), session)

@@ -1,4 +1,4 @@
-"""No solver's wrong claim of infeasibility or unboundedness leaves milopt: every claim is proved, or not passed on."""
+"""A solver's claim that a program is infeasible or unbounded is returned only if it is proved."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ INTEGER_SOLVERS = [name for name in solver_names() if name in MIXED_INTEGER]
 @pytest.mark.parametrize(
     ("name", "seed"), [(name, seed) for name in solver_names() for seed in range(8 if ":" in name else 24)]
 )
-def test_status_of_a_random_linear_program_is_right_or_left_open(name: str, seed: int) -> None:
+def test_the_status_of_a_random_linear_program_is_correct_or_open(name: str, seed: int) -> None:
     program = random_linear_program(seed)
-    truth, best = program.judged()
+    truth, best = program.true_status()
     try:
-        result = milopt.solve(program.declared(), name)
+        result = milopt.solve(program.declare(), name)
     except UnsupportedError:
         return
     if name not in EXACT and result.termination in HONEST_ENDS:
@@ -45,21 +45,21 @@ def test_status_of_a_random_linear_program_is_right_or_left_open(name: str, seed
 
 
 def test_generated_programs_have_every_status() -> None:
-    statuses = [random_linear_program(seed).judged()[0] for seed in range(24)]
+    statuses = [random_linear_program(seed).true_status()[0] for seed in range(24)]
     assert all(statuses.count(status) >= 4 for status in (Termination.INFEASIBLE, Termination.UNBOUNDED))
     assert statuses.count(Termination.OPTIMAL) >= 6
 
 
 @pytest.mark.parametrize("name", solver_names())
 def test_infeasible_program_with_a_direction_of_descent_is_infeasible(name: str) -> None:
-    """Interior-point methods may find the ray first, and a ray alone proves nothing."""
+    """Interior-point methods may find the ray first, but a ray alone proves nothing."""
     program = Program("both")
     x = program.variable("x", 3, lower=0)
     program.minimize(-x[0] - 2 * x[1])
     program.subject_to(x[0] - x[1] <= 1, name="beside")
     program.subject_to(x[2] >= 2, name="above")
     program.subject_to(x[2] <= 1, name="below")
-    result = _solved(program, name)
+    result = _solve_or_none(program, name)
     if result is not None:
         assert result.termination is Termination.INFEASIBLE, str(result)
         assert "above" in result.message or "below" in result.message
@@ -73,7 +73,7 @@ def test_infeasibility_does_not_depend_on_the_units_of_the_rows(name: str, scale
     program.minimize(x.sum())
     program.subject_to(scale * x.sum() >= 2 * scale, name="above")
     program.subject_to(scale * x.sum() <= scale, name="below")
-    result = _solved(program, name)
+    result = _solve_or_none(program, name)
     assert result is not None
     assert result.termination is Termination.INFEASIBLE, str(result)
 
@@ -129,13 +129,13 @@ def test_mixed_integer_search_goes_on_to_the_gap_of_the_certificate(name: str) -
 
 
 def test_no_claim_is_accepted_for_a_strictly_convex_program_in_bad_units() -> None:
-    """The curvature of one column is 1e-16 of that of another, and still bounds the objective."""
-    result = milopt.solve(_badly_scaled_box(), Claimant(Termination.UNBOUNDED))
+    """The curvature of one column is 1e-16 of that of another, but still bounds the objective."""
+    result = milopt.solve(_badly_scaled_box(), FixedAnswerSolver(Termination.UNBOUNDED))
     assert result.termination is Termination.STALLED, str(result)
 
 
-class ClaimingEngine(Engine):
-    """Claims a termination, with whatever else the test wants it to return."""
+class FixedAnswerEngine(Engine):
+    """An engine that returns the same answer for every form."""
 
     def __init__(self, form: StandardForm, options: Options, answer: Answer) -> None:
         super().__init__(form, options)
@@ -145,8 +145,8 @@ class ClaimingEngine(Engine):
         return self._answer
 
 
-class Claimant(Solver):
-    """A solver that says the same of every program."""
+class FixedAnswerSolver(Solver):
+    """A solver that makes the same claim about every program."""
 
     name = "claimant"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
@@ -157,7 +157,7 @@ class Claimant(Solver):
         self._answer = Answer(claim, "trust me", x=x, inertia=inertia)
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        return ClaimingEngine(form, options, self._answer)
+        return FixedAnswerEngine(form, options, self._answer)
 
 
 CLAIMS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
@@ -170,7 +170,7 @@ def test_wrong_claim_does_not_end_a_fallback(kind: str, extras: str, claim: Term
     x = np.ones(3) if extras == "a point" else None
     inertia = Inertia(1, 0, 1) if extras == "an inertia" else None
     program = _bounded(kind)
-    result = milopt.solve(program, (Claimant(claim, x, inertia), "clarabel"))
+    result = milopt.solve(program, (FixedAnswerSolver(claim, x, inertia), "clarabel"))
     assert [attempt.termination for attempt in result.attempts] == [Termination.STALLED, Termination.OPTIMAL]
     assert result.solver == "clarabel"
     assert "trust me" in result.attempts[0].message
@@ -179,28 +179,28 @@ def test_wrong_claim_does_not_end_a_fallback(kind: str, extras: str, claim: Term
 @pytest.mark.parametrize("claim", CLAIMS, ids=str)
 @pytest.mark.parametrize("kind", ["lp", "qp", "socp"])
 def test_proof_decides_between_two_claims(kind: str, claim: Termination) -> None:
-    """A program is infeasible, or unbounded, whichever of the two a solver claims."""
+    """A program is reported as infeasible or unbounded by the proof, whichever of the two a solver claims."""
     unbounded = _unbounded(kind)
-    assert milopt.solve(unbounded, Claimant(claim)).termination is Termination.UNBOUNDED
+    assert milopt.solve(unbounded, FixedAnswerSolver(claim)).termination is Termination.UNBOUNDED
     unbounded.subject_to(unbounded.variables["x"][2] <= -1, name="contradiction")
-    assert milopt.solve(unbounded, Claimant(claim)).termination is Termination.INFEASIBLE
+    assert milopt.solve(unbounded, FixedAnswerSolver(claim)).termination is Termination.INFEASIBLE
 
 
 @pytest.mark.parametrize("end", [Termination.STALLED, Termination.ERROR], ids=str)
-def test_solver_that_gives_up_without_a_point_is_told_what_the_program_is(end: Termination) -> None:
-    """As ECOS does with "close to primal infeasible", and scipy with unbounded integer programs."""
+def test_the_status_is_proved_even_if_the_solver_gives_up_without_a_point(end: Termination) -> None:
+    """ECOS gives up in this way with "close to primal infeasible", and scipy on unbounded integer programs."""
     program = _unbounded("lp")
-    assert milopt.solve(program, Claimant(end)).termination is Termination.UNBOUNDED
+    assert milopt.solve(program, FixedAnswerSolver(end)).termination is Termination.UNBOUNDED
     program.subject_to(program.variables["x"][2] <= -1, name="contradiction")
-    assert milopt.solve(program, Claimant(end)).termination is Termination.INFEASIBLE
-    assert milopt.solve(_bounded("lp"), Claimant(end)).termination is end
+    assert milopt.solve(program, FixedAnswerSolver(end)).termination is Termination.INFEASIBLE
+    assert milopt.solve(_bounded("lp"), FixedAnswerSolver(end)).termination is end
 
 
-def test_certified_point_outweighs_the_claim_that_comes_with_it() -> None:
+def test_a_certified_point_is_preferred_to_a_claim() -> None:
     program = Program("point")
     x = program.variable("x", 2, lower=1)
     program.minimize(x.sum())
-    result = milopt.solve(program, Claimant(Termination.INFEASIBLE, np.ones(2)))
+    result = milopt.solve(program, FixedAnswerSolver(Termination.INFEASIBLE, np.ones(2)))
     assert result.termination is Termination.OPTIMAL
     assert result.point is PointStatus.CERTIFIED
 
@@ -211,12 +211,12 @@ def test_claim_about_lazy_rows_is_checked_on_all_rows() -> None:
     program = Program("lazy")
     w = program.variable("w", 2)
     program.minimize(milopt.bag_max(bags.instances @ w, bags).sum())
-    result = milopt.solve(program, (Claimant(Termination.UNBOUNDED), "highs"), lazy=True)
+    result = milopt.solve(program, (FixedAnswerSolver(Termination.UNBOUNDED), "highs"), lazy=True)
     assert [attempt.termination for attempt in result.attempts] == [Termination.STALLED, Termination.OPTIMAL]
 
 
-class RaisingSolver(Claimant):
-    """Raises an exception when it is opened or when it solves."""
+class RaisingSolver(FixedAnswerSolver):
+    """A solver that raises an exception when its engine is built or when it solves."""
 
     name = "raising"
 
@@ -231,7 +231,7 @@ class RaisingSolver(Claimant):
 
 
 class RaisingEngine(Engine):
-    """Raises when it solves."""
+    """An engine that raises an exception when it solves."""
 
     def __init__(self, form: StandardForm, options: Options, error: BaseException) -> None:
         super().__init__(form, options)
@@ -252,7 +252,7 @@ def test_solver_that_raises_is_followed_by_the_next_one(error: Exception, when: 
 
 
 @pytest.mark.parametrize("when", ["open", "solve"])
-def test_only_solver_that_raises_leaves_its_words_and_its_traceback(when: str) -> None:
+def test_the_error_of_a_single_solver_is_reported_with_its_traceback(when: str) -> None:
     result = milopt.solve(_bounded("lp"), RaisingSolver(ValueError("odd matrix"), when))
     assert result.termination is Termination.ERROR
     assert result.message == "raising raised ValueError: odd matrix."
@@ -272,8 +272,8 @@ def test_proof_outranks_the_failure_of_an_earlier_solver() -> None:
     assert result.solver == "highs"
 
 
-def _solved(program: Program, name: str) -> milopt.Result | None:
-    """The result, None if the solver refuses the program."""
+def _solve_or_none(program: Program, name: str) -> milopt.Result | None:
+    """Return the result, or None if the solver does not support the program."""
     try:
         return milopt.solve(program, name)
     except UnsupportedError:

@@ -1,6 +1,7 @@
-"""Data files that are wrong, each in one way, made from a seed: what every reader must refuse in one sentence.
+"""Invalid data files, each wrong in one way, generated from a seed: every reader must reject them with one sentence.
 
-`malformed_files(folder, count, seed)` goes round the ways, so that any few hundred files hold every way several times.
+`malformed_files(folder, count, seed)` cycles through the ways, so that a few hundred files contain every way several
+times.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import random
 from pathlib import Path
 
-# Imported for the ways that they register.
+# These modules are imported because they register ways.
 import tests.data.malformed_arrays
 import tests.data.malformed_matlab
 import tests.data.malformed_tables
@@ -19,7 +20,7 @@ from tests.data.ways import PATH_TRICKS, WAYS, trick, way
 
 
 def malformed_files(folder: Path, count: int, seed: int) -> list[Path]:
-    """`count` paths in the folder, none of which is a data set."""
+    """Return `count` paths in the folder, none of which is a valid data set."""
     draw = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
     made = []

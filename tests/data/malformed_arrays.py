@@ -1,4 +1,4 @@
-"""Array files that are wrong."""
+"""Invalid NumPy archives."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def npz_cut_off(draw):
 @way
 def npz_changed(draw):
     content = bytearray(arrays(instances=np.arange(64.0).reshape(8, 8), offsets=[0, 2, 8], labels=[1, 0]))
-    # Within the numbers of the first array: the checksum of the archive does not fit any more.
+    # Change a byte of the first array, so that the checksum of the archive is wrong.
     content[draw.randrange(250, 600)] ^= 0x55
     return ".npz", bytes(content)
 
@@ -138,7 +138,7 @@ _NPZ_BOMB: list[bytes] = []
 
 
 def _npz_bomb() -> bytes:
-    """Forty million bytes, each a number, in forty kilobytes."""
+    """Return 40 million one-byte numbers, compressed to 40 kB."""
     if not _NPZ_BOMB:
         _NPZ_BOMB.append(arrays(True, instances=np.zeros((4000, 10_000), dtype=np.int8), offsets=[0, 4000], labels=[1]))
     return _NPZ_BOMB[0]

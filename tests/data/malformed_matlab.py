@@ -1,4 +1,4 @@
-"""MATLAB files that are wrong."""
+"""Invalid MATLAB files."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _MAT_BOMB: list[bytes] = []
 
 
 def _mat_bomb() -> bytes:
-    """Cells by the million in some kilobytes."""
+    """Return millions of cells, compressed to some kB."""
     if not _MAT_BOMB:
         _MAT_BOMB.append(zlib.compress(variable(1, (2_000_000, 1), struct.pack("<II", 14, 0) * 2_000_000)))
     return _MAT_BOMB[0]

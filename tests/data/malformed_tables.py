@@ -1,4 +1,4 @@
-"""Tables that are wrong, and packed files that are."""
+"""Invalid CSV tables and gzip files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.data.ways import way
 
 
 def table(draw: random.Random) -> list[list[str]]:
-    """A good table: a header and two to six bags of one to five instances."""
+    """Return a valid table: a header and two to six bags of one to five instances."""
     columns = draw.randint(1, 8)
     rows = [["bag", "label", *(f"f{j}" for j in range(columns))]]
     for bag in range(draw.randint(2, 6)):
@@ -18,16 +18,16 @@ def table(draw: random.Random) -> list[list[str]]:
     return rows
 
 
-def written(rows: list[list[str]]) -> str:
+def to_csv(rows: list[list[str]]) -> str:
     return "".join(",".join(row) + "\n" for row in rows)
 
 
 def with_value(draw: random.Random, value: str) -> str:
-    """A good table in which one value is another."""
+    """Return a valid table in which one value is replaced."""
     rows = table(draw)
     row = draw.randrange(1, len(rows))
     rows[row][draw.randrange(2, len(rows[row]))] = value
-    return written(rows)
+    return to_csv(rows)
 
 
 @way
@@ -46,7 +46,7 @@ def csv_column_count(draw):
     rows = table(draw)
     row = rows[draw.randrange(1, len(rows))]
     row[:] = draw.choice([row[:-1], [*row, "1"], row[:1], row * 50])
-    return ".csv", written(rows)
+    return ".csv", to_csv(rows)
 
 
 @way
@@ -62,7 +62,7 @@ def csv_header(draw):
         ["1"] * (width + 2),
     ]
     rows[0] = draw.choice(heads)
-    return ".csv", written(rows)
+    return ".csv", to_csv(rows)
 
 
 @way
@@ -77,21 +77,21 @@ def csv_empty(draw):
 
 @way
 def csv_header_only(draw):
-    return ".csv", written(table(draw)[:1]) + draw.choice(["", "\n", "\n \n\n"])
+    return ".csv", to_csv(table(draw)[:1]) + draw.choice(["", "\n", "\n \n\n"])
 
 
 @way
 def csv_labels_disagree(draw):
     rows = table(draw)
     rows.append(["0", draw.choice(["1", "-1", "x", "0.5"]), *rows[1][2:]])
-    return ".csv", written(rows)
+    return ".csv", to_csv(rows)
 
 
 @way
 def csv_no_label(draw):
     rows = table(draw)
     rows.append(["new", draw.choice(["", " ", "nan", "NaN", "?", "inf"]), *rows[1][2:]])
-    return ".csv", written(rows)
+    return ".csv", to_csv(rows)
 
 
 @way
@@ -99,7 +99,7 @@ def csv_huge_name(draw):
     rows = table(draw)
     huge = "9" * draw.choice([201, 10_000, 1_000_000])
     rows.append([huge, "1", *rows[1][2:]] if draw.random() < 0.5 else ["new", huge, *rows[1][2:]])
-    return ".csv", written(rows)
+    return ".csv", to_csv(rows)
 
 
 @way
@@ -107,19 +107,19 @@ def csv_quotes(draw):
     rows = table(draw)
     quotes = ['"' * draw.choice([1, 3, 1001]), '"a', 'a"b"', '"' * 2 + "a", '"1,2"', "'1"]
     rows[draw.randrange(1, len(rows))][-1] = draw.choice(quotes)
-    return ".csv", written(rows)
+    return ".csv", to_csv(rows)
 
 
 @way
 def csv_not_utf8(draw):
-    return ".csv", written(table(draw)).encode() + draw.choice(
+    return ".csv", to_csv(table(draw)).encode() + draw.choice(
         [b"\xff\xfe1,1\n", b"\xe9,1,1\n", b"\xc3\x28,1\n", b"\xed\xa0\x80,1\n"]
     )
 
 
 @way
 def csv_utf16(draw):
-    return ".csv", written(table(draw)).encode("utf-16")
+    return ".csv", to_csv(table(draw)).encode("utf-16")
 
 
 @way
@@ -141,40 +141,40 @@ def zeros(draw):
 
 @way
 def gzip_cut_off(draw):
-    packed = gzip.compress((written(table(draw)) * 3).encode())
+    packed = gzip.compress((to_csv(table(draw)) * 3).encode())
     return ".csv.gz", packed[: draw.randrange(1, len(packed) - 1)]
 
 
 @way
 def gzip_changed(draw):
-    packed = bytearray(gzip.compress(written(table(draw)).encode()))
+    packed = bytearray(gzip.compress(to_csv(table(draw)).encode()))
     packed[-draw.randint(1, 8)] ^= 0xFF
     return ".csv.gz", bytes(packed)
 
 
 @way
 def gzip_followed_by_noise(draw):
-    return ".csv.gz", gzip.compress(written(table(draw)).encode()) + b"\x01" + draw.randbytes(20)
+    return ".csv.gz", gzip.compress(to_csv(table(draw)).encode()) + b"\x01" + draw.randbytes(20)
 
 
 @way
 def gzip_is_plain(draw):
-    return ".csv.gz", written(table(draw))
+    return ".csv.gz", to_csv(table(draw))
 
 
 @way
 def plain_is_gzip(draw):
-    return draw.choice([".csv", ".ts"]), gzip.compress(written(table(draw)).encode())
+    return draw.choice([".csv", ".ts"]), gzip.compress(to_csv(table(draw)).encode())
 
 
 @way
 def gzip_within_gzip(draw):
-    return ".csv.gz", gzip.compress(gzip.compress(written(table(draw)).encode()))
+    return ".csv.gz", gzip.compress(gzip.compress(to_csv(table(draw)).encode()))
 
 
 @way
 def gzip_bomb(draw):
-    # One line of 17 MB in 17 kB; what it unpacks to in full is tried once, not a hundred times.
+    # One line of 17 MB, compressed to 17 kB. Full decompression is tested once elsewhere.
     letter = draw.choice([b"\0", b"0", b",", b'"', b"\\"])
     return draw.choice([".csv.gz", ".svm.gz", ".ts.gz", ".arff.gz"]), _bomb(letter)
 

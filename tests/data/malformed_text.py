@@ -1,4 +1,4 @@
-"""Sparse rows, series and relational files that are wrong."""
+"""Invalid svmlight, series and ARFF files."""
 
 from __future__ import annotations
 

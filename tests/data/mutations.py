@@ -1,4 +1,4 @@
-"""Good data files with a few bytes changed: what a bad disk or a wrong edit leaves."""
+"""Valid data files with a few changed bytes, as left by a bad disk or a wrong edit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from tests.data.malformed_arrays import arrays
 from tests.data.malformed_matlab import cells, saved
-from tests.data.malformed_tables import table, written
+from tests.data.malformed_tables import table, to_csv
 from tests.data.malformed_text import relational, series, sparse_line, sparse_rows
 
 BAGS = cells(np.eye(3), np.ones((2, 3)))
@@ -23,8 +23,8 @@ TOOLBOX = {
 
 
 def good_files(draw: random.Random) -> list[tuple[str, bytes]]:
-    """One good file of every format and layout: the ending of its name, and its content."""
-    tabled = written(table(draw)).encode()
+    """Return one valid file of every format and layout: the ending of its name, and its content."""
+    tabled = to_csv(table(draw)).encode()
     return [
         (".csv", tabled),
         (".csv.gz", gzip.compress(tabled)),
@@ -40,8 +40,8 @@ def good_files(draw: random.Random) -> list[tuple[str, bytes]]:
     ]
 
 
-def mutated(draw: random.Random, content: bytes) -> bytes:
-    """The content with one to twenty changes: bytes replaced, flipped, left out, doubled, put in, or cut off."""
+def mutate(draw: random.Random, content: bytes) -> bytes:
+    """Return the content with one to twenty changes: bytes replaced, flipped, removed, doubled, inserted, truncated."""
     changed = bytearray(content)
     for _ in range(draw.choice([1, 1, 1, 2, 5, 20])):
         at = draw.randrange(len(changed) + 1)

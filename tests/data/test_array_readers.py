@@ -1,4 +1,4 @@
-"""MATLAB and numpy files: every layout is read, objects never are, and frames are tables."""
+"""MATLAB files, NumPy archives and data frames: every layout is read, and objects are never loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from milopt import load_data
 from milopt.data import DataSet, from_frame
-from milopt.data.matlab_format import Cell, variables
+from milopt.data.matlab_format import CellArray, read_variables
 from milopt.errors import DataError
 from tests.data.malformed_matlab import LEVEL_5, cells, element, saved
 
@@ -42,11 +42,11 @@ def npz(**named: object) -> bytes:
 
 @pytest.mark.parametrize("number", [0xD800, 0x110000, 0xFFFFFFFF])
 @pytest.mark.parametrize("name", ["labels", "bag"])
-def test_npz_text_that_is_no_unicode_is_told(read, name: str, number: int) -> None:
-    """numpy takes any 32-bit number for a character; Python does not."""
+def test_npz_with_invalid_unicode_is_rejected(read, name: str, number: int) -> None:
+    """NumPy accepts any 32-bit number as a character; Python does not."""
     arrays = {"labels": np.array(["x", "y", "x", "y"]), "bag": np.array(["a", "b", "c", "d"])}
     arrays[name].view(np.uint32)[1] = number
-    with pytest.raises(DataError, match=rf'the array "{name}" holds text that is no Unicode'):
+    with pytest.raises(DataError, match=rf'the array "{name}" contains invalid Unicode'):
         read(".npz", npz(instances=np.eye(4), **arrays))
 
 
@@ -61,7 +61,9 @@ LAYOUTS = {
     "cells and labels": {"bags": cells(*BAGS), "labels": [1, 0, 1]},
     "cells in a row, labels in a column": {"x": cells(*BAGS).T, "Y": np.array([[1], [0], [1]])},
     "sparse cells": {"bags": cells(*map(sp.csc_matrix, BAGS)), "labels": [1, 0, 1]},
-    "a row a bag": {"data": np.array([[bag, label] for bag, label in zip(BAGS, [1, 0, 1], strict=True)], dtype=object)},
+    "one row per bag": {
+        "data": np.array([[bag, label] for bag, label in zip(BAGS, [1, 0, 1], strict=True)], dtype=object)
+    },
     "matrix and ids": {"features": STACKED, "bag_ids": IDS, "labels": [1, 1, 0, 1, 1, 1]},
     "sparse matrix, sparse labels": {
         "features": sp.csc_matrix(STACKED),
@@ -75,7 +77,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_layouts_of_matlab_files(read, layout: str, packed: bool) -> None:
+def test_matlab_layouts_are_read(read, layout: str, packed: bool) -> None:
     data = read(".mat", saved(packed, **LAYOUTS[layout]))
     expected = STACKED.round() if layout == "small integers" else STACKED
     instances = data.bags.instances
@@ -84,14 +86,14 @@ def test_the_layouts_of_matlab_files(read, layout: str, packed: bool) -> None:
     assert data.labels.tolist() == [1, 0, 1]
 
 
-def test_words_as_labels(read) -> None:
+def test_labels_may_be_strings(read) -> None:
     data = read(".mat", saved(bags=cells(*BAGS), labels=words("musk", "other", "musk")))
     assert data.labels.tolist() == ["musk", "other", "musk"]
     data = read(".mat", saved(bags=cells(*BAGS), labels=np.array(["musk", "no", "musk"])))
     assert data.labels.tolist() == ["musk", "no", "musk"]
 
 
-def test_a_dataset_of_the_mil_toolbox(read) -> None:
+def test_a_dataset_of_the_mil_toolbox_is_read(read) -> None:
     # One positive instance makes a bag positive.
     dataset = {
         "data": STACKED,
@@ -105,7 +107,7 @@ def test_a_dataset_of_the_mil_toolbox(read) -> None:
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_the_values_are_those_that_scipy_reads(packed: bool) -> None:
+def test_matlab_values_agree_with_scipy(packed: bool) -> None:
     draw = np.random.default_rng(0)
     given = {
         **{kind: (100 * draw.normal(size=(3, 4))).astype(kind) for kind in ("f8", "f4", "i1", "u2", "i4", "u8")},
@@ -116,10 +118,10 @@ def test_the_values_are_those_that_scipy_reads(packed: bool) -> None:
         "cell": cells(np.eye(2), np.arange(5)),
     }
     content = saved(packed, **given)
-    ours, theirs = variables(content), scipy.io.loadmat(io.BytesIO(content))
+    ours, theirs = read_variables(content), scipy.io.loadmat(io.BytesIO(content))
     for name in given:
         mine, other = ours[name], theirs[name]
-        if isinstance(mine, Cell):
+        if isinstance(mine, CellArray):
             assert mine.shape == other.shape
             for one, two in zip(mine.items, other.ravel(order="F"), strict=True):
                 assert np.array_equal(one, two)
@@ -130,22 +132,22 @@ def test_the_values_are_those_that_scipy_reads(packed: bool) -> None:
             assert np.array_equal(mine, other)
 
 
-def test_a_file_written_on_a_machine_of_the_other_byte_order() -> None:
+def test_a_file_with_the_other_byte_order_is_read() -> None:
     def part(kind: int, body: bytes) -> bytes:
         return struct.pack(">II", kind, len(body)) + body + b"\0" * (-len(body) % 8)
 
     head = part(6, struct.pack(">II", 6, 0)) + part(5, struct.pack(">ii", 1, 2)) + part(1, b"x")
     content = b"MATLAB 5.0".ljust(124) + b"\x01\x00MI" + part(14, head + part(9, struct.pack(">dd", 1.5, -2)))
-    assert np.asarray(variables(content)["x"]).tolist() == [[1.5, -2]]
+    assert np.asarray(read_variables(content)["x"]).tolist() == [[1.5, -2]]
 
 
-def test_what_is_no_data_is_passed_over() -> None:
+def test_variables_that_are_not_data_are_ignored() -> None:
     opaque = element(14, element(6, struct.pack("<II", 17, 0)) + element(1, b"x"))
-    assert list(variables(LEVEL_5 + opaque + saved(False, y=1.0)[128:])) == ["y"]
+    assert list(read_variables(LEVEL_5 + opaque + saved(False, y=1.0)[128:])) == ["y"]
 
 
-def test_version_7_3_is_named(read) -> None:
-    with pytest.raises(DataError, match=r"made\.mat: this is a MATLAB file of version 7\.3 .*save it with -v7\."):
+def test_matlab_version_7_3_is_rejected_by_name(read) -> None:
+    with pytest.raises(DataError, match=r"made\.mat: MATLAB files of version 7\.3 .*save it with -v7\."):
         read(".mat", b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(512) + b"\x89HDF\r\n\x1a\n")
 
 
@@ -153,13 +155,13 @@ def test_version_7_3_is_named(read) -> None:
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_offsets_and_labels(read, order) -> None:
+def test_npz_with_offsets_and_labels_is_read(read, order) -> None:
     data = read(".npz", npz(instances=np.asarray(STACKED, order=order), offsets=[0, 2, 3, 6], labels=["a", "b", "a"]))
     assert np.array_equal(data.bags.instances, STACKED)
     assert (data.bags.sizes.tolist(), data.labels.tolist(), data.ids) == ([2, 1, 3], ["a", "b", "a"], ("0", "1", "2"))
 
 
-def test_names_of_bags(read) -> None:
+def test_npz_with_bag_names_is_read(read) -> None:
     mixed = [3, 0, 2, 4, 1, 5]
     named = np.array(["x", "x", "y", "z", "z", "z"])[mixed]
     labels = np.array([True, True, False, True, True, True])[mixed]
@@ -177,7 +179,7 @@ def test_a_pickle_is_never_loaded(read, tmp_path: Path) -> None:
     for name in ("instances", "labels", "offsets", "bag"):
         given = {"instances": STACKED, "offsets": [0, 6], "labels": [1]}
         given[name] = np.array([Trap()], dtype=object)
-        with pytest.raises(DataError, match=f'the array "{name}" holds Python objects, which are never loaded'):
+        with pytest.raises(DataError, match=f'the array "{name}" contains Python objects, which are never loaded'):
             read(".npz", npz(**given))
     assert not (tmp_path / "sprung").exists()
 
@@ -188,7 +190,7 @@ COLUMNS = {"bag": ["b", "a", "b"], "label": [1, 0, 1], "f0": [1, 2, 3], "f1": [0
 
 
 @pytest.mark.parametrize("library", [pd, pl])
-def test_a_long_frame(library) -> None:
+def test_a_long_frame_becomes_bags(library) -> None:
     data = from_frame(library.DataFrame(COLUMNS))
     assert [bag.tolist() for bag in data.bags] == [[[1, 0.5], [3, 2.5]], [[2, 1.5]]]
     assert (data.labels.tolist(), data.ids) == ([1, 0], ("b", "a"))
@@ -202,14 +204,14 @@ def test_a_long_frame(library) -> None:
     [
         ({"f0": [1, None, 3]}, 'The frame, row 1: column "f0" is missing or not finite'),
         ({"f1": [1.0, 2.0, float("nan")]}, 'The frame, row 2: column "f1" is missing or not finite'),
-        ({"f1": ["x", "y", "z"]}, 'The frame: column "f1" is not of numbers'),
+        ({"f1": ["x", "y", "z"]}, 'The frame: column "f1" is not numeric'),
         ({"label": [1, 0, 0]}, 'The frame, row 2: bag "b" has label "0" here and "1" in row 0'),
         ({"label": ["x", None, "x"]}, "The frame, row 1: the label is empty"),
         ({"bag": ["b", None, "b"]}, "The frame, row 1: the bag's name is empty"),
-        ({"f0": np.array(["2020-01-01"] * 3, dtype="datetime64[us]")}, 'column "f0" is not of numbers'),
+        ({"f0": np.array(["2020-01-01"] * 3, dtype="datetime64[us]")}, 'column "f0" is not numeric'),
     ],
 )
-def test_a_frame_that_is_no_table_of_bags(library, change, message) -> None:
+def test_a_frame_that_is_not_a_table_of_bags_is_rejected(library, change, message) -> None:
     with pytest.raises(DataError, match=message):
         from_frame(library.DataFrame({**COLUMNS, **change}))
 
@@ -224,12 +226,12 @@ def test_the_positive_label_of_a_frame_becomes_true(library, labels, positive) -
     assert (data.labels.dtype, data.labels.tolist(), data.ids) == (bool, [False, True], ("b", "a"))
 
 
-def test_a_frame_of_several_classes_has_one_against_the_rest() -> None:
+def test_positive_label_of_several_classes_is_one_against_the_rest() -> None:
     frame = pd.DataFrame({"bag": [1, 2, 3], "label": ["x", "y", "z"], "f0": [1.0, 2.0, 3.0]})
     assert from_frame(frame, positive="y").labels.tolist() == [False, True, False]
 
 
-def test_a_positive_label_that_a_frame_does_not_have() -> None:
+def test_an_unknown_positive_label_is_rejected() -> None:
     frame = pd.DataFrame({**COLUMNS, "label": ["in", "act", "in"]})
     with pytest.raises(DataError, match='The frame: no bag has the label "activ"; the labels are act, in'):
         from_frame(frame, positive="activ")
@@ -239,7 +241,7 @@ def test_a_positive_label_that_a_frame_does_not_have() -> None:
         from_frame(frame.drop(columns="label"), label=None, positive="act")
 
 
-def test_what_pandas_knows_as_missing() -> None:
+def test_missing_values_of_pandas_are_rejected() -> None:
     frame = pd.DataFrame(COLUMNS).astype({"f0": "Int64", "bag": "category"})
     assert from_frame(frame).digest == from_frame(pd.DataFrame(COLUMNS)).digest
     frame.loc[1, "f0"] = pd.NA
@@ -250,20 +252,20 @@ def test_what_pandas_knows_as_missing() -> None:
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (COLUMNS, "A DataFrame of pandas or polars is needed, not dict."),
+        (COLUMNS, "frame must be a DataFrame of pandas or polars, not dict."),
         (pl.LazyFrame(COLUMNS), "not LazyFrame; call collect.. on it first."),
-        (pd.DataFrame(COLUMNS).drop(columns="bag"), 'The frame: 0 columns are called "bag"'),
+        (pd.DataFrame(COLUMNS).drop(columns="bag"), 'The frame: No column is called "bag"; there are "label"'),
         (pd.DataFrame([[1, 1, 2, 3]], columns=["bag", "label", "f", "f"]), '2 columns are called "f"'),
         (pd.DataFrame({"bag": [1], "label": [1]}), "there is no column besides"),
         (pd.DataFrame(COLUMNS).head(0), "at least one instance"),
     ],
 )
-def test_what_is_no_frame_of_bags(frame, message) -> None:
+def test_other_objects_than_frames_are_rejected(frame, message) -> None:
     with pytest.raises(DataError, match=message):
         from_frame(frame)
 
 
-def test_arrays_and_frames_without_labels(tmp_path: Path) -> None:
+def test_arrays_and_frames_may_have_no_labels(tmp_path: Path) -> None:
     frame = pd.DataFrame({"bag": ["a", "a", "b"], "x": [1.0, 2.0, 3.0]})
     data = from_frame(frame, label=None)
     assert (data.labels.tolist(), data.features) == (["", ""], ("x",))

@@ -1,4 +1,4 @@
-"""Data sets by name: those that ship, those in a folder, near names, and names that try to leave it."""
+"""Data sets by name: embedded sets, sets in a directory, similar names, and names that try to leave the directory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from milopt import load_data
-from milopt.data import known
+from milopt.data import known_data_sets
 from milopt.errors import DataError, UnknownNameError
 
 TABLE = "bag,label,f0\na,1,1\nb,0,2\n"
@@ -30,42 +30,42 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_what_is_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_sets_are_embedded_ones_and_those_of_the_directory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MILOPT_DATA", raising=False)
     shipped = ["musk1", "musk2", "GunPoint", "ItalyPowerDemand"]
-    assert [one.name for one in known()] == shipped
-    assert known()[0].content == "92 bags (47 positive), 476 instances, 166 features"
+    assert [one.name for one in known_data_sets()] == shipped
+    assert known_data_sets()[0].content == "92 bags (47 positive), 476 instances, 166 features"
     monkeypatch.setenv("MILOPT_DATA", str(folder))
-    assert [one.name for one in known()] == [*shipped, "alone", "Coffee", "Elephant", "fox", "Half_TRAIN"]
-    assert known() == known(folder)
-    coffee = next(one for one in known() if one.name == "Coffee")
+    assert [one.name for one in known_data_sets()] == [*shipped, "alone", "Coffee", "Elephant", "fox", "Half_TRAIN"]
+    assert known_data_sets() == known_data_sets(folder)
+    coffee = next(one for one in known_data_sets() if one.name == "Coffee")
     assert [path.name for path in coffee.paths] == ["Coffee_TRAIN.ts", "Coffee_TEST.ts"]
     assert coffee.source == str(folder)
-    for one in known():
+    for one in known_data_sets():
         assert load_data(one.name, window=2).name == one.name
 
 
-def test_the_folder_that_is_given_comes_before_the_one_in_the_environment(folder, tmp_path, monkeypatch) -> None:
+def test_data_dir_takes_precedence_over_the_environment(folder, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("MILOPT_DATA", str(tmp_path))
     assert load_data("outside").bags.sizes.tolist() == [1, 1]
     with pytest.raises(UnknownNameError):
         load_data("outside", data_dir=folder)
 
 
-def test_names_are_found_in_any_case_and_the_first_format_counts(folder: Path) -> None:
+def test_names_are_case_insensitive_and_the_first_format_is_used(folder: Path) -> None:
     assert load_data("ELEPHANT", data_dir=folder).name == "Elephant"
-    # fox.csv before fox.svm, which has three bags.
+    # fox.csv takes precedence over fox.svm, which has three bags.
     assert len(load_data("fox", data_dir=folder).bags) == 2
     assert load_data("MUSK1", data_dir=folder).source == "embedded"
 
 
-def test_a_table_of_other_things_is_not_listed_and_says_so_when_it_is_asked_for(folder: Path) -> None:
-    assert "SOURCES" not in {one.name for one in known(folder)}
+def test_a_table_without_bags_is_not_listed_and_its_error_names_the_columns(folder: Path) -> None:
+    assert "SOURCES" not in {one.name for one in known_data_sets(folder)}
     with pytest.raises(DataError, match=r'SOURCES\.csv, line 1: the header has no column called "bag"'):
         load_data("sources", data_dir=folder)
 
 
-def test_near_names_on_a_typo(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_similar_names_are_suggested_for_a_typo(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MILOPT_DATA", raising=False)
     with pytest.raises(UnknownNameError, match=r'No data set is called "elefant"; did you mean "Elephant"\?'):
         load_data("elefant", data_dir=folder)
@@ -79,14 +79,14 @@ def test_near_names_on_a_typo(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     "name", ["../outside", "../outside.csv", "inner/deep", "./fox", "fox/", "/etc/passwd", "..", ""]
 )
-def test_a_name_does_not_leave_the_folder(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Not even into the folders that lie in it: anything with a separator is a path from where one stands.
+def test_a_name_does_not_leave_the_directory(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Names do not reach subdirectories either: a name with a separator is a path relative to the working directory.
     monkeypatch.chdir(folder / "inner")
     with pytest.raises((DataError, UnknownNameError)):
         load_data(name, data_dir=folder)
 
 
-def test_a_path_is_taken_from_where_one_stands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_relative_to_the_working_directory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     assert load_data("fox.csv").source == "fox.csv"
     assert load_data("inner/deep.csv").name == "deep"
@@ -94,18 +94,18 @@ def test_a_path_is_taken_from_where_one_stands(folder: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("given", ["no/such/folder", "sets/fox.csv"])
-def test_a_folder_that_is_none(tmp_path: Path, folder: Path, given: str, monkeypatch) -> None:
-    with pytest.raises(DataError, match="data_dir must name a folder that holds data files, and this is none"):
-        known(tmp_path / given)
+def test_a_missing_data_directory_is_rejected(tmp_path: Path, folder: Path, given: str, monkeypatch) -> None:
+    with pytest.raises(DataError, match="data_dir must be a directory with data files"):
+        known_data_sets(tmp_path / given)
     monkeypatch.setenv("MILOPT_DATA", str(tmp_path / given))
-    with pytest.raises(DataError, match="MILOPT_DATA must name a folder"):
+    with pytest.raises(DataError, match="MILOPT_DATA must be a directory"):
         load_data("elephant")
-    # What ships is found all the same.
+    # Embedded sets are found anyway.
     assert len(load_data("musk1").bags) == 92
 
 
 @pytest.mark.parametrize("given", ["a\0b.csv", "a\0b", "\udcff.csv", b"musk1"])
-def test_a_path_that_cannot_be(given) -> None:
+def test_an_impossible_path_is_rejected(given) -> None:
     with pytest.raises((DataError, UnknownNameError)) as refusal:
         load_data(given)
     assert str(refusal.value).isprintable()

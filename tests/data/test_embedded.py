@@ -1,4 +1,4 @@
-"""The data sets that ship: their sizes, their checksums, and that they are the published ones."""
+"""Embedded data sets: sizes, checksums, and equality with the published data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import milopt
 from milopt import load_data
 from milopt.data import embedded
-from milopt.data.embedded import FOLDER, verified
+from milopt.data.embedded import FOLDER, check_embedded_file
 from milopt.errors import DataError
 
 
@@ -33,7 +33,7 @@ def test_the_series_have_their_published_size(name: str, counts: tuple[int, int]
     data = load_data(name.lower(), window=length)
     assert data.test is not None
     assert (len(data.bags), len(data.test.bags)) == counts
-    # A window as long as the series is the series.
+    # A window of the length of the series is the series itself.
     for part in (data, data.test):
         assert part.bags.instances.shape == (len(part.bags), length)
         assert set(part.labels) == {1, 2}
@@ -51,15 +51,15 @@ def test_the_checksums_are_those_of_the_files_and_cover_them_all() -> None:
 
 def test_a_changed_file_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = Path(shutil.copy(FOLDER / "musk1.csv.gz", tmp_path))
-    assert verified(copy) == copy
+    assert check_embedded_file(copy) == copy
     copy.write_bytes(copy.read_bytes() + b"\0")
-    with pytest.raises(DataError, match=r"musk1\.csv\.gz: the file is not the one that ships with milopt"):
-        verified(copy)
+    with pytest.raises(DataError, match=r"musk1\.csv\.gz: the embedded file was changed"):
+        check_embedded_file(copy)
     monkeypatch.setattr("milopt.data.catalogue.FOLDER", tmp_path)
-    with pytest.raises(DataError, match="not the one that ships"):
+    with pytest.raises(DataError, match="the embedded file was changed"):
         load_data("musk1")
     copy.unlink()
-    with pytest.raises(DataError, match="musk1 is not there, though it ships"):
+    with pytest.raises(DataError, match="musk1 is missing from the installation"):
         load_data("musk1")
 
 
@@ -78,11 +78,11 @@ def test_the_provenance_names_sources_licences_and_every_file() -> None:
         "aeon-1.6.0",
     ):
         assert needed in text
-    assert set(embedded.CONTENT) == {one.name for one in milopt.data.known() if one.source == "embedded"}
+    assert set(embedded.CONTENT) == {one.name for one in milopt.data.known_data_sets() if one.source == "embedded"}
 
 
 @pytest.mark.parametrize("name", ["musk1", "musk2", "GunPoint", "ItalyPowerDemand"])
-def test_the_sets_that_ship_equal_independent_copies(name: str) -> None:
+def test_embedded_sets_equal_independent_copies(name: str) -> None:
     folder = Path(os.environ.get("MILOPT_DATA", ""))
     file = f"{name}.csv.gz" if name.startswith("musk") else f"{name}_TRAIN.ts"
     if not (folder / file).is_file():

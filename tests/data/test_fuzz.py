@@ -1,4 +1,4 @@
-"""Hundreds of data files that are wrong, each refused in one sentence: no other exception, no waiting, no flood."""
+"""Hundreds of invalid data files are each rejected with one sentence, quickly and within limited memory."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 from milopt import load_data
 from milopt.errors import MiloptError
 from tests.data.malformed import PATH_TRICKS, WAYS, malformed_files
-from tests.data.mutations import good_files, mutated
+from tests.data.mutations import good_files, mutate
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def refusal(path: Path) -> str | None:
-    """What is said about a file, or None if it is read; any other exception goes through."""
+    """Return the error message about a file, or None if it is read; other exceptions propagate."""
     try:
         load_data(path)
     except MiloptError as error:
@@ -29,37 +29,37 @@ def refusal(path: Path) -> str | None:
     return None
 
 
-def is_one_sentence(said: str) -> bool:
-    return said.isprintable() and said.endswith((".", "?")) and 20 < len(said) < 900
+def is_one_sentence(message: str) -> bool:
+    return message.isprintable() and message.endswith((".", "?")) and 20 < len(message) < 900
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("seed", [0, 1])
-def test_every_malformed_file_is_refused_in_one_sentence(tmp_path: Path, seed: int) -> None:
+def test_every_malformed_file_is_rejected_with_one_sentence(tmp_path: Path, seed: int) -> None:
     paths = malformed_files(tmp_path, 5 * (len(WAYS) + len(PATH_TRICKS)), seed)
     assert len(paths) >= 300
     for path in paths:
         start = process_time()
-        said = refusal(path)
-        assert said is not None, f"{path.name} was read"
-        assert is_one_sentence(said), said
+        message = refusal(path)
+        assert message is not None, f"{path.name} was read"
+        assert is_one_sentence(message), message
         assert process_time() - start < 5, path
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_changed_file_is_read_or_refused_and_nothing_else(tmp_path: Path) -> None:
+def test_a_mutated_file_is_either_read_or_rejected(tmp_path: Path) -> None:
     draw = random.Random(0)
     for _ in range(40):
         for ending, content in good_files(draw):
             path = tmp_path / f"changed{ending}"
             path.write_bytes(content)
             assert len(load_data(path).bags) > 0
-            path.write_bytes(mutated(draw, content))
-            said = refusal(path)
-            assert said is None or is_one_sentence(said), said
+            path.write_bytes(mutate(draw, content))
+            message = refusal(path)
+            assert message is None or is_one_sentence(message), message
 
 
-# The bombs: text that repeats, in a file a hundredth or a thousandth of its size.
+# Decompression bombs: repeated text in a file of a hundredth or a thousandth of its size.
 BOMBS = {
     "empty.csv.gz": ("bag,label,f0\n", "\n"),
     "wide.csv.gz": ("bag,label" + ",f" * 1000 + "\n", "1,1" + ",0" * 1000 + "\n"),
@@ -89,6 +89,6 @@ def test_bombs_and_malformed_files_stay_within_a_gigabyte(tmp_path: Path) -> Non
     command = [sys.executable, "-c", LIMITED, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
     assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
-    assert len(said) == len(WAYS) + len(BOMBS)
-    assert [line for line in said if not line.startswith("refused")] == []
+    message = done.stdout.splitlines()
+    assert len(message) == len(WAYS) + len(BOMBS)
+    assert [line for line in message if not line.startswith("refused")] == []

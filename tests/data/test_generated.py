@@ -1,4 +1,4 @@
-"""Generated bags: labels follow from which sites a bag hits, and the same seed draws the same bags."""
+"""Generated bags: labels follow from the sites that a bag hits, and equal seeds give equal bags."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from milopt.errors import ParameterError
 
 
 def hits(bags, centres, radius):
-    """For each bag, which sites it has an instance in."""
+    """Return, for each bag, which sites it hits."""
     inside = [np.abs(np.asarray(bag)[:, None] - centres).max(axis=2) <= radius for bag in bags]
     return np.array([one.any(axis=0) for one in inside])
 
@@ -24,7 +24,7 @@ def test_binding_needs_enough_sites(dimension):
     assert set(bags.sizes.tolist()) == {8}
 
 
-def test_bags_hit_as_many_sites_as_asked_for():
+def test_bags_hit_the_requested_number_of_sites():
     bags, y = multi_site_binding(200, 5, sites=5, needed=4, hits=(0, 5))
     found = hits(bags, _centres(5, 5, 0.1, 0), 0.1).sum(axis=1)
     np.testing.assert_array_equal(found >= 4, y == 1)
@@ -48,12 +48,12 @@ def test_seeds_draw_bags_and_concepts_draw_sites():
 
 
 @pytest.mark.parametrize(
-    ("make", "wrong", "said"),
+    ("make", "wrong", "message"),
     [
         (multi_site_binding, {"bags": 0}, "bags must be a whole number of at least 1, not 0"),
         (multi_site_binding, {"needed": 6}, r"needed must be at most sites \(5\) and size \(8\), not 6"),
-        (multi_site_binding, {"radius": 0.6}, "radius must be above 0 and below 0.5, where a site fills everything"),
-        (multi_site_binding, {"radius": 0.4999, "dimension": 1, "sites": 1, "needed": 1}, "leave next to no room"),
+        (multi_site_binding, {"radius": 0.6}, "radius must be above 0 and below 0.5 \\(0.5 fills the cube\\)"),
+        (multi_site_binding, {"radius": 0.4999, "dimension": 1, "sites": 1, "needed": 1}, "leave hardly any room"),
         (
             multi_site_binding,
             {"hits": (4, 5)},
@@ -62,14 +62,14 @@ def test_seeds_draw_bags_and_concepts_draw_sites():
         (multi_site_binding, {"hits": (0, 6)}, r"and to at most sites \(5\) and size \(8\), not \(0, 6\)"),
         (conjunctive, {"radius": float("nan")}, "radius must be above 0 and below 0.5"),
         (multi_site_binding, {"radius": 0.4, "dimension": 1}, "do not fit into 1 dimensions"),
-        (multi_site_binding, {"radius": "x"}, "radius must be above 0 and below 0.5, .* not 'x'"),
+        (multi_site_binding, {"radius": "x"}, "radius must be above 0 and below 0.5 .* not 'x'"),
         (multi_site_binding, {"seed": -1}, "seed must be a whole number of at least 0, not -1"),
-        (multi_site_binding, {"hits": 3}, "hits must be two whole numbers, the fewest and the most, not 3"),
+        (multi_site_binding, {"hits": 3}, "hits must be two whole numbers, the minimum and the maximum, not 3"),
         (multi_site_binding, {"hits": (1, "x")}, r"hits\[1\] must be a whole number of at least 0, not 'x'"),
         (conjunctive, {"concept": "a"}, "concept must be a whole number of at least 0, not 'a'"),
         (conjunctive, {"size": 2}, r"size must be above the number of attracting sites \(2\), not 2"),
     ],
 )
-def test_bad_input_is_told(make, wrong, said):
-    with pytest.raises(ParameterError, match=said):
+def test_invalid_parameters_are_rejected(make, wrong, message):
+    with pytest.raises(ParameterError, match=message):
         make(**wrong)

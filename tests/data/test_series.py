@@ -1,4 +1,4 @@
-"""Series as bags of windows: the definition, the views, and what is refused."""
+"""Time series as bags of windows: definition, views, and invalid input."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_bags_are_the_windows_of_the_definition(sizes, data, stride, znormal
         expected.append(windows)
     assert bags.dimension == length
     assert bags.sizes.tolist() == [len(windows) for windows in expected]
-    # One by one, while they are views; then all at once; then one by one from the array.
+    # Access the bags one by one as views, then all at once, then one by one from the array.
     for _ in range(2):
         for i, windows in enumerate(expected):
             np.testing.assert_allclose(bags[i], windows, rtol=1e-12, atol=1e-12)
@@ -65,7 +65,7 @@ def test_later_writes_to_the_series_do_not_reach_the_bags() -> None:
         bags[0][0, 0] = 1
 
 
-def test_windows_are_bags_in_every_other_way() -> None:
+def test_windows_behave_like_bags() -> None:
     windows = from_series(RAGGED, 2)
     plain = as_bags([np.array(bag) for bag in from_series(RAGGED, 2)])
     assert isinstance(windows, Bags)
@@ -78,7 +78,7 @@ def test_windows_are_bags_in_every_other_way() -> None:
     assert again.digest() == plain.digest()
     assert not again[0].flags.writeable
     assert len(pickle.dumps(from_series(np.zeros((4, 1000)), 200))) < 50_000
-    with pytest.raises(BagsError, match="selection holds none of the 3 bags"):
+    with pytest.raises(BagsError, match="selection is empty: select at least one of the 3 bags"):
         windows[[]]
     with pytest.raises(IndexError):
         windows[3]
@@ -94,7 +94,7 @@ def test_lengths_may_be_samples_or_fractions_or_several() -> None:
     assert [bags.dimension for bags in from_series(X, [10, 0.2, 150])] == [10, 30, 150]
 
 
-def test_a_channel_of_one_and_an_object_array_are_series() -> None:
+def test_one_channel_arrays_and_object_arrays_are_series() -> None:
     X = np.arange(12.0).reshape(2, 6)
     assert from_series(X[:, None, :], 3).digest() == from_series(X, 3).digest()
     ragged = np.empty(3, dtype=object)
@@ -125,14 +125,14 @@ def test_a_constant_window_is_normalised_to_zero() -> None:
         (RAGGED, [], "at least one window length"),
     ],
 )
-def test_a_window_length_that_cannot_be(X, length, message) -> None:
+def test_an_invalid_window_length_is_rejected(X, length, message) -> None:
     with pytest.raises(ParameterError) as refusal:
         from_series(X, length)
     assert str(refusal.value).endswith(message) or message in str(refusal.value)
 
 
 @pytest.mark.parametrize("stride", [0, -1, 1.5, True, "1", None])
-def test_a_stride_that_cannot_be(stride) -> None:
+def test_an_invalid_stride_is_rejected(stride) -> None:
     with pytest.raises(ParameterError, match="stride must be a whole number of samples, at least 1"):
         from_series(RAGGED, 2, stride)
 
@@ -141,8 +141,8 @@ def test_a_stride_that_cannot_be(stride) -> None:
     ("X", "message"),
     [
         ([], "There are no series"),
-        (np.zeros(5), "1-D array is no list of series"),
-        (np.zeros((2, 2, 2)), "3-D array is no list of series"),
+        (np.zeros(5), "1-D array is not a list of series"),
+        (np.zeros((2, 2, 2)), "3-D array is not a list of series"),
         ([np.zeros((2, 2))], "Series 0 is 2-D"),
         ([np.zeros(4), np.zeros(1)], "Series 1 has 1 samples"),
         ([np.zeros(4), [1, np.nan, 2]], "Series 1 has NaN at sample 1"),
@@ -150,15 +150,15 @@ def test_a_stride_that_cannot_be(stride) -> None:
         (np.array([[1.0, np.inf]]), "Series 0 has infinity"),
     ],
 )
-def test_what_is_no_series(X, message) -> None:
+def test_invalid_series_are_rejected(X, message) -> None:
     with pytest.raises(BagsError, match=message):
         from_series(X, 2)
 
 
-def test_windows_that_do_not_fit_into_memory_say_so() -> None:
+def test_windows_that_do_not_fit_into_memory_raise_an_error() -> None:
     bags = Windows((np.zeros(4_000_000),), 2_000_000, 1, False)
     assert bags[0].shape == (2_000_001, 2_000_000)
-    with pytest.raises(BagsError, match=r"take 32000.0 GB, more than there is: choose shorter windows"):
+    with pytest.raises(BagsError, match=r"take 32000.0 GB, which is not available: choose shorter windows"):
         _ = bags.instances
 
 

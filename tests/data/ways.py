@@ -1,4 +1,4 @@
-"""The ways in which a data file can be wrong: each is a function that makes one such file from random draws."""
+"""Registry of the ways in which a data file can be invalid; each way is a function that generates such a file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 Way = Callable[[random.Random], tuple[str, bytes | str]]
-"""Gives the ending of a file's name, and what is in the file."""
+"""Function that returns the ending of a file name and the content of the file."""
 
 PathTrick = Callable[[random.Random, Path], Path]
-"""Gives a path made from a free one: a folder, a pipe, a link to nowhere, ..."""
+"""Function that creates an invalid path, such as a directory, a pipe or a broken link."""
 
 WAYS: list[Way] = []
 PATH_TRICKS: list[PathTrick] = []

@@ -1,4 +1,4 @@
-"""Alignment kernels equal their definitions cell by cell, and have the properties that these have."""
+"""Alignment kernels equal their definitions cell by cell, and have the properties of the definitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import milopt
 from milopt.declaration.kernels import alignment
 from milopt.declaration.kernels.alignment import DTW, GlobalAlignment
-from milopt.declaration.kernels.blocks import gram_blocks
+from milopt.declaration.kernels.gram_blocks import gram_blocks
 from milopt.declaration.kernels.kernel import RBF, Kernel
 from milopt.errors import BagsError, ParameterError
 
@@ -23,13 +23,13 @@ shapes = st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(1, 8), st.i
 seeds = st.integers(0, 99)
 
 
-def walks(count: int, samples: int, seed: int, channels: int = 1) -> np.ndarray:
+def random_walks(count: int, samples: int, seed: int, channels: int = 1) -> np.ndarray:
     steps = np.random.default_rng(seed).normal(size=(count, samples, channels))
     return steps.cumsum(axis=1).reshape(count, -1)
 
 
 def plain_dtw(x: np.ndarray, z: np.ndarray, band: int) -> float:
-    """Cell by cell, from the definition."""
+    """Return the DTW cost, computed cell by cell from the definition."""
     ell = len(x)
     best = np.full((ell + 1, ell + 1), np.inf)
     best[0, 0] = 0
@@ -40,7 +40,7 @@ def plain_dtw(x: np.ndarray, z: np.ndarray, band: int) -> float:
 
 
 def plain_log_sum(x: np.ndarray, z: np.ndarray, s: float, triangular: int | None) -> float:
-    """The logarithm of the sum over alignments, cell by cell in logarithms."""
+    """Return the logarithm of the sum over alignments, computed cell by cell in log space."""
     ell = len(x)
     total = np.full((ell + 1, ell + 1), -np.inf)
     total[0, 0] = 0
@@ -54,7 +54,7 @@ def plain_log_sum(x: np.ndarray, z: np.ndarray, s: float, triangular: int | None
 
 
 def all_alignments(ell: int) -> list[list[tuple[int, int]]]:
-    """Every monotone path from (0, 0) to (ell - 1, ell - 1)."""
+    """Return every monotone path from (0, 0) to (ell - 1, ell - 1)."""
     paths, ended = [[(0, 0)]], []
     while paths:
         path = paths.pop()
@@ -69,7 +69,7 @@ def all_alignments(ell: int) -> list[list[tuple[int, int]]]:
 @given(shapes, st.none() | st.integers(0, 9), seeds)
 def test_dtw_equals_its_definition(shape, band, seed):
     n, k, samples, channels = shape
-    A, B = walks(n, samples, seed, channels), walks(k, samples, seed + 1, channels)
+    A, B = random_walks(n, samples, seed, channels), random_walks(k, samples, seed + 1, channels)
     series = [[row.reshape(samples, channels) for row in rows] for rows in (A, B)]
     widest = samples if band is None else band
     expected = np.array([[np.exp(-0.1 * plain_dtw(x, z, widest)) for z in series[1]] for x in series[0]])
@@ -84,7 +84,7 @@ def test_dtw_equals_its_definition(shape, band, seed):
 @given(shapes, st.none() | st.integers(1, 9), st.sampled_from([0.01, 0.3, 40.0]), seeds)
 def test_global_alignment_equals_its_definition(shape, triangular, s, seed):
     n, k, samples, channels = shape
-    A, B = walks(n, samples, seed, channels), walks(k, samples, seed + 1, channels)
+    A, B = random_walks(n, samples, seed, channels), random_walks(k, samples, seed + 1, channels)
     left, right = ([row.reshape(samples, channels) for row in rows] for rows in (A, B))
 
     def normalised(x, z):
@@ -97,8 +97,8 @@ def test_global_alignment_equals_its_definition(shape, triangular, s, seed):
 
 @given(seeds, st.none() | st.integers(1, 4))
 @settings(max_examples=10, deadline=None)
-def test_both_are_about_all_alignments(seed, triangular):
-    x, z = walks(2, 4, seed)
+def test_both_kernels_range_over_all_alignments(seed, triangular):
+    x, z = random_walks(2, 4, seed)
     gaps = (x[:, None] - z[None]) ** 2
     costs = [sum(gaps[cell] for cell in path) for path in all_alignments(4)]
     assert DTW(1.0)([x], [z])[0, 0] == pytest.approx(np.exp(-min(costs)))
@@ -122,8 +122,8 @@ def test_both_are_about_all_alignments(seed, triangular):
     st.sampled_from(["0.1/median", "median", "10/median"]),
     seeds,
 )
-def test_a_global_alignment_gram_is_semidefinite_with_ones_on_its_diagonal(n, samples, triangular, s, seed):
-    A = walks(n, samples, seed)
+def test_global_alignment_gram_is_semidefinite_with_ones_on_its_diagonal(n, samples, triangular, s, seed):
+    A = random_walks(n, samples, seed)
     A[n // 2] = A[0]
     gram = GlobalAlignment(s, triangular).fitted(A)(A, A)
     np.testing.assert_array_equal(gram, gram.T)
@@ -133,8 +133,8 @@ def test_a_global_alignment_gram_is_semidefinite_with_ones_on_its_diagonal(n, sa
     assert np.linalg.eigvalsh(gram)[0] >= -1e-12 * n
 
 
-def test_dtw_is_no_kernel_of_a_hilbert_space():
-    A = walks(40, 30, 0)
+def test_dtw_is_not_positive_semidefinite():
+    A = random_walks(40, 30, 0)
     assert np.linalg.eigvalsh(DTW(0.01)(A, A))[0] < -0.1
     assert not DTW.is_semidefinite
     assert GlobalAlignment.is_semidefinite
@@ -142,8 +142,8 @@ def test_dtw_is_no_kernel_of_a_hilbert_space():
 
 @quick
 @given(seeds, st.integers(1, 3), st.integers(2, 5))
-def test_a_pattern_held_longer_costs_nothing(seed, channels, repeats):
-    short = walks(1, 6, seed, channels).reshape(6, channels)
+def test_repeating_samples_has_dtw_cost_zero(seed, channels, repeats):
+    short = random_walks(1, 6, seed, channels).reshape(6, channels)
     held = np.concatenate([np.repeat(short[:1], repeats, axis=0), short]).reshape(1, -1)
     late = np.concatenate([short, np.repeat(short[-1:], repeats, axis=0)]).reshape(1, -1)
     assert DTW(1.0, channels=channels)(held, late)[0, 0] == 1
@@ -152,8 +152,8 @@ def test_a_pattern_held_longer_costs_nothing(seed, channels, repeats):
 
 @quick
 @given(seeds, st.integers(1, 8), st.floats(-5, 5))
-def test_what_does_not_change_an_alignment_does_not_change_its_value(seed, samples, level):
-    A, B = walks(3, samples, seed), walks(2, samples, seed + 1)
+def test_reversing_shifting_or_swapping_the_series_does_not_change_the_value(seed, samples, level):
+    A, B = random_walks(3, samples, seed), random_walks(2, samples, seed + 1)
     for kernel in (DTW(0.1), DTW(0.1, 2), GlobalAlignment(0.1), GlobalAlignment(0.1, 3)):
         gram = kernel(A, B)
         np.testing.assert_allclose(kernel(A[:, ::-1], B[:, ::-1]), gram, rtol=1e-9)
@@ -163,8 +163,8 @@ def test_what_does_not_change_an_alignment_does_not_change_its_value(seed, sampl
 
 @quick
 @given(seeds, st.integers(1, 8))
-def test_a_wider_band_never_costs_more(seed, samples):
-    A, B = walks(4, samples, seed), walks(4, samples, seed + 1)
+def test_a_wider_band_never_increases_the_cost(seed, samples):
+    A, B = random_walks(4, samples, seed), random_walks(4, samples, seed + 1)
     np.testing.assert_allclose(DTW(0.05, 0)(A, B), RBF(0.05)(A, B), rtol=1e-9)
     values = [DTW(0.05, band)(A, B) for band in (*range(samples), None)]
     for narrow, wide in pairwise(values):
@@ -173,7 +173,7 @@ def test_a_wider_band_never_costs_more(seed, samples):
 
 
 @pytest.mark.parametrize("triangular", [1, 2, 6])
-def test_sums_too_small_for_a_number_are_found_as_logarithms(triangular):
+def test_sums_that_underflow_are_computed_in_log_space(triangular):
     ramp = np.arange(430.0)
     A = np.array([ramp, ramp + 0.03])
     total, *own = (plain_log_sum(x[:, None], z[:, None], 10.0, triangular) for x, z in (A, A[[0, 0]], A[[1, 1]]))
@@ -184,48 +184,48 @@ def test_sums_too_small_for_a_number_are_found_as_logarithms(triangular):
     np.testing.assert_array_equal(gram.diagonal(), 1)
 
 
-def test_a_kernel_value_below_all_numbers_is_zero():
+def test_kernel_value_that_underflows_is_zero():
     A = np.array([[0.0] * 20, [1e3] * 20])
     for kernel in (DTW(1.0), GlobalAlignment(1.0), GlobalAlignment(1.0, 3)):
         np.testing.assert_array_equal(kernel(A, A), np.eye(2))
 
 
-def test_rounding_takes_no_value_above_one():
-    A = walks(300, 12, 0)
+def test_no_kernel_value_exceeds_one_by_rounding():
+    A = random_walks(300, 12, 0)
     assert GlobalAlignment(0.1)(A, A + 1e-10).max() <= 1
 
 
-def test_long_windows_neither_overflow_nor_vanish():
-    A = walks(2, 500, 0)
+def test_long_windows_neither_overflow_nor_underflow():
+    A = random_walks(2, 500, 0)
     for kernel in (GlobalAlignment(), GlobalAlignment(triangular=20), DTW()):
         gram = kernel.fitted(A)(A, A)
         assert 0 < gram[0, 1] < 1
 
 
 @pytest.mark.parametrize("kernel", [DTW(0.01), DTW(0.01, 3), GlobalAlignment(0.01), GlobalAlignment(0.01, 4)])
-def test_a_value_depends_on_its_pair_and_not_on_the_block(kernel: Kernel, monkeypatch: pytest.MonkeyPatch):
-    A = walks(40, 10, 0)
+def test_kernel_value_does_not_depend_on_the_block_of_pairs(kernel: Kernel, monkeypatch: pytest.MonkeyPatch):
+    A = random_walks(40, 10, 0)
     whole = kernel(A, A)
-    monkeypatch.setattr(alignment, "_BLOCK", 1)
+    monkeypatch.setattr(alignment, "_BLOCK_NUMBERS", 1)
     np.testing.assert_array_equal(kernel(A, A), whole)
     np.testing.assert_array_equal(np.vstack([block for _, block in gram_blocks(kernel, A, A, memory=5000)]), whole)
 
 
-def test_memory_is_that_of_the_gram_and_a_block():
-    A, B = walks(1000, 40, 0), walks(20, 40, 1)
+def test_memory_is_limited_to_the_gram_matrix_and_one_block():
+    A, B = random_walks(1000, 40, 0), random_walks(20, 40, 1)
     for kernel in (DTW(0.01), GlobalAlignment(0.01)):
         tracemalloc.start()
         kernel(A, B)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert peak < 12e6  # of all pairs at once, one antidiagonal alone would take 6 MB, and ten are held
+        assert peak < 12e6  # for all pairs at once, a single antidiagonal would take 6 MB, and ten are in memory
 
 
-# What depends on the data
+# Widths that depend on the data
 
 
-def test_the_median_of_dtw_is_that_of_its_costs():
-    A = walks(20, 6, 0)
+def test_median_width_of_dtw_is_the_inverse_median_of_its_costs():
+    A = random_walks(20, 6, 0)
     rows = [row[:, None] for row in A]
     median = np.median([plain_dtw(rows[i], rows[j], 6) for i in range(20) for j in range(i)])
     assert DTW().fitted(A).s == pytest.approx(1 / median)
@@ -237,7 +237,7 @@ def test_the_median_of_dtw_is_that_of_its_costs():
         assert kernel.fitted(A) is kernel
 
 
-def test_they_are_shown():
+def test_kernels_have_a_repr_and_latex():
     assert milopt.DTW is DTW
     assert milopt.GlobalAlignment is GlobalAlignment
     assert r"\mathrm{DTW}(x,z)" in DTW().latex()
@@ -248,7 +248,7 @@ def test_they_are_shown():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: DTW(0), 's of DTW must be a positive number, "median" or "4/median", not 0'),
         (lambda: DTW(None), "s of DTW must be a positive number"),
@@ -261,16 +261,16 @@ def test_they_are_shown():
         (lambda: DTW(1.0, channels=0), "channels of DTW must be a whole number of at least 1, not 0"),
     ],
 )
-def test_bad_parameters_get_one_sentence(make, said):
-    with pytest.raises(ParameterError, match=said):
+def test_invalid_parameters_raise_an_error(make, message):
+    with pytest.raises(ParameterError, match=message):
         make()
 
 
-def test_bad_points_get_one_sentence():
-    A = walks(3, 5, 0)
-    with pytest.raises(BagsError, match="5 features are no whole number of samples of 2 channels"):
+def test_invalid_points_raise_an_error():
+    A = random_walks(3, 5, 0)
+    with pytest.raises(BagsError, match="5 features are not a multiple of 2 channels"):
         DTW(1.0, channels=2)(A, A)
-    with pytest.raises(ParameterError, match=r'DTW\(s="median"\) has no number yet'):
+    with pytest.raises(ParameterError, match=r'DTW\(s="median"\) depends on the data'):
         DTW()(A, A)
     with pytest.raises(BagsError, match="equal dimension"):
         GlobalAlignment(1.0)(A, A[:, :4])

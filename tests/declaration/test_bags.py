@@ -1,4 +1,4 @@
-"""Bags are what a plain list of arrays would be, only faster, immutable and checked."""
+"""Bags behave like a plain list of arrays, but are faster, immutable and checked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ quick = settings(max_examples=60, deadline=None)
 members_of = st.lists(st.integers(1, 5), min_size=1, max_size=8)
 
 
-def members_from(sizes, dimension=3, seed=0):
+def random_members(sizes, dimension=3, seed=0):
     rng = np.random.default_rng(seed)
     return [np.where(rng.random((n, dimension)) < 0.4, 0.0, rng.normal(size=(n, dimension))) for n in sizes]
 
@@ -33,7 +33,7 @@ def members_from(sizes, dimension=3, seed=0):
 @quick
 @given(members_of, st.integers(0, 99), st.sampled_from([(), (1,), (3,)]), st.booleans())
 def test_reductions_equal_a_loop_over_bags(sizes, seed, tail, coarse):
-    bags = as_bags(members_from(sizes))
+    bags = as_bags(random_members(sizes))
     values = np.random.default_rng(seed).normal(size=(sum(sizes), *tail))
     if coarse:  # many ties
         values = np.round(values)
@@ -50,13 +50,13 @@ def test_reductions_equal_a_loop_over_bags(sizes, seed, tail, coarse):
     assert bags.bag_of is bags.bag_of
 
 
-def test_the_first_of_tying_instances_is_the_argmax():
+def test_argmax_is_the_first_of_tied_instances():
     bags = as_bags([np.zeros((3, 1)), np.zeros((2, 1))])
     assert bags.argmax([1.0, 2.0, 2.0, -0.0, 0.0]).tolist() == [1, 3]
     assert bags.argmax([0.0, np.nan, 1.0, -np.inf, -np.inf]).tolist() == [1, 3]
 
 
-def test_values_must_match_the_instances():
+def test_values_of_another_length_raise_an_error():
     bags = as_bags([np.zeros((3, 1)), np.zeros((2, 1))])
     for reduce in (bags.max, bags.sum, bags.mean, bags.argmax):
         with pytest.raises(BagsError, match=r"shape \(4,\) for 5 instances"):
@@ -68,8 +68,8 @@ def test_values_must_match_the_instances():
 
 @quick
 @given(members_of, st.data(), st.booleans())
-def test_indexing_is_that_of_a_list(sizes, data, sparse):
-    members = members_from(sizes)
+def test_indexing_equals_indexing_of_a_list(sizes, data, sparse):
+    members = random_members(sizes)
     bags = as_bags([sp.csr_array(x) for x in members] if sparse else members)
     m = len(sizes)
 
@@ -95,22 +95,22 @@ def test_indexing_is_that_of_a_list(sizes, data, sparse):
     if members[part]:
         same(bags[part], members[part])
     else:
-        with pytest.raises(BagsError, match="holds none of the"):
+        with pytest.raises(BagsError, match="The selection is empty"):
             bags[part]
     mask = np.zeros(m, dtype=bool)
     mask[which] = True
     same(bags[mask], [x for x, keep in zip(members, mask, strict=True) if keep])
 
 
-def test_indices_out_of_range_are_refused():
-    bags = as_bags(members_from([2, 3]))
+def test_indices_out_of_range_raise_an_error():
+    bags = as_bags(random_members([2, 3]))
     with pytest.raises(IndexError, match="index 2 is out of range for 2 bags"):
         bags[2]
     with pytest.raises(IndexError, match="index -3 is out of range"):
         bags[[0, -3]]
     with pytest.raises(IndexError, match="3 entries for 2 bags"):
         bags[[True, False, True]]
-    with pytest.raises(IndexError, match="list of integers or a mask"):
+    with pytest.raises(IndexError, match="list of integers or a boolean mask"):
         bags[[0.5]]
     with pytest.raises(BagsError, match="select at least one"):
         bags[[]]
@@ -119,8 +119,8 @@ def test_indices_out_of_range_are_refused():
 # Immutability
 
 
-def test_nothing_can_be_written_and_later_writes_do_not_reach_the_bags():
-    members = members_from([2, 3, 1])
+def test_bags_are_read_only_and_later_writes_to_the_input_do_not_change_them():
+    members = random_members([2, 3, 1])
     stacked = np.concatenate(members)
     for given_array in (stacked, np.asfortranarray(stacked), stacked[:], stacked.astype(np.float32)):
         bags = Bags(given_array, [0, 2, 5, 6])
@@ -145,7 +145,7 @@ def test_a_read_only_view_of_a_writeable_array_is_copied():
     assert bags.instances.max() == 1
 
 
-def test_what_nobody_can_write_is_not_copied():
+def test_a_read_only_array_is_not_copied():
     base = np.ones((3, 2))
     base.flags.writeable = False
     bags = Bags(base, [0, 1, 3])
@@ -155,7 +155,7 @@ def test_what_nobody_can_write_is_not_copied():
     assert bags.instances is bags.instances
 
 
-def test_sparse_bags_are_read_only_and_apart_from_their_input():
+def test_sparse_bags_are_read_only_copies_of_their_input():
     matrix = sp.csr_array(np.eye(3))
     bags = Bags(matrix, [0, 1, 3])
     matrix.data[:] = 5
@@ -167,8 +167,8 @@ def test_sparse_bags_are_read_only_and_apart_from_their_input():
     np.testing.assert_array_equal((bags.instances @ bags.instances.T).toarray(), np.eye(3))
 
 
-def test_copies_made_for_another_process_are_still_read_only():
-    bags = as_bags(members_from([2, 3]))
+def test_pickled_bags_are_read_only():
+    bags = as_bags(random_members([2, 3]))
     for again in (pickle.loads(pickle.dumps(bags)), copy.deepcopy(bags)):
         assert again.digest() == bags.digest()
         assert not again.instances.flags.writeable
@@ -180,7 +180,7 @@ def test_copies_made_for_another_process_are_still_read_only():
 @quick
 @given(members_of, st.integers(0, 99))
 def test_sparse_bags_equal_dense_bags(sizes, seed):
-    members = members_from(sizes, seed=seed)
+    members = random_members(sizes, seed=seed)
     dense, sparse = as_bags(members), as_bags([sp.csr_matrix(x) for x in members])
     assert isinstance(sparse.instances, sp.csr_array)
     np.testing.assert_array_equal(sparse.instances.toarray(), dense.instances)
@@ -188,8 +188,8 @@ def test_sparse_bags_equal_dense_bags(sizes, seed):
     np.testing.assert_array_equal(sparse.offsets, dense.offsets)
 
 
-def test_the_digest_is_of_the_content():
-    members = members_from([2, 3])
+def test_digest_depends_only_on_the_content():
+    members = random_members([2, 3])
     bags = as_bags(members)
     assert bags.digest() == as_bags([x.copy() for x in members]).digest() == bags[[0, 1]].digest()
     assert len(bags.digest()) == 64
@@ -200,7 +200,7 @@ def test_the_digest_is_of_the_content():
     assert Bags(unsorted, [0, 2]).digest() == Bags(tidy, [0, 2]).digest()
 
 
-def test_the_digest_is_the_same_in_another_process():
+def test_digest_is_the_same_in_another_process():
     code = (
         "import numpy as np; from milopt.declaration.bags.bags import Bags; print(Bags(np.eye(3), [0, 1, 3]).digest())"
     )
@@ -208,16 +208,16 @@ def test_the_digest_is_the_same_in_another_process():
     assert told == Bags(np.eye(3), [0, 1, 3]).digest()
 
 
-def test_repr_says_the_sizes():
-    assert repr(as_bags(members_from([2, 3]))) == "Bags(2 bags, 5 instances, 3 features)"
+def test_repr_contains_the_sizes():
+    assert repr(as_bags(random_members([2, 3]))) == "Bags(2 bags, 5 instances, 3 features)"
     assert repr(as_bags([sp.csr_array(np.eye(2))])) == "Bags(1 bags, 2 instances, 2 features, sparse)"
 
 
-# Neither numpy nor scikit-learn takes bags for an array
+# Neither numpy nor scikit-learn treats bags as an array
 
 
-def test_bags_are_no_array():
-    bags = as_bags(members_from([2, 3]))
+def test_bags_are_not_an_array():
+    bags = as_bags(random_members([2, 3]))
     for attribute in ("shape", "dtype", "__array__", "ndim"):
         assert not hasattr(bags, attribute)
     with pytest.raises(TypeError):
@@ -244,7 +244,7 @@ def test_scikit_learn_splits_bags(sizes):
             bags = as_bags(X)
             return np.where(bags.max(bags.instances[:, self.feature]) > 0, 1, -1)
 
-    bags = as_bags(members_from(sizes))
+    bags = as_bags(random_members(sizes))
     y = np.where(np.arange(8) % 2, 1, -1)
     for train, test in StratifiedKFold(2).split(bags, y):
         assert len(bags[train]) + len(bags[test]) == 8
@@ -255,10 +255,10 @@ def test_scikit_learn_splits_bags(sizes):
     assert len(as_bags(train)) == 6
 
 
-# What people bring
+# Input of users
 
 
-def test_every_spelling_of_the_same_bags_is_taken():
+def test_all_input_formats_give_the_same_bags():
     block = np.arange(12).reshape(2, 3, 2)
     objects = np.empty(2, dtype=object)
     objects[:] = list(block)
@@ -282,8 +282,8 @@ def test_every_spelling_of_the_same_bags_is_taken():
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array, lambda x: np.asarray(x, dtype=object)])
-def test_a_2d_array_is_bags_of_one_with_a_warning(make):
-    with pytest.warns(MiloptWarning, match="each of its 4 rows is taken as a bag of one") as caught:
+def test_a_2d_array_becomes_bags_of_one_instance_with_a_warning(make):
+    with pytest.warns(MiloptWarning, match="each of its 4 rows becomes a bag of one") as caught:
         bags = as_bags(make(np.ones((4, 2))))
     assert caught[0].filename == __file__
     assert bags.sizes.tolist() == [1, 1, 1, 1]
@@ -304,11 +304,11 @@ nan[1, 2], inf[0, 1] = np.nan, -np.inf
         ([good, np.empty((0, 3))], "Bag 1 of bags is empty: leave it out"),
         ([good, []], "Bag 1 of bags is empty"),
         ([good, sp.csr_array((0, 3))], "Bag 1 of bags is empty"),
-        ([good, good, np.ones((1, 4))], "Bag 2 of bags has 4 features where bag 0 has 3"),
+        ([good, good, np.ones((1, 4))], "Bag 2 of bags has 4 features, but bag 0 has 3"),
         ([good, nan], "Bag 1 of bags has NaN in instance 1, feature 2"),
         ([good, inf], r"Bag 1 of bags has infinity \(-inf\) in instance 0, feature 1"),
         ([good, sp.csr_array(nan)], "Bag 1 of bags has NaN in instance 1, feature 2"),
-        ([good, [["a", "b", "c"]]], "Bag 1 of bags has values of type <U1: only real numbers are taken"),
+        ([good, [["a", "b", "c"]]], "Bag 1 of bags has values of type <U1: only real numbers are supported"),
         ([good, good * 1j], "Bag 1 of bags has values of type complex128: Complex data not supported"),
         ([sp.csr_array(good * 1j)], "Complex data not supported"),
         ([good, [[1, 2], [3]]], "Bag 1 of bags cannot be read as an array of numbers"),
@@ -322,9 +322,9 @@ nan[1, 2], inf[0, 1] = np.nan, -np.inf
         ([np.ones((2, 0))], r"0 feature\(s\) \(shape=\(2, 0\)\) while a minimum of 1 is required"),
     ],
 )
-def test_what_is_not_bags_is_told_in_one_sentence(wrong, message):
+def test_invalid_bags_raise_an_error(wrong, message):
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # no warning beside an error
+        warnings.simplefilter("error")  # no warning in addition to the error
         with pytest.raises(BagsError, match=message) as caught:
             as_bags(wrong)
     assert "\n" not in str(caught.value)
@@ -332,7 +332,7 @@ def test_what_is_not_bags_is_told_in_one_sentence(wrong, message):
         as_bags(wrong, name="test bags")
 
 
-def test_the_name_is_in_the_message():
+def test_message_contains_the_name_of_the_bags():
     with pytest.raises(BagsError, match="Bag 1 of the test set has NaN"):
         as_bags([good, nan], name="the test set")
 
@@ -349,7 +349,7 @@ def test_the_name_is_in_the_message():
         ([[0, 2]], "1-D array of integers"),
     ],
 )
-def test_offsets_are_checked(offsets, message):
+def test_invalid_offsets_raise_an_error(offsets, message):
     with pytest.raises(BagsError, match=message):
         Bags(good, offsets)
 
@@ -361,7 +361,7 @@ def test_offsets_are_checked(offsets, message):
     "y",
     [[-1, 1, 1], [-1.0, 1.0, 1.0], [0, 1, 1], np.array([False, True, True]), np.array([-1, 1, 1], dtype=np.int8)],
 )
-def test_signs_from_both_spellings(y):
+def test_signs_come_from_plus_minus_one_and_from_zero_one(y):
     signs = as_signs(y, 3)
     assert signs.dtype == np.float64
     assert signs.tolist() == [-1.0, 1.0, 1.0]
@@ -371,29 +371,29 @@ def test_signs_from_both_spellings(y):
     ("y", "message"),
     [
         ([1, -1, 1], "There are 3 labels for 2 bags"),
-        ([1, 1], "All 2 bags are of one class, 1"),
-        ([0, 0], "All 2 bags are of one class, 0"),
+        ([1, 1], "All 2 bags belong to one class, 1"),
+        ([0, 0], "All 2 bags belong to one class, 0"),
         ([0, -1], "The labels are -1 and 0: give -1 and \\+1, or 0 and 1"),
         ([2, 1], "The labels are 1 and 2"),
         ([np.nan, 1], "labels have NaN at bag 0"),
         ([1, np.inf], "labels have infinity \\(inf\\) at bag 1"),
-        (["a", "b"], "only real numbers are taken"),
+        (["a", "b"], "only real numbers are supported"),
         ([[1], [-1]], "1-D array"),
     ],
 )
-def test_labels_that_are_not_signs(y, message):
+def test_labels_that_are_not_two_classes_raise_an_error(y, message):
     with pytest.raises(BagsError, match=message):
         as_signs(y, 2)
 
 
-def test_more_than_two_labels():
+def test_more_than_two_labels_raise_an_error():
     with pytest.raises(BagsError, match="3 different labels"):
         as_signs([-1, 0, 1], 3)
 
 
 @quick
 @given(st.lists(st.floats(0, 1.7e308), min_size=1, max_size=9).filter(any))
-def test_weights_are_as_given_and_ones_own(raw):
+def test_weights_are_a_copy_of_the_given_ones(raw):
     given = np.array(raw)
     weights = as_weights(given, len(raw))
     assert weights.tolist() == raw
@@ -401,7 +401,7 @@ def test_weights_are_as_given_and_ones_own(raw):
     assert given.tolist() == raw
 
 
-def test_no_weights_are_ones():
+def test_default_weights_are_ones():
     assert as_weights(None, 3).tolist() == [1.0, 1.0, 1.0]
 
 
@@ -414,6 +414,6 @@ def test_no_weights_are_ones():
         ([1.0, np.nan], "weights have NaN at bag 1"),
     ],
 )
-def test_weights_out_of_range(weight, message):
+def test_weights_out_of_range_raise_an_error(weight, message):
     with pytest.raises(BagsError, match=message):
         as_weights(weight, 2)

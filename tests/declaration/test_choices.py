@@ -1,4 +1,4 @@
-"""Semicontinuous variables and constraints under conditions, against brute force over all choices."""
+"""Semicontinuous variables and conditional constraints agree with brute force over all choices."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from milopt.errors import DeclarationError
 from milopt.solving import registry
 from tests.conformance.solvers_under_test import solver_names
 
-INTEGER = [name for name in solver_names() if Feature.INTEGER in registry.get(name).features]
+INTEGER = [name for name in solver_names() if Feature.INTEGER in registry.get_solver(name).features]
 
 
-def test_some_solver_takes_integers() -> None:
+def test_some_solver_supports_integers() -> None:
     assert "highs" in INTEGER
 
 
 def _semicontinuous_optimum(q: np.ndarray, A: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
-    """min q'x  s.t.  A x >= b,  x_j = 0 or low_j <= x_j <= high_j, by trying all choices."""
+    """Return min q'x  s.t.  A x >= b,  x_j = 0 or low_j <= x_j <= high_j, by trying all choices."""
     best = np.inf
     for active in product((0.0, 1.0), repeat=q.size):
         bounds = np.column_stack([low, high]) * np.array(active)[:, None]
@@ -72,14 +72,14 @@ def test_a_semicontinuous_variable_may_be_scalar_and_integer() -> None:
     "settings",
     [{"lower": 1}, {"upper": 3}, {"lower": [1, -np.inf], "upper": 5}, {"lower": 0, "upper": 1, "binary": True}, {}],
 )
-def test_a_semicontinuous_variable_needs_finite_bounds(settings: dict[str, object]) -> None:
+def test_a_semicontinuous_variable_without_finite_bounds_raises_an_error(settings: dict[str, object]) -> None:
     program = Program()
     with pytest.raises(DeclarationError, match="'x' is semicontinuous: give finite bounds"):
         program.variable("x", 2, semicontinuous=True, **settings)  # type: ignore[arg-type]
     assert not program.variables
 
 
-def test_a_name_that_a_semicontinuous_variable_needs_may_be_taken() -> None:
+def test_a_semicontinuous_variable_raises_an_error_if_its_names_are_used() -> None:
     program = Program()
     program.variable("x.active")
     with pytest.raises(DeclarationError, match=r"'x\.active' is taken"):
@@ -88,7 +88,10 @@ def test_a_name_that_a_semicontinuous_variable_needs_may_be_taken() -> None:
 
 
 def _implied_optimum(q: np.ndarray, cost: np.ndarray, A: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
-    """min q'x + cost'b, -2 <= x <= 3, if b_i = 1 then low_i <= A_i x <= high_i, if b = 0 then sum x = 1."""
+    """Return the optimum of the conditional program by trying all b.
+
+    min q'x + cost'b,  -2 <= x <= 3,  if b_i = 1 then low_i <= A_i x <= high_i,  if b = 0 then sum x = 1
+    """
     best = np.inf
     for chosen in product((False, True), repeat=cost.size):
         on = np.array(chosen)
@@ -107,7 +110,7 @@ def _implied_optimum(q: np.ndarray, cost: np.ndarray, A: np.ndarray, low: np.nda
 
 @pytest.mark.parametrize("solver", INTEGER)
 @pytest.mark.parametrize("seed", range(4))
-def test_implied_rows_hold_where_their_condition_is_one(seed: int, solver: str) -> None:
+def test_conditional_rows_hold_if_their_condition_is_one(seed: int, solver: str) -> None:
     generator = np.random.default_rng(seed)
     q, cost, A = generator.normal(size=3), -generator.uniform(0, 2, 4), generator.normal(size=(4, 3))
     low, high = generator.uniform(-1, 0, 4), generator.uniform(0, 1, 4)
@@ -118,7 +121,7 @@ def test_implied_rows_hold_where_their_condition_is_one(seed: int, solver: str) 
     program.implies(b, A @ x >= low, name="above")
     program.implies(b, A @ x <= high, name="below")
     program.implies(none, x.sum() == 1, name="sum")
-    # none = 1 if no other is chosen.
+    # `none` is 1 if no other condition is chosen.
     program.subject_to(none >= 1 - b.sum())
     program.implies(none, b.sum() <= 0)
     result = milopt.solve(program, solver)
@@ -173,8 +176,8 @@ def _broadcast_optimum(b: np.ndarray) -> float:
         (lambda e: milopt.huber(-e).sum(), 1.5 + 2.5 + 0.5),
     ],
 )
-def test_the_range_of_an_atom_gives_the_constant(atom: object, largest: float) -> None:
-    """-2 <= x_0 <= 1, -3 <= x_1 <= 2, -1 <= x_2 <= 1."""
+def test_big_m_constant_is_the_largest_value_of_the_atom(atom: object, largest: float) -> None:
+    """Check with -2 <= x_0 <= 1, -3 <= x_1 <= 2, -1 <= x_2 <= 1."""
     program = Program()
     x = program.variable("x", 3, lower=[-2, -3, -1], upper=[1, 2, 1])
     b = program.variable("b", binary=True)
@@ -187,20 +190,20 @@ def test_the_range_of_an_atom_gives_the_constant(atom: object, largest: float) -
 
 
 def _row_value(row: object, x: object, b: object, corner: np.ndarray) -> float:
-    """The row at a corner with b = 0."""
+    """Return the value of the row at a corner with b = 0."""
 
     def value(leaf: object) -> np.ndarray:
         if leaf is x:
             return corner
         if leaf is b:
             return np.zeros(1)
-        return leaf.value(leaf.argument.evaluated(value), leaf.segments)  # type: ignore[attr-defined]
+        return leaf.value(leaf.argument.evaluate(value), leaf.segments)  # type: ignore[attr-defined]
 
-    return float(row.expression.evaluated(value)[0])  # type: ignore[attr-defined]
+    return float(row.expression.evaluate(value)[0])  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
-    ("declare", "words"),
+    ("declare", "message"),
     [
         (lambda p, x, b, z, q: p.implies(b[0], z <= 3), "z has no finite upper bound: declare it with upper="),
         (lambda p, x, b, z, q: p.implies(b[0], z >= 3), "z has no finite lower bound"),
@@ -209,24 +212,24 @@ def _row_value(row: object, x: object, b: object, corner: np.ndarray) -> float:
         (lambda p, x, b, z, q: p.implies(b[0], x[0] <= q), "parameter 'q' may change them"),
         (lambda p, x, b, z, q: p.implies(x, x <= 3), "x, which is not a variable with binary=True"),
         (lambda p, x, b, z, q: p.implies(b == 1, x <= 3), r"program\.implies\(b, x <= 3\) for b == 1"),
-        (lambda p, x, b, z, q: p.implies(b.sum(), x <= 3), "may differ from 0 and 1"),
-        (lambda p, x, b, z, q: p.implies(0.5 * b, x <= 3), "may differ from 0 and 1"),
+        (lambda p, x, b, z, q: p.implies(b.sum(), x <= 3), "may have values other than 0 and 1"),
+        (lambda p, x, b, z, q: p.implies(0.5 * b, x <= 3), "may have values other than 0 and 1"),
         (lambda p, x, b, z, q: p.implies(True, x <= 3), "a binary variable b or 1 - b, not True"),
         (lambda p, x, b, z, q: p.implies(b[0], x), "must be a comparison"),
         (lambda p, x, b, z, q: p.implies(b, p.function("f", milopt.Linear())(np.eye(2)) <= 3), "no known upper bound"),
     ],
 )
-def test_conditions_without_a_known_bound_are_refused(declare: object, words: str) -> None:
+def test_conditions_and_rows_without_known_bounds_raise_an_error(declare: object, message: str) -> None:
     program = Program()
     x, b = program.variable("x", 2, lower=-1, upper=1), program.variable("b", 2, binary=True)
     z, q = program.variable("z"), program.parameter("q")
     q.value = 1.0
-    with pytest.raises(DeclarationError, match=words):
+    with pytest.raises(DeclarationError, match=message):
         declare(program, x, b, z, q)  # type: ignore[operator]
     assert not program.constraints
 
 
-def test_columns_do_not_enter_an_implied_row() -> None:
+def test_new_columns_cannot_enter_a_conditional_row() -> None:
     program = Program()
     x, b = program.variable("x", lower=0, upper=5), program.variable("b", binary=True)
     program.implies(b, x <= 1, name="rows")
@@ -244,7 +247,7 @@ def _choices() -> Program:
     return program
 
 
-def test_choices_are_inspected_and_written(tmp_path: Path) -> None:
+def test_conditional_constraints_are_displayed_and_exported(tmp_path: Path) -> None:
     program = _choices()
     expected = milopt.solve(program, "highs").objective
     assert expected == pytest.approx(6.0)
@@ -273,8 +276,11 @@ def test_choices_are_inspected_and_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("solver", INTEGER)
 @pytest.mark.parametrize("seed", range(3))
-def test_implied_rows_of_polyhedral_atoms(seed: int, solver: str) -> None:
-    """max q'x + gain b,  |x| <= 3,  b = 1 implies ||x||_1 <= 2,  b = 0 implies ||x - 1||_inf <= 1/2."""
+def test_conditional_rows_with_polyhedral_atoms(seed: int, solver: str) -> None:
+    """Compare with brute force over b.
+
+    max q'x + gain b,  |x| <= 3,  b = 1 implies ||x||_1 <= 2,  b = 0 implies ||x - 1||_inf <= 1/2
+    """
     q, gain = np.random.default_rng(seed).normal(size=3), 2.0
     program = Program("atoms")
     x, b = program.variable("x", 3, lower=-3, upper=3), program.variable("b", binary=True)

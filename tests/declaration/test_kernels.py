@@ -1,4 +1,4 @@
-"""Kernels equal their formula, entry by entry, whatever the arrays and the memory."""
+"""Kernels equal their formulas entry by entry, for all kinds of arrays and any memory limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.declaration.kernels.blocks import gram_blocks, kernel_times
+from milopt.declaration.kernels.gram_blocks import gram_blocks, kernel_times
 from milopt.declaration.kernels.kernel import (
     RBF,
     CallableKernel,
@@ -66,7 +66,7 @@ def test_gram_equals_the_formula_dense_sparse_and_mixed(pair, n, k, dimension, s
 
 @quick
 @given(kernels, st.integers(1, 60), st.integers(1, 20), st.integers(0, 99), st.booleans())
-def test_a_gram_of_points_with_themselves_is_exactly_symmetric_and_semidefinite(kernel, n, dimension, seed, sparse):
+def test_gram_of_one_array_is_exactly_symmetric_and_semidefinite(kernel, n, dimension, seed, sparse):
     A = points(n, dimension, seed)
     A[n // 2] = A[0]
     A = sp.csr_array(A) if sparse else A
@@ -78,26 +78,26 @@ def test_a_gram_of_points_with_themselves_is_exactly_symmetric_and_semidefinite(
         assert gram.max() <= 1
 
 
-def test_rbf_far_from_the_origin_keeps_its_digits():
+def test_rbf_is_accurate_far_from_the_origin():
     A = np.random.default_rng(0).normal(size=(20, 3))
     np.testing.assert_allclose(RBF(1.0)(A + 2.0**20, A + 2.0**20), RBF(1.0)(A, A), atol=1e-9)
     np.testing.assert_allclose(RBF(1.0)(A + 2.0**20, A[:5] + 2.0**20), RBF(1.0)(A, A[:5]), atol=1e-9)
 
 
-def test_the_inputs_are_not_written_to():
+def test_inputs_are_not_changed():
     A = points(6, 3, 0)
     before = A.copy()
     A.flags.writeable = False
     for kernel, _ in formulas:
-        kernel(A, A)[0] = 5.0  # what comes back is the caller's own
+        kernel(A, A)[0] = 5.0  # the caller may write to the result
         kernel(A, A[:2])
     np.testing.assert_array_equal(A, before)
 
 
-# What depends on the data
+# Widths that depend on the data
 
 
-def test_rbf_resolves_its_width_from_the_data():
+def test_fitted_rbf_has_a_width_from_the_data():
     A = points(30, 4, 0)
     assert RBF().fitted(A) == RBF(0.25)
     pairs = [((A[i] - A[j]) ** 2).sum() for i in range(30) for j in range(i)]
@@ -109,7 +109,7 @@ def test_rbf_resolves_its_width_from_the_data():
     np.testing.assert_array_equal(RBF()(A, A), RBF(0.25)(A, A))
 
 
-def test_the_median_of_many_is_estimated_from_the_same_few_each_time():
+def test_median_of_many_instances_uses_a_fixed_random_subset():
     A = np.random.default_rng(1).normal(size=(3000, 2))
     first = RBF("median").fitted(A)
     assert first == RBF("median").fitted(A.copy())
@@ -117,7 +117,7 @@ def test_the_median_of_many_is_estimated_from_the_same_few_each_time():
     assert first.s == pytest.approx(1 / pairs, rel=0.1)
 
 
-def test_the_median_of_points_that_coincide():
+def test_median_width_of_repeated_points():
     A = np.zeros((9, 4))
     assert RBF("median").fitted(A) == RBF(0.25)
     assert RBF("median").fitted(A[:1]) == RBF(0.25)
@@ -127,7 +127,7 @@ def test_the_median_of_points_that_coincide():
     assert RBF("median").fitted(A).s == pytest.approx(1 / 16)
 
 
-def test_a_median_without_data_is_refused():
+def test_median_width_without_data_raises_an_error():
     with pytest.raises(ParameterError, match=r"call kernel.fitted\(instances\) first"):
         RBF("median")(np.eye(2), np.eye(2))
 
@@ -135,7 +135,7 @@ def test_a_median_without_data_is_refused():
 # Precomputed, callables
 
 
-def test_precomputed_looks_its_values_up():
+def test_precomputed_kernel_returns_entries_of_its_matrix():
     A = points(7, 3, 0)
     gram = RBF(1.0)(A, A)
     kernel = as_kernel(Precomputed(gram))
@@ -156,7 +156,7 @@ def test_precomputed_looks_its_values_up():
         (np.array([[1.0, 2.0], [0.0, 1.0]]), "not symmetric"),
     ],
 )
-def test_a_precomputed_gram_is_checked(gram, message):
+def test_invalid_precomputed_gram_raises_an_error(gram, message):
     with pytest.raises(ParameterError, match=message):
         Precomputed(gram)
 
@@ -165,21 +165,21 @@ def test_a_precomputed_gram_is_checked(gram, message):
     ("place", "message"),
     [([[2]], "2 is not a row of the precomputed Gram matrix: give 0 to 1"), ([[-1]], "-1 is not"), ([[0.5]], "0.5 is")],
 )
-def test_places_outside_a_precomputed_gram(place, message):
+def test_row_numbers_outside_a_precomputed_gram_raise_an_error(place, message):
     with pytest.raises(BagsError, match=message):
         Precomputed(np.eye(2))(place, place)
 
 
-def test_places_are_one_column():
+def test_row_numbers_must_be_one_column():
     with pytest.raises(BagsError, match=r"n x 1 array, not of shape \(2, 2\)"):
         Precomputed(np.eye(2))(np.eye(2), np.eye(2))
 
 
-def test_what_a_callable_returns_is_checked():
+def test_invalid_values_of_a_callable_raise_an_error():
     def short(A, B):
         return np.ones(len(A))
 
-    with pytest.raises(ParameterError, match=r"kernel short returned shape \(2,\) where \(2, 3\) is due"):
+    with pytest.raises(ParameterError, match=r"kernel short returned shape \(2,\) instead of \(2, 3\)"):
         as_kernel(short)(np.ones((2, 1)), np.ones((3, 1)))
     with pytest.raises(ParameterError, match="NaN or infinite"):
         as_kernel(lambda A, B: np.full((2, 2), np.nan))(np.eye(2), np.eye(2))
@@ -188,15 +188,15 @@ def test_what_a_callable_returns_is_checked():
         as_kernel(lambda A, B: np.array([[1.0, 2.0], [3.0, 4.0]]))(A, A)
 
 
-def test_as_kernel_takes_kernels_and_functions_only():
+def test_as_kernel_rejects_everything_but_kernels_and_functions():
     kernel = RBF(1.0)
     assert as_kernel(kernel) is kernel
     assert as_kernel(laplace) == CallableKernel(laplace)
     with pytest.raises(ParameterError, match="not 'rbf'"):
         as_kernel("rbf")
-    with pytest.raises(ParameterError, match=r"goes into Precomputed\(gram\)"):
+    with pytest.raises(ParameterError, match=r"use Precomputed\(gram\)"):
         as_kernel(np.eye(2))
-    with pytest.raises(ParameterError, match=r"RBF is a class of kernels: write RBF\(...\)"):
+    with pytest.raises(ParameterError, match=r"RBF is a class, not a kernel: write RBF\(...\)"):
         as_kernel(RBF)
 
 
@@ -205,7 +205,7 @@ def test_as_kernel_takes_kernels_and_functions_only():
 
 @quick
 @given(kernels, st.integers(1, 40), st.integers(1, 40), st.integers(1, 3000), st.integers(0, 99), st.booleans())
-def test_blocks_are_the_whole_within_their_memory(kernel, n, k, memory, seed, same):
+def test_blocks_equal_the_gram_matrix_and_respect_the_memory_limit(kernel, n, k, memory, seed, same):
     A = points(n, 3, seed)
     B = A if same else points(k, 3, seed + 1)
     whole = kernel(A, B)
@@ -243,29 +243,29 @@ def test_memory_is_bounded(kernel):
     assert peak(lambda: kernel_times(kernel, A, A, np.ones(1500), memory=whole // 20)) < 0.4 * whole
 
 
-def test_points_and_coefficients_must_match():
+def test_points_and_coefficients_of_other_sizes_raise_an_error():
     with pytest.raises(BagsError, match="equal dimension, not 2 and 3"):
         RBF()(np.eye(2), np.eye(3))
     with pytest.raises(BagsError, match="equal dimension, not 2 and 3"):
         kernel_times(Linear(), np.eye(2), np.eye(3), np.ones(3))
     with pytest.raises(BagsError, match=r"shape \(4,\) for 3 points"):
         kernel_times(RBF(), np.eye(3), np.eye(3), np.ones(4))
-    with pytest.raises(BagsError, match="2-D array, one row a point, not 1-D"):
+    with pytest.raises(BagsError, match="2-D array, one row per point, not 1-D"):
         RBF()(np.ones(3), np.eye(3))
 
 
-# Parameters and words
+# Parameters and texts
 
 
 @pytest.mark.parametrize("s", [0, -1.0, np.nan, np.inf, "mean", "0/median", "x/median", "4/mean", True, [1.0]])
-def test_a_width_out_of_range(s):
+def test_width_out_of_range_raises_an_error(s):
     with pytest.raises(ParameterError, match="s of RBF must be a positive number"):
         RBF(s)
 
 
 @pytest.mark.parametrize("sigma", [0, -1.0, np.nan, np.inf, "median", 1e-200])
 @pytest.mark.parametrize("make", [RBF.from_sigma, RBF.from_bandwidth])
-def test_a_sigma_out_of_range(make, sigma):
+def test_sigma_out_of_range_raises_an_error(make, sigma):
     with pytest.raises(ParameterError, match="must be a positive number"):
         make(sigma)
 
@@ -281,12 +281,12 @@ def test_a_sigma_out_of_range(make, sigma):
         ({"coef0": np.nan}, "coef0 of Polynomial"),
     ],
 )
-def test_polynomial_parameters_out_of_range(parameters, message):
+def test_polynomial_parameters_out_of_range_raise_an_error(parameters, message):
     with pytest.raises(ParameterError, match=message):
         Polynomial(**parameters)
 
 
-def test_kernels_read_well():
+def test_kernels_have_a_repr():
     assert [repr(RBF()), repr(RBF(0.5)), repr(RBF("median"))] == ["RBF()", "RBF(s=0.5)", "RBF(s='median')"]
     assert repr(Polynomial(2)) == "Polynomial(degree=2, gamma=1.0, coef0=1.0)"
     assert repr(Precomputed(np.eye(3))) == "Precomputed(3 x 3)"
@@ -299,7 +299,7 @@ def test_kernels_read_well():
     assert RBF(0.5) == RBF(0.5) != RBF(0.6)
 
 
-def test_importing_bags_and_kernels_is_light():
+def test_importing_bags_and_kernels_does_not_import_heavy_packages():
     code = "import sys, milopt.declaration.kernels.kernel, milopt.declaration.bags.bags; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "scipy.sparse" in loaded
@@ -307,8 +307,11 @@ def test_importing_bags_and_kernels_is_light():
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial()])
-def test_values_that_overflow_are_told(kernel) -> None:
+def test_kernel_values_that_overflow_raise_an_error(kernel) -> None:
     x = np.array([[1e200], [2e200]])
     for call in (lambda: kernel(x, x), lambda: kernel.diagonal(x)):
-        with np.errstate(over="ignore", invalid="ignore"), pytest.raises(BagsError, match="overflow: scale them"):
+        with (
+            np.errstate(over="ignore", invalid="ignore"),
+            pytest.raises(BagsError, match="overflow because features are very large"),
+        ):
             call()

@@ -1,4 +1,4 @@
-"""Expressions have the shapes and entries that numpy gives arrays, for the same code."""
+"""Expressions have the same shapes and entries as numpy arrays in the same code."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Pair = tuple[Any, Any]
 
 
 def pair(shape: tuple[int, ...], seed: int = 0) -> Pair:
-    """Return a variable of a shape, and random numbers as its value."""
+    """Return a variable of the given shape, and random numbers as its value."""
     x = Program("numpy").variable("x", shape)
     return x, np.random.default_rng(seed).integers(-9, 10, shape).astype(float)
 
 
 def value(expression: Expression, at: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the value of an expression in one variable."""
-    return expression.evaluated(lambda leaf: at).reshape(expression.shape)
+    return expression.evaluate(lambda leaf: at).reshape(expression.shape)
 
 
 RNG = np.random.default_rng(1)
@@ -114,7 +114,7 @@ SAME_CODE: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("code", SAME_CODE.values(), ids=SAME_CODE)
-def test_the_code_of_numpy_gives_the_entries_of_numpy(code: Callable[[Any], Any]) -> None:
+def test_code_gives_the_same_entries_as_numpy(code: Callable[[Any], Any]) -> None:
     X, at = pair((3, 4))
     expected = code(at)
     found = code(X)
@@ -151,7 +151,7 @@ WRONG: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("code", WRONG.values(), ids=WRONG)
-def test_code_that_numpy_refuses_is_answered_by_a_sentence(code: Callable[[Any], Any]) -> None:
+def test_code_that_fails_in_numpy_raises_a_declaration_error(code: Callable[[Any], Any]) -> None:
     X, at = pair((3, 4))
     with pytest.raises((ValueError, IndexError, TypeError, np.exceptions.AxisError)):
         code(at)
@@ -160,7 +160,7 @@ def test_code_that_numpy_refuses_is_answered_by_a_sentence(code: Callable[[Any],
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.lil_matrix])
-def test_sparse_matrices_serve_where_dense_ones_do(kind: Callable[[Any], Any]) -> None:
+def test_sparse_matrices_give_the_same_entries_as_dense_ones(kind: Callable[[Any], Any]) -> None:
     X, at = pair((3, 4))
     pairs = [
         (kind(A) @ X, A @ at),
@@ -180,7 +180,7 @@ def test_sparse_matrices_serve_where_dense_ones_do(kind: Callable[[Any], Any]) -
 
 
 @pytest.mark.parametrize("join", [milopt.hstack, milopt.vstack, milopt.stack, milopt.concatenate])
-def test_joining_functions_are_those_of_numpy(join: Callable[..., Expression]) -> None:
+def test_joining_functions_give_the_same_entries_as_numpy(join: Callable[..., Expression]) -> None:
     X, at = pair((3, 4))
     expected = getattr(np, join.__name__)([at, C, 2 * at])
     found = join([X, C, 2 * X])
@@ -205,7 +205,7 @@ def indices(length: int) -> st.SearchStrategy[Any]:
 
 @st.composite
 def steps(draw: st.DrawFn) -> Callable[[Any], Any]:
-    """Draw one function that numpy applies to arrays."""
+    """Draw a function that numpy applies to arrays."""
     axis = draw(st.sampled_from([None, 0, 1, -1, 2]))
     shape, seed = draw(shapes()), draw(st.integers(0, 99))
     array = np.random.default_rng(seed).integers(-3, 4, shape).astype(float)
@@ -238,7 +238,7 @@ def steps(draw: st.DrawFn) -> Callable[[Any], Any]:
     if kind == 12:
         return lambda e: np.stack([e, e], axis=0 if axis is None else axis)
     if kind == 13:
-        # milopt takes a scalar as one entry here, numpy does not.
+        # Here milopt treats a scalar as a vector with one entry, and numpy does not.
         return lambda e: np.concatenate([e[None], 2 * e[None]], axis=0 if axis is None else axis)
     small = array if array.ndim < 3 else array.sum(axis=0)
     return [lambda e: e @ small, lambda e: small @ e, lambda e: e[..., None], lambda e: np.hstack([e, array])][
@@ -248,7 +248,7 @@ def steps(draw: st.DrawFn) -> Callable[[Any], Any]:
 
 @settings(max_examples=400, deadline=None)
 @given(shapes(), st.lists(steps(), min_size=1, max_size=6), st.integers(0, 99))
-def test_random_code_gives_the_entries_of_numpy(
+def test_random_code_gives_the_same_entries_as_numpy(
     shape: tuple[int, ...], code: list[Callable[[Any], Any]], seed: int
 ) -> None:
     e, at = pair(shape, seed)
@@ -283,11 +283,11 @@ def test_matrices_of_parameters_multiply_from_both_sides(left: tuple[int, ...], 
         for expression, expected in ((product, a @ b), (shifted, a @ (b + 1) if is_left else (a + 1) @ b)):
             assert expression.shape == np.shape(expected)
             values = {X: at_other, P: at_parameter}
-            found = expression.evaluated(values.__getitem__)
+            found = expression.evaluate(values.__getitem__)
             np.testing.assert_allclose(found.reshape(expression.shape), expected)
 
 
-def test_products_with_parameters_are_joined_at_their_places() -> None:
+def test_joined_products_with_parameters_have_the_right_entries() -> None:
     program = Program("joined")
     p, x = program.parameter("p", 2), program.variable("x", 2)
     p.value = [3.0, 5.0]
@@ -295,10 +295,10 @@ def test_products_with_parameters_are_joined_at_their_places() -> None:
     found = milopt.vstack([x, p * x, 1 + p * x, 2 * p])
     assert found.shape == (4, 2)
     expected = [[7, 11], [21, 55], [22, 56], [6, 10]]
-    np.testing.assert_allclose(found.evaluated(at.__getitem__).reshape(4, 2), expected)
+    np.testing.assert_allclose(found.evaluate(at.__getitem__).reshape(4, 2), expected)
 
 
-def test_a_product_of_two_variables_is_refused() -> None:
+def test_a_product_of_two_variables_raises_an_error() -> None:
     program = Program("products")
     X, Y = program.variable("X", (2, 3)), program.variable("Y", (3, 2))
     with pytest.raises(DeclarationError, match="The product of X and Y is not affine"):

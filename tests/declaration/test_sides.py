@@ -1,4 +1,4 @@
-"""Rows with two sides, with infinite sides, and with constants only."""
+"""Constraints with two sides, with infinite sides, and with constants only."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from milopt import Program
 from milopt.errors import DeclarationError, UncertifiedError
 from tests.conformance.solvers_under_test import solver_names
 
-# cvxpy reads SCIP's multipliers of rows with one entry as 0.
+# cvxpy returns 0 for SCIP's multipliers of rows with one entry.
 LINEAR = [name for name in solver_names() if name not in ("libsvm", "cvxpy:SCIP")]
 ACCURATE = {"cvxpy:SCS": 1e-3, "cvxpy:OSQP": 1e-3}
 """What first-order methods reach; others reach 1e-6."""
 
 
 def _interval_program() -> Program:
-    """max x_0 + 2 x_1 - 3 x_2,  1 <= x_0 + x_1 + x_2 <= 4,  -1 <= x <= (1, 2, inf): x = (1, 2, -1)."""
+    """Return a program with interval constraints and the solution x = (1, 2, -1).
+
+    max x_0 + 2 x_1 - 3 x_2,  1 <= x_0 + x_1 + x_2 <= 4,  -1 <= x <= (1, 2, inf)
+    """
     program = Program("interval")
     x = program.variable("x", 3)
     program.maximize(x @ [1.0, 2.0, -3.0])
@@ -73,7 +76,7 @@ def test_equal_sides_are_an_equation() -> None:
     assert result.duals["fixed"] == pytest.approx([2.0, 4.0], abs=1e-6)
 
 
-def test_the_sides_of_an_interval_may_hold_variables_and_parameters() -> None:
+def test_the_sides_of_an_interval_may_contain_variables_and_parameters() -> None:
     program = Program()
     x, y, p = program.variable("x"), program.variable("y", lower=0, upper=3), program.parameter("p")
     p.value = 2.0
@@ -84,7 +87,7 @@ def test_the_sides_of_an_interval_may_hold_variables_and_parameters() -> None:
     assert result.duals["cone"] == pytest.approx(-1.0)
 
 
-def test_an_atom_in_an_interval_is_convex_from_above_only() -> None:
+def test_an_atom_in_an_interval_is_convex_only_if_it_is_bounded_from_above() -> None:
     program = Program()
     x = program.variable("x", 2, lower=-5, upper=5)
     program.maximize(x.sum())
@@ -118,7 +121,7 @@ def test_infinite_sides_are_absent(solver: str) -> None:
     np.testing.assert_array_equal(result.value(none), [np.inf, np.inf])
 
 
-def test_a_session_keeps_absent_rows_absent() -> None:
+def test_absent_rows_stay_absent_in_a_session() -> None:
     program = Program()
     x = program.variable("x", 2, lower=0)
     program.minimize(x.sum())
@@ -130,7 +133,7 @@ def test_a_session_keeps_absent_rows_absent() -> None:
         assert session.solve().objective == pytest.approx(2.0)
 
 
-def test_columns_enter_both_sides_of_an_interval() -> None:
+def test_new_columns_enter_both_sides_of_an_interval() -> None:
     program = Program()
     x = program.variable("x", lower=0)
     program.maximize(x)
@@ -141,7 +144,7 @@ def test_columns_enter_both_sides_of_an_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("declare", "words"),
+    ("declare", "message"),
     [
         (lambda p, x: p.subject_to(x >= np.inf), r"No number satisfies x >= inf: .* in row 0"),
         (lambda p, x: p.subject_to(x <= [1, -np.inf]), r"No number satisfies x <= \[1, -inf\]: .* in row 1"),
@@ -152,20 +155,20 @@ def test_columns_enter_both_sides_of_an_interval() -> None:
         (lambda p, x: p.subject_to(x + np.inf <= 1), "NaN or infinite"),
         (lambda p, x: 0 <= x <= 1, r"write program\.between\(a, e, b\) for a <= e <= b"),
         (lambda p, x: np.zeros(2) <= x <= np.ones(2), r"program\.between"),
-        (lambda p, x: p.variable("y", lower=np.inf), "leaves no number"),
+        (lambda p, x: p.variable("y", lower=np.inf), "no number is feasible"),
         (lambda p, x: p.between(0, x, np.ones(3)), "do not match"),
     ],
 )
-def test_sides_that_leave_no_number_are_refused(declare: object, words: str) -> None:
+def test_sides_without_a_feasible_number_raise_an_error(declare: object, message: str) -> None:
     program = Program()
     x = program.variable("x", 2)
-    with pytest.raises(DeclarationError, match=words):
+    with pytest.raises(DeclarationError, match=message):
         declare(program, x)  # type: ignore[operator]
     assert not program.constraints
 
 
 @pytest.mark.parametrize(
-    ("declare", "words"),
+    ("declare", "message"),
     [
         (lambda p, x: p.subject_to(0 * x[0] <= -1, "c"), "Constraint 'c' has no variables and does not hold: 0 <= -1"),
         (lambda p, x: p.subject_to(x - x >= [0, 3], "c"), "Row 1 of constraint 'c' .* 0 >= 3"),
@@ -177,17 +180,17 @@ def test_sides_that_leave_no_number_are_refused(declare: object, words: str) -> 
         (lambda p, x: p.replace("first", x[:1] - x[:1] >= 1), "Row 0 of constraint 'first'"),
     ],
 )
-def test_a_false_row_of_constants_is_refused_by_its_name(declare: object, words: str) -> None:
+def test_a_false_constant_row_raises_an_error_with_its_name(declare: object, message: str) -> None:
     program = Program()
     x = program.variable("x", 2)
     program.subject_to(x >= 0, name="first")
-    with pytest.raises(DeclarationError, match=words):
+    with pytest.raises(DeclarationError, match=message):
         declare(program, x)  # type: ignore[operator]
     assert list(program.constraints) == ["first"]
 
 
 @pytest.mark.parametrize("solver", LINEAR)
-def test_true_rows_of_constants_have_multiplier_zero(solver: str) -> None:
+def test_true_constant_rows_have_multiplier_zero(solver: str) -> None:
     program = Program()
     x = program.variable("x", 2)
     program.minimize(x.sum())
@@ -215,11 +218,11 @@ def test_parameters_may_make_a_row_true_later() -> None:
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native"])
-def test_a_kept_row_of_constants_makes_the_program_infeasible(solver: str) -> None:
+def test_an_unchecked_false_constant_row_makes_the_program_infeasible(solver: str) -> None:
     program = Program()
     x = program.variable("x", lower=0)
     program.minimize(x)
-    program.keep(0 * x >= 1, name="false")
+    program.add_unchecked(0 * x >= 1, name="false")
     result = milopt.solve(program, solver)
     assert result.termination == "infeasible"
     with pytest.raises(UncertifiedError):
@@ -244,7 +247,7 @@ def test_several_constraints_are_added_at_once() -> None:
     assert list(program.constraints) == ["rows0", "rows1"]
     assert result.duals[low] == pytest.approx(0)
     assert result.duals[total] == pytest.approx(1)
-    with pytest.raises(DeclarationError, match="The name 'both' is for one constraint, not for 2 of them"):
+    with pytest.raises(DeclarationError, match="A name can only be given for one constraint, not for a list of 2"):
         program.subject_to([x[0] >= 2, x.sum() == 5], name="both")  # type: ignore[call-overload]
     with pytest.raises(DeclarationError, match="must be a comparison of expressions"):
         program.subject_to("x >= 0")  # type: ignore[call-overload]

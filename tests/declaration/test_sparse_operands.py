@@ -1,4 +1,4 @@
-"""Sparse arrays and matrices of every format are taken wherever dense ones are, with the same rows."""
+"""Sparse arrays and matrices of every format can be used like dense ones, with the same rows."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def _parameter(program: Program, value: Any = v) -> Any:
     return parameter
 
 
-def _form(declare: Callable[[Program, Any, Any], object], made: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return the flat program that a declaration becomes, with numbers that `made` makes."""
+def _form(declare: Callable[[Program, Any, Any], object], convert: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """Return the flat form of a declaration, with numbers converted by `convert`."""
     program = Program()
-    declare(program, program.variable("x", 4), made)
+    declare(program, program.variable("x", 4), convert)
     form = compile_program(program).form
     return form.P.sparse.toarray(), form.q, form.F.toarray(), form.g, form.lower, form.upper
 
@@ -81,14 +81,14 @@ def test_a_sparse_vector_gives_the_rows_of_a_dense_one(entry_point: str) -> None
         np.testing.assert_array_equal(sparse, dense)
 
 
-def test_the_star_of_a_sparse_matrix_is_refused() -> None:
-    """For scipy it is a matrix product, for numpy it is entry by entry."""
+def test_multiplying_by_a_sparse_matrix_with_a_star_raises_an_error() -> None:
+    """Check that `*` raises an error: it is a matrix product in scipy, and entry by entry in numpy."""
     x = Program().variable("x", 4)
     with pytest.raises(DeclarationError, match="write `matrix @ expression`"):
         sp.csr_matrix(A) * x
 
 
-def test_a_sparse_matrix_with_an_infinite_entry_is_refused() -> None:
+def test_a_sparse_matrix_with_an_infinite_entry_raises_an_error() -> None:
     x = Program().variable("x", 4)
     with pytest.raises(DeclarationError, match="NaN or infinite"):
         sp.csr_array(np.full((1, 4), np.inf)) @ x

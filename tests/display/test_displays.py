@@ -1,4 +1,4 @@
-"""Pictures: what is drawn is what the tables and the history say."""
+"""Plots: the drawn objects agree with the tables and the history of the model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from milopt.errors import BagsError, MiloptError, ParameterError
 from milopt.estimator.maximisers import CAUTION
 from milopt.models import MIORDM, MIRSVM, MISVM, ShapeletBoost
 from tests.estimator.shapelets import case
-from tests.evaluation.test_ranking import plain
+from tests.evaluation.test_ranking import evaluations_as_json
 
 
 @pytest.fixture(autouse=True)
@@ -61,11 +61,11 @@ def test_maximising_windows_lie_on_the_series_in_the_colour_of_their_contributio
         np.testing.assert_array_equal(line.get_xdata(), np.arange(start, start + length))
         np.testing.assert_array_equal(line.get_ydata(), table.series[start : start + length, 0])
         assert (bar.get_x(), bar.get_width()) == (start, length - 1)
-        # Every bar has a place of its own, below the series.
+        # Every bar has its own lane below the series.
         assert bar.get_y() + bar.get_height() < table.series[:, 0].min()
         colour = shown.colorbar_.cmap(shown.colorbar_.norm(table.contributions[k]))
         assert to_hex(line.get_color()) == to_hex(bar.get_facecolor()) == to_hex(colour)
-        # Warm is red more than blue, cool the other way round.
+        # Warm colours have more red than blue, cool colours more blue than red.
         assert np.sign(colour[0] - colour[2]) == np.sign(table.contributions[k]) or abs(table.contributions[k]) < 0.05
     assert len({bar.get_y() for bar in shown.bars_}) == len(shown.bars_)
     assert to_hex(shown.colorbar_.cmap(1.0)) == to_hex(WARM)
@@ -79,7 +79,7 @@ def test_maximising_windows_lie_on_the_series_in_the_colour_of_their_contributio
 
 
 @pytest.mark.parametrize("form", ["windows", "series", "two channels"])
-def test_patterns_lie_where_the_series_is_most_like_them_in_the_colour_of_their_sign(form: str) -> None:
+def test_patterns_are_drawn_where_the_series_is_most_similar_in_the_colour_of_their_sign(form: str) -> None:
     given = case(form)
     bag = given.bags[1]
     ax = axes()
@@ -93,7 +93,7 @@ def test_patterns_lie_where_the_series_is_most_like_them_in_the_colour_of_their_
         np.testing.assert_array_equal(line.get_ydata(), values)
         np.testing.assert_array_equal(line.get_xdata(), table.starts[k] + np.arange(values.size))
         assert line.get_color() == (WARM if table.weights[k] > 0 else COOL)
-        # Below all that has values there is a bar with what the caution speaks of, and with how far off the pattern is.
+        # Below all curves there is a bar with the sign of the column and the distance of the pattern.
         bar, length = shown.bars_[k], values.size
         assert (bar.get_x(), bar.get_width(), to_hex(bar.get_facecolor())) == (
             *(table.starts[k], length - 1),
@@ -106,15 +106,15 @@ def test_patterns_lie_where_the_series_is_most_like_them_in_the_colour_of_their_
         sign = "+" if table.signs[k] > 0 else "−"
         assert ax.texts[k].get_text() == f"column {table.columns[k]} ({sign}), off by {off:.2g}"
     assert len(shown.bars_) == len(shown.lines_) == len({bar.get_y() for bar in shown.bars_})
-    assert "a pattern that is far off is like nothing in this series" in texts(ax)
+    assert "the pattern does not occur in this series" in texts(ax)
     widths = [line.get_linewidth() for line in shown.lines_]
     assert widths == sorted(widths, reverse=True)
     assert CAUTION in texts(ax)
 
 
 @pytest.mark.parametrize("form", ["bags", "series"])
-def test_without_a_series_each_pattern_has_axes_of_its_own_beside_its_neighbour(form: str) -> None:
-    # Over the Hilbert ball every atom has a coefficient: there are many patterns, whatever vertex a solver ends at.
+def test_without_a_series_each_pattern_has_its_own_axes_with_its_neighbour(form: str) -> None:
+    # Over the Hilbert ball every atom has a coefficient, so there are many patterns for every solver.
     given = case(form, ball="hilbert")
     shown = PatternsDisplay.from_estimator(given.model, most=4, ax=axes(figsize=(8, 6)))
     table = given.model.patterns()
@@ -124,7 +124,7 @@ def test_without_a_series_each_pattern_has_axes_of_its_own_beside_its_neighbour(
         np.testing.assert_array_equal(neighbour.get_ydata(), table.neighbours[k])
         np.testing.assert_array_equal(pattern.get_ydata(), table.patterns[k])
         assert f"column {table.columns[k]}" in ax.get_title()
-        # Where they are alike, the neighbour still shows on both sides.
+        # The neighbour is visible on both sides even if it coincides with the pattern.
         assert neighbour.get_linewidth() >= pattern.get_linewidth() + 2
     everything = " ".join(texts(ax) for ax in shown.figure_.axes)
     assert CAUTION in everything
@@ -132,7 +132,7 @@ def test_without_a_series_each_pattern_has_axes_of_its_own_beside_its_neighbour(
     assert f"The 4 heaviest of {len(table)} patterns" in everything
 
 
-def test_patterns_of_many_numbers_are_fine_lines_with_more_room() -> None:
+def test_long_patterns_are_thin_lines_in_wider_axes() -> None:
     data = load_data("musk1")
     model = ShapeletBoost(atoms=20, random_state=0, solver="native").fit(data.bags, data.labels)
     shown = PatternsDisplay.from_estimator(model, most=4)
@@ -140,11 +140,11 @@ def test_patterns_of_many_numbers_are_fine_lines_with_more_room() -> None:
     widths = [line.get_linewidth() for line in shown.lines_]
     assert widths == sorted(widths, reverse=True)
     shown.figure_.canvas.draw()
-    # Two dots and more for each of the 166 features, at 100 dots an inch.
+    # At 100 dots per inch, each of the 166 features has at least two dots.
     assert all(ax.bbox.width / shown.figure_.dpi * 100 > 2 * 166 for ax in shown.axes_)
 
 
-def test_no_text_leaves_the_picture_or_covers_another() -> None:
+def test_no_text_leaves_the_figure_or_overlaps_another() -> None:
     given = case("series")
     for shown in (
         MaximisersDisplay.from_estimator(given.model, given.bags[1]),
@@ -179,7 +179,7 @@ def test_convergence_is_the_history_of_the_master_with_both_bounds(golden_bags) 
     assert upper[-1] == result.bound
     assert (np.diff(upper) <= 0).all()
     assert (upper >= drawn["master (lower bound)"] - 1e-9).all()
-    # A row joined because an oracle found it violated by the master before.
+    # A row was added because an oracle found that the previous master violates it.
     edges = drawn["best edge found (no bound)"]
     assert (edges[1:] >= drawn["master (lower bound)"][:-1]).all()
     (gap,) = ConvergenceDisplay.from_result(result, scale="log", ax=axes()).ax_.lines
@@ -209,7 +209,7 @@ def test_convergence_without_a_proof_and_of_other_schemes(golden_bags) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
-def test_an_alternation_shows_how_it_ended_what_it_kept_and_what_it_changed(golden_bags) -> None:
+def test_an_alternation_shows_termination_result_and_changed_witnesses(golden_bags) -> None:
     bags, y = golden_bags
     model = MIORDM(lam=16.0, theta=0.5, mu=0.5, kernel=RBF(0.5), scale="none", scheme="representatives").fit(bags, y)
     shown = ConvergenceDisplay.from_estimator(model)
@@ -238,21 +238,21 @@ def test_margins_are_scores_times_labels_with_their_mean_and_deviation(golden_ba
     for one, line in zip(shown.margins, curves, strict=True):
         np.testing.assert_allclose(line.get_xdata(), np.sort(one.values))
         assert line.get_ydata()[-1] == 1.0
-    told = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
-    assert told[0].startswith(f"MIORDM: {shown.margins[0].mean:.2f} ±")
-    with pytest.raises(ParameterError, match="no model to draw"):
+    labels = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    assert labels[0].startswith(f"MIORDM: {shown.margins[0].mean:.2f} ±")
+    with pytest.raises(ParameterError, match="models is empty"):
         MarginsDisplay.from_estimators({}, bags, words)
-    for wrong, said in (
+    for wrong, message in (
         ({"MIRSVM": MIRSVM()}, "This MIRSVM is not fitted yet; call fit first."),
         ({"MIRSVM": MIRSVM}, "MIRSVM must be a fitted model, not the class MIRSVM."),
         ({"MIRSVM": 3}, "MIRSVM must be a fitted model, not int."),
-        (list(models.values()), 'Models are drawn by their names: give {"name": model}, not list.'),
-        (models["MIRSVM"], 'Models are drawn by their names: give {"name": model}, not MIRSVM.'),
+        (list(models.values()), 'models must be a mapping such as {"name": model}, not list.'),
+        (models["MIRSVM"], 'models must be a mapping such as {"name": model}, not MIRSVM.'),
     ):
         with pytest.raises(ParameterError) as caught:
             MarginsDisplay.from_estimators(wrong, bags, words)
-        assert str(caught.value) == said
-    with pytest.raises(BagsError, match="knows no class 1"):
+        assert str(caught.value) == message
+    with pytest.raises(BagsError, match="does not have class 1"):
         MarginsDisplay.from_estimators(models, bags, y)
     with pytest.raises(BagsError, match="2 labels for 6 bags"):
         MarginsDisplay.from_estimators(models, bags, words[:2])
@@ -261,7 +261,7 @@ def test_margins_are_scores_times_labels_with_their_mean_and_deviation(golden_ba
         MarginsDisplay.from_estimators({"three": several}, bags, [0, 1, 2, 0, 1, 2])
 
 
-def test_a_bar_joins_models_that_the_tests_do_not_tell_apart() -> None:
+def test_a_bar_joins_models_that_do_not_differ_significantly() -> None:
     values = {"best": 0.9, "good": 0.89, "fair": 0.7, "bad": 0.5}
     evaluations = [
         {
@@ -277,7 +277,7 @@ def test_a_bar_joins_models_that_the_tests_do_not_tell_apart() -> None:
     assert len(pairs.drawn_["crossbars"]) == 3
     control = CriticalDifferenceDisplay.from_ranking(rank(evaluations, control="best"), ax=axes())
     assert len(control.drawn_["crossbars"]) == 1
-    np.testing.assert_array_equal(control.joined()[0], [1, 1, 0, 0])
+    np.testing.assert_array_equal(control.bar_p_values()[0], [1, 1, 0, 0])
     assert "Bonferroni-Dunn" in texts(control.ax_)
 
 
@@ -286,7 +286,7 @@ def test_a_bar_joins_models_that_the_tests_do_not_tell_apart() -> None:
 def test_every_label_of_many_ranks_and_the_note_are_within_the_figure(control) -> None:
     rng = np.random.default_rng(0)
     scores = {f"a-model-with-a-rather-long-name-{k:02d}": rng.random(10) + 0.02 * k for k in range(20)}
-    shown = CriticalDifferenceDisplay.from_ranking(rank(plain(scores), control=control))
+    shown = CriticalDifferenceDisplay.from_ranking(rank(evaluations_as_json(scores), control=control))
     shown.figure_.draw_without_rendering()
     width = shown.figure_.bbox.width
     for text in shown.ax_.texts:
@@ -294,11 +294,11 @@ def test_every_label_of_many_ranks_and_the_note_are_within_the_figure(control) -
         assert 0 <= extent.x0 < extent.x1 <= width
 
 
-def test_models_of_one_rank_are_said_to_be_so() -> None:
-    shown = CriticalDifferenceDisplay.from_ranking(rank(plain({name: [0.5] * 4 for name in "abc"})))
-    assert "All models have the same mean rank, so that Nemenyi's test tells none" in texts(shown.ax_).replace(
-        "\n", " "
-    )
+def test_models_of_equal_rank_have_a_caption() -> None:
+    shown = CriticalDifferenceDisplay.from_ranking(rank(evaluations_as_json({name: [0.5] * 4 for name in "abc"})))
+    assert "All models have the same mean rank, so no two of them differ by the test of Nemenyi" in texts(
+        shown.ax_
+    ).replace("\n", " ")
     assert "bar joins" not in texts(shown.ax_)
     low, high = shown.ax_.get_xlim()
     assert high - low > 0.9
@@ -312,9 +312,9 @@ def test_curves_of_nine_models_differ_in_colour_or_style() -> None:
     assert shown.ax_.yaxis.label.get_window_extent().height < shown.ax_.bbox.height
 
 
-def test_what_cannot_be_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_input_of_displays_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     given = case("bags")
-    with pytest.raises(BagsError, match="no series that can be drawn"):
+    with pytest.raises(BagsError, match="has no series to draw"):
         MaximisersDisplay.from_estimator(given.model, given.bags[0])
     data = load_data("gunpoint", window=30)
     shapes = from_series(data.bags.series, length=30, stride=10, znormalise=True)

@@ -1,4 +1,4 @@
-"""What the tests of estimators share: small ragged bags, and the registered models."""
+"""Fixtures of the estimator tests: small ragged bags, and the registered models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODELS = registry.model_names()
 
 
 @dataclass(frozen=True)
-class Data:
+class RaggedData:
     """Ragged bags as a list of arrays, with labels of two and of three classes."""
 
     bags: list[np.ndarray]
@@ -21,8 +21,8 @@ class Data:
     y3: np.ndarray
 
 
-def made(count: int = 36, seed: int = 0) -> Data:
-    """Bags of 1 to 4 instances, each moved by its class; features far from one scale."""
+def make_data(count: int = 36, seed: int = 0) -> RaggedData:
+    """Make bags of 1 to 4 instances, shifted by their class, with features of very different scales."""
     rng = np.random.default_rng(seed)
     y3 = np.array(["ant", "bee", "cat"])[np.arange(count) % 3]
     centres = {"ant": [0, 0, 0], "bee": [3, 0, 0], "cat": [0, 3, 0]}
@@ -30,15 +30,15 @@ def made(count: int = 36, seed: int = 0) -> Data:
         (rng.normal(size=(int(rng.integers(1, 5)), 3)) + centres[label]) * [1.0, 100.0, 0.01] + [5.0, 0.0, 0.0]
         for label in y3
     ]
-    return Data(bags, np.where(y3 == "bee", "yes", "no"), y3)
+    return RaggedData(bags, np.where(y3 == "bee", "yes", "no"), y3)
 
 
 @pytest.fixture(scope="session")
-def data() -> Data:
-    return made()
+def data() -> RaggedData:
+    return make_data()
 
 
 @pytest.fixture(params=MODELS)
 def model(request: pytest.FixtureRequest):
-    """An unfitted model of every registered class."""
-    return registry.model(request.param)()
+    """Return an unfitted model of each registered class."""
+    return registry.model_class(request.param)()

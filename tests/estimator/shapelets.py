@@ -1,4 +1,4 @@
-"""Small data of every form that boosted shapelets take, and their scores from nothing but kernel values."""
+"""Small data in every form that boosted shapelets support, and scores recomputed from kernel values alone."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ BALLS = ("l1", "hilbert", "one-hot")
 
 
 @dataclass(frozen=True)
-class Case:
+class ShapeletCase:
     """Bags of one form, a model for them, and their labels."""
 
     bags: Bags
     y: np.ndarray
     model: ShapeletBoost
 
-    def seen(self, bag: np.ndarray, length: int | None) -> np.ndarray:
-        """The instances that a column of patterns of this length looks at, scaled as minmax01 does."""
+    def column_instances(self, bag: np.ndarray, length: int | None) -> np.ndarray:
+        """Return the instances that columns with patterns of this length use, scaled as by minmax01."""
         low, high = self.bags.instances.min(axis=0), self.bags.instances.max(axis=0)
         scaled = (bag - low) / (high - low)
         if self.model.window is None:
@@ -35,8 +35,8 @@ class Case:
         return ((pattern.reshape(-1, low.size) - low) / (high - low)).ravel()
 
 
-def case(form: str, ball: str = "l1", classes: int = 2, seed: int = 0, **settings: object) -> Case:
-    """24 fitted bags; in those of a class some samples, or an instance, differ by a bump."""
+def case(form: str, ball: str = "l1", classes: int = 2, seed: int = 0, **settings: object) -> ShapeletCase:
+    """Return a fitted model on 24 bags; in one class, some samples or one instance have a bump."""
     rng, y = np.random.default_rng(seed), np.arange(24) % classes
     window: object = None
     if form == "bags":
@@ -56,16 +56,16 @@ def case(form: str, ball: str = "l1", classes: int = 2, seed: int = 0, **setting
             bags, window = as_bags(raw), (4, 6)
     chosen = {"atoms": 12, "dictionary": "kmeans", "nu": 0.4, "solver": "native", "random_state": 0, "kernel": K}
     model = ShapeletBoost(ball=ball, window=window, **chosen | settings).fit(bags, y)
-    return Case(bags, y, model)
+    return ShapeletCase(bags, y, model)
 
 
-def rebuilt_score(given: Case, table: object, bag: np.ndarray, bias: float) -> float:
-    """sum_t sign_t max_x sum_z sign_t omega_tz K(z, x) + bias, from the rows of a pattern table."""
+def recompute_score(given: ShapeletCase, table: object, bag: np.ndarray, bias: float) -> float:
+    """Compute sum_t sign_t max_x sum_z sign_t omega_tz K(z, x) + bias from the rows of a pattern table."""
     total = bias
     for t in np.unique(table.columns):
         rows = np.flatnonzero(table.columns == t)
         sign = table.signs[rows[0]]
-        x = given.seen(bag, None if table.lengths is None else int(table.lengths[rows[0]]))
+        x = given.column_instances(bag, None if table.lengths is None else int(table.lengths[rows[0]]))
         Z = np.array([given.scaled_pattern(table.patterns[k]) for k in rows])
         total += sign * (given.model.kernel(x, Z) @ (sign * table.weights[rows])).max()
     return float(total)

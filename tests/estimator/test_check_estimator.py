@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, all of them, on every registered model: a row of a 2-D array is a bag of one."""
+"""All checks of scikit-learn on every registered model; each row of a 2-D array is a bag of one instance."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from milopt.models import MILES
 from milopt.solving import registry
 from milopt.testing import check_model, model_case_names
 
-# Each with the property that cannot hold, and the test that holds in its place.
+# Checks that cannot pass, each with the reason and the test that replaces it.
 INHERENT = {
     "miles": {
         "scikit-learn, check_sample_weight_equivalence_on_sparse_data": (
             "Its linear program has two optima there: with one positive point x+, whose nearest negative one is x-, "
             "the atoms K(x+, .) and -K(x-, .) are worth exactly the same, and the order of rows decides. See "
-            "test_weighted_and_repeated_bags_have_one_optimum_and_share_its_solutions."
+            "test_weighted_and_repeated_bags_have_the_same_optimal_solutions."
         )
     }
 }
 CASES = [
     (name, case)
     for name in registry.model_names()
-    for case in model_case_names(registry.model(name))
+    for case in model_case_names(registry.model_class(name))
     if case.startswith("scikit-learn")
 ]
 
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=lambda value: value)
-def test_scikit_learns_checks(name: str, case: str) -> None:
-    check_model(registry.model(name), except_for=INHERENT.get(name), only=[case])
+def test_models_pass_the_checks_of_scikit_learn(name: str, case: str) -> None:
+    check_model(registry.model_class(name), except_for=INHERENT.get(name), only=[case])
 
 
 @pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_weighted_and_repeated_bags_have_one_optimum_and_share_its_solutions(container) -> None:
-    """On the data of scikit-learn's check: what either fit found is optimal for the other's program too."""
+def test_weighted_and_repeated_bags_have_the_same_optimal_solutions(container) -> None:
+    """Check on the data of scikit-learn that the solution of either fit is also optimal for the other program."""
     rng = np.random.RandomState(42)
     X, y, weight = rng.rand(15, 30), rng.randint(0, 3, size=15), rng.randint(0, 5, size=15)
     model = MILES(lam=0.02, kernel=RBF())
@@ -71,7 +71,7 @@ from milopt.solving import registry
 warnings.simplefilter("ignore")
 ran = []
 for name in registry.model_names():
-    for estimator, check in estimator_checks_generator(registry.model(name)()):
+    for estimator, check in estimator_checks_generator(registry.model_class(name)()):
         if "array_api" in (check.func if isinstance(check, partial) else check).__name__:
             check(estimator)
             ran.append(name)
@@ -79,8 +79,8 @@ print(json.dumps(ran))
 """
 
 
-def test_the_check_that_needs_a_switch_of_scipy_passes_where_it_is_on() -> None:
-    """`check_array_api_input` is skipped unless this is set before scipy is imported; older versions lack it."""
+def test_array_api_check_passes_if_scipy_enables_it() -> None:
+    """Run `check_array_api_input`, which is skipped unless a variable is set before scipy is imported."""
     environment = os.environ | {"SCIPY_ARRAY_API": "1"}
     done = subprocess.run(
         [sys.executable, "-c", SWITCHED_ON], env=environment, capture_output=True, text=True, check=False

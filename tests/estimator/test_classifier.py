@@ -1,4 +1,4 @@
-"""Labels of any kind, weights, scaling, and what a mistake in any of them is told."""
+"""Labels, weights, scaling and hyper-parameters of models, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_three_classes_are_each_separated_from_the_rest(model, data) -> None:
         np.testing.assert_allclose(apart.decision_function(data.bags), scores[:, k], atol=1e-12)
     np.testing.assert_array_equal(model.predict(data.bags), model.classes_[scores.argmax(axis=1)])
     assert [one.shape[1] for one in model.instance_scores(data.bags[:2])] == [3, 3]
-    with pytest.raises(AttributeError, match="There are 3 classes, and so as many results: take results_"):
+    with pytest.raises(AttributeError, match="The model has 3 classes and one result per class: use results_"):
         _ = model.result_
 
 
@@ -55,7 +55,7 @@ def test_three_classes_are_each_separated_from_the_rest(model, data) -> None:
     "labels",
     [[0, 1], [7.0, -2.0], [True, False], ["x", "y"], np.array(["x", "y"], dtype=object), pd.Series(["p", "q"])],
 )
-def test_labels_of_any_one_type_come_back_as_they_were(labels, data) -> None:
+def test_predicted_labels_have_the_type_of_the_given_labels(labels, data) -> None:
     y = np.asarray(labels)[np.arange(12) % 2]
     predicted = SetKernelSVM(C=10.0).fit(data.bags[:12], y).predict(data.bags)
     assert predicted.dtype == y.dtype
@@ -72,7 +72,7 @@ def test_instances_are_scored_and_labelled_bag_by_bag(model, data) -> None:
 
 
 def test_a_model_without_instance_scores_scores_an_instance_as_a_bag_of_one(data) -> None:
-    class Means(BagClassifier):
+    class BagMeansModel(BagClassifier):
         kernel: RBF = RBF()
 
         def declare(self, bags, y, weight):
@@ -83,7 +83,7 @@ def test_a_model_without_instance_scores_scores_an_instance_as_a_bag_of_one(data
             program.score(lambda new: bag_mean(f(new)))
             return program
 
-    model = Means().fit(data.bags, data.y)
+    model = BagMeansModel().fit(data.bags, data.y)
     scores = np.concatenate(model.instance_scores(data.bags))
     alone = model.decision_function([row[None] for bag in data.bags for row in bag])
     np.testing.assert_allclose(scores, alone, atol=1e-12)
@@ -92,7 +92,7 @@ def test_a_model_without_instance_scores_scores_an_instance_as_a_bag_of_one(data
 # -- weights ---------------------------------------------------------------------------------------------------
 
 
-def test_a_bag_of_weight_two_is_two_bags_and_one_of_weight_nought_is_none(data) -> None:
+def test_a_bag_of_weight_two_counts_as_two_bags_and_one_of_weight_zero_is_ignored(data) -> None:
     weight = np.arange(36) % 3
     weight[5] = 2
     weighted = SetKernelSVM(C=1.0, kernel=RBF()).fit(data.bags, data.y3, sample_weight=weight)
@@ -114,21 +114,21 @@ def test_class_weights_multiply_sample_weights(data) -> None:
 def test_balanced_classes_weigh_the_same_in_total(data) -> None:
     seen = {}
 
-    class Looking(SetKernelSVM):
+    class RecordingModel(SetKernelSVM):
         def declare(self, bags, y, weight):
             seen.update(zip(("bags", "y", "weight"), (bags, y, weight), strict=True))
             return super().declare(bags, y, weight)
 
     weight = np.linspace(0.5, 2.0, 36)
-    Looking(class_weight="balanced").fit(data.bags, data.y, weight)
+    RecordingModel(class_weight="balanced").fit(data.bags, data.y, weight)
     totals = [seen["weight"][seen["y"] == sign].sum() for sign in (-1, 1)]
     np.testing.assert_allclose(totals, weight.sum() / 2)
-    Looking(class_weight="balanced").fit(data.bags, data.y)
+    RecordingModel(class_weight="balanced").fit(data.bags, data.y)
     assert seen["weight"].mean() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("even", "class_weight must be None, \"balanced\" or a dictionary by label, not 'even'."),
         ({"maybe": 1.0}, "class_weight has the label 'maybe', which no bag has; the labels are 'no', 'yes'."),
@@ -136,31 +136,31 @@ def test_balanced_classes_weigh_the_same_in_total(data) -> None:
         ({"yes": "2"}, "The class weight of 'yes' must be a positive number, not '2'."),
     ],
 )
-def test_class_weights_that_are_none(given, said, data) -> None:
+def test_invalid_class_weights_raise_an_error(given, message, data) -> None:
     with pytest.raises(ParameterError) as caught:
         MILES(class_weight=given).fit(data.bags, data.y)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
-    ("weight", "said"),
+    ("weight", "message"),
     [
         ([1.0] * 35, "There are 35 weights for 36 bags"),
         ([-1.0] + [1.0] * 35, "The weight of bag 0 is -1"),
         ([np.nan] + [1.0] * 35, "The weights have NaN at bag 0"),
         ([0.0] * 36, "All weights are zero"),
-        ([0.0, 1.0, 0.0] * 12, "All 12 bags with a positive weight are of one class, yes"),
+        ([0.0, 1.0, 0.0] * 12, "All 12 bags with a positive weight belong to one class, yes"),
     ],
 )
-def test_sample_weights_that_are_none(weight, said, data) -> None:
-    with pytest.raises(BagsError, match=said):
+def test_invalid_sample_weights_raise_an_error(weight, message, data) -> None:
+    with pytest.raises(BagsError, match=message):
         MISVM().fit(data.bags, data.y, sample_weight=weight)
 
 
 # -- scaling ---------------------------------------------------------------------------------------------------
 
 
-def test_features_are_scaled_by_what_the_training_instances_say(model, data) -> None:
+def test_features_are_scaled_by_the_range_of_the_training_instances(model, data) -> None:
     train, test = data.bags[:24], data.bags[24:]
     scaler = MinMaxScaler()
     by_hand = type(model)(scale="none").fit(scaled(train, scaler), data.y[:24])
@@ -169,10 +169,10 @@ def test_features_are_scaled_by_what_the_training_instances_say(model, data) -> 
     np.testing.assert_allclose(model.decision_function(test), expected, rtol=1e-6, atol=1e-8)
 
 
-def test_the_program_is_the_one_that_fit_solves(model, data) -> None:
+def test_program_returns_the_program_that_fit_solves(model, data) -> None:
     program = model.program(data.bags, data.y)
-    found = solve(program, scheme=model.scheme)
-    assert found.objective == pytest.approx(model.fit(data.bags, data.y).result_.objective, rel=1e-9)
+    result = solve(program, scheme=model.scheme)
+    assert result.objective == pytest.approx(model.fit(data.bags, data.y).result_.objective, rel=1e-9)
     assert program.to_latex() == model.result_.program.to_latex()
 
 
@@ -182,26 +182,26 @@ def test_sparse_instances_keep_their_zeros(data) -> None:
     sparse = [sp.csr_array(bag) for bag in dense]
     model = SetKernelSVM(kernel=RBF()).fit(sparse, data.y)
     assert sp.issparse(model._fitted.training.bags.instances)
-    # Where the smallest value of each feature is 0 the two scalings are one.
+    # If the smallest value of each feature is 0, both scalings are equal.
     twin = SetKernelSVM(kernel=RBF()).fit(dense, data.y)
     np.testing.assert_allclose(model.decision_function(sparse), twin.decision_function(dense), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(twin.decision_function(sparse), twin.decision_function(dense), atol=1e-9)
 
 
-def test_scaling_that_would_make_sparse_instances_dense_is_refused(data) -> None:
+def test_scaling_that_would_make_sparse_instances_dense_raises_an_error(data) -> None:
     sparse = [sp.csr_array(bag) for bag in data.bags]
     with pytest.raises(BagsError, match='scale="zscore" would make sparse instances dense'):
         MISVM(scale="zscore").fit(sparse, data.y)
-    with pytest.raises(BagsError, match="fitted on dense instances, whose scaling would make sparse bags dense"):
+    with pytest.raises(BagsError, match="fitted on dense instances, and its scaling would make sparse bags dense"):
         SetKernelSVM().fit(data.bags, data.y).predict(sparse)
 
 
-def test_a_constant_feature_is_nought_and_one_that_overflows_is_named(data) -> None:
+def test_a_constant_feature_becomes_zero_and_an_overflowing_feature_raises_an_error(data) -> None:
     bags = [np.column_stack([bag, np.full(len(bag), 7.0)]) for bag in data.bags]
     for scale in ("minmax01", "zscore"):
         kept = SetKernelSVM(scale=scale).fit(bags, data.y)._fitted.training.bags
         assert (kept.instances[:, 3] == 0).all()
-    with pytest.raises(BagsError, match="Feature 0 spans more than a number holds"):
+    with pytest.raises(BagsError, match="Feature 0 has a range that overflows"):
         SetKernelSVM().fit([np.array([[-1.7e308]]), np.array([[1.7e308]])], [0, 1])
 
 
@@ -220,26 +220,26 @@ def test_row_numbers_of_a_precomputed_kernel_are_not_scaled(data) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_says_what_is_wrong_with_new_bags(method, data) -> None:
+def test_every_method_raises_an_error_for_invalid_new_bags(method, data) -> None:
     model = SetKernelSVM().fit(data.bags, data.y)
     call = getattr(model, method)
     wrong = data.bags[0].copy()
     wrong[0, 1] = np.nan
-    for bags, said in (
+    for bags, message in (
         ([bag[:, :2] for bag in data.bags], "The bags have 2 features, but SetKernelSVM is expecting 3 features"),
         ([data.bags[0], wrong], "Bag 1 of bags has NaN in instance 0, feature 1"),
         ([data.bags[0], np.empty((0, 3))], "Bag 1 of bags is empty"),
-        ([data.bags[0], data.bags[1][:, :2]], "Bag 1 of bags has 2 features where bag 0 has 3"),
+        ([data.bags[0], data.bags[1][:, :2]], "Bag 1 of bags has 2 features, but bag 0 has 3"),
         ([], "There are no bags"),
         (np.arange(3.0), "Reshape your data"),
         ("musk1", "str is not bags"),
     ):
-        with pytest.raises(BagsError, match=said):
+        with pytest.raises(BagsError, match=message):
             call(bags)
 
 
 @pytest.mark.parametrize("method", [*METHODS, "explain", "report", "score", "save"])
-def test_a_model_that_is_not_fitted_says_so_as_scikit_learn_does(method, data) -> None:
+def test_an_unfitted_model_raises_the_error_of_scikit_learn(method, data) -> None:
     arguments = {"report": (), "score": (data.bags, data.y), "save": ("nowhere",)}.get(method, (data.bags,))
     with pytest.raises(NotFittedError, match="This MISVM is not fitted yet; call fit first") as caught:
         getattr(MISVM(), method)(*arguments)
@@ -250,7 +250,7 @@ def test_a_model_that_is_not_fitted_says_so_as_scikit_learn_does(method, data) -
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "message"),
     [
         ({"scale": "log"}, 'scale must be one of "minmax01", "zscore", "none"'),
         ({"scale": None}, "scale must be one of"),
@@ -263,40 +263,40 @@ def test_a_model_that_is_not_fitted_says_so_as_scikit_learn_does(method, data) -
         ({"options": 3}, "options must be an Options object"),
     ],
 )
-def test_hyper_parameters_that_are_none_are_told_at_fit(parameters, said, data) -> None:
-    with pytest.raises(MiloptError, match=said):
+def test_invalid_hyper_parameters_raise_an_error_in_fit(parameters, message, data) -> None:
+    with pytest.raises(MiloptError, match=message):
         MISVM(**parameters).fit(data.bags, data.y)
 
 
-class Shifted(MISVM):
-    """With a field that is true or false, and one that may be more."""
+class ShiftedModel(MISVM):
+    """Model with a boolean field, and a field that may have other types too."""
 
     shifted: bool = False
     wide: bool | str = False
 
 
 @pytest.mark.parametrize("wrong", ["yes", "", None, 2, 0, 1.0, []])
-def test_what_is_true_or_false_is_nothing_else_in_every_model(wrong: object, data) -> None:
+def test_boolean_fields_of_every_model_accept_only_booleans(wrong: object, data) -> None:
     with pytest.raises(ParameterError, match="shifted must be True or False, not "):
-        Shifted(shifted=wrong).fit(data.bags, data.y)
+        ShiftedModel(shifted=wrong).fit(data.bags, data.y)
     with pytest.raises(ParameterError, match="shifted must be True or False, not "):
-        Shifted(shifted=wrong).program(data.bags, data.y)
+        ShiftedModel(shifted=wrong).program(data.bags, data.y)
 
 
-def test_the_truth_values_of_numpy_are_taken_as_pythons(data) -> None:
+def test_booleans_of_numpy_are_accepted(data) -> None:
     seen = []
 
-    class Told(Shifted):
+    class FlagModel(ShiftedModel):
         def declare(self, bags, y, weight):
             seen.append(self.shifted)
             return super().declare(bags, y, weight)
 
     for value in (True, np.True_, np.False_):
-        Told(shifted=value, wide="much").fit(data.bags, data.y)
+        FlagModel(shifted=value, wide="much").fit(data.bags, data.y)
     assert [seen[0] is True, seen[1] is True, seen[2] is False] == [True] * 3
 
 
-def test_a_kernel_is_a_kernel_or_a_function_in_every_model(data) -> None:
+def test_kernel_fields_of_every_model_accept_only_kernels_and_functions(data) -> None:
     with pytest.raises(ParameterError, match="A kernel is RBF"):
         MILES(kernel="rbf").fit(data.bags, data.y)
     own = MILES(kernel=lambda a, b: a @ b.T).fit(data.bags, data.y)
@@ -304,13 +304,13 @@ def test_a_kernel_is_a_kernel_or_a_function_in_every_model(data) -> None:
     assert own.result_.objective == pytest.approx(linear.result_.objective)
 
 
-def test_labels_of_two_types_are_told(model, data) -> None:
+def test_labels_of_two_types_raise_an_error(model, data) -> None:
     with pytest.raises(BagsError, match="mix strings and numbers"):
         model.fit(data.bags, np.array([1, "a"] * 18, dtype=object))
 
 
-def test_a_fit_without_a_point_is_uncertified(data) -> None:
-    class Bottomless(BagClassifier):
+def test_a_fit_without_a_point_raises_an_uncertified_error(data) -> None:
+    class UnboundedModel(BagClassifier):
         def declare(self, bags, y, weight):
             program = Program("bottomless")
             b = program.variable("b")
@@ -319,23 +319,23 @@ def test_a_fit_without_a_point_is_uncertified(data) -> None:
             return program
 
     with pytest.raises(UncertifiedError, match="bottomless ended without a point") as refusal:
-        Bottomless().fit(data.bags, data.y)
+        UnboundedModel().fit(data.bags, data.y)
     assert refusal.value.exit_code == 3
 
 
-def test_one_class_only_is_told(model, data) -> None:
-    with pytest.raises(BagsError, match="All 36 bags are of one class, a: at least two classes are needed"):
+def test_a_single_class_raises_an_error(model, data) -> None:
+    with pytest.raises(BagsError, match="All 36 bags belong to one class, a: at least two classes are needed"):
         model.fit(data.bags, ["a"] * 36)
 
 
-def test_a_fit_that_fails_leaves_the_last_one_whole(data) -> None:
+def test_a_failed_fit_leaves_the_previous_fit_unchanged(data) -> None:
     frame = pd.DataFrame(np.concatenate(data.bags)[:36], columns=["a", "b", "c"])
     model = SetKernelSVM()
-    with pytest.warns(MiloptWarning, match="each of its 36 rows is taken as a bag of one instance"):
+    with pytest.warns(MiloptWarning, match="each of its 36 rows becomes a bag of one instance"):
         model.fit(frame, data.y)
     before, result, names = dict(vars(model)), model.result_, model.feature_names_in_.tolist()
     model.set_params(solver="native")
-    with pytest.raises(MiloptError, match="native cannot take"):
+    with pytest.raises(MiloptError, match="native cannot solve"):
         model.fit([bag[:, :2] for bag in data.bags], data.y3)
     assert vars(model) == before | {"solver": "native"}
     assert model.result_ is result
@@ -345,7 +345,7 @@ def test_a_fit_that_fails_leaves_the_last_one_whole(data) -> None:
     assert not hasattr(model, "feature_names_in_")
 
 
-def test_a_point_without_its_certificate_is_warned_of(data) -> None:
+def test_a_point_without_a_certificate_gives_a_warning(data) -> None:
     with pytest.warns(MiloptWarning, match="MI-SVM by clarabel ended as limit"):
         model = MISVM(solver="clarabel", options=Options(time_limit=60.0), scheme=ConvexConcave(max_steps=1)).fit(
             data.bags, data.y
@@ -353,7 +353,7 @@ def test_a_point_without_its_certificate_is_warned_of(data) -> None:
     assert model.result_.exit_code == 3
 
 
-def test_a_table_of_lists_is_bags_of_one(data) -> None:
+def test_a_list_of_rows_means_bags_of_one_instance(data) -> None:
     rows = np.concatenate(data.bags)[:36]
     with pytest.warns(MiloptWarning, match="36 rows"):
         model = SetKernelSVM().fit(rows.tolist(), data.y)
@@ -368,41 +368,41 @@ def test_a_table_of_lists_is_bags_of_one(data) -> None:
 # -- fields ----------------------------------------------------------------------------------------------------
 
 
-def test_fields_are_the_models_own_before_those_of_every_model() -> None:
+def test_fields_of_a_model_come_before_the_shared_fields() -> None:
     common = ["solver", "scheme", "form", "options", "scale", "class_weight", "positive", "random_state"]
     assert list(MISVM._fields) == ["C", "kernel", *common]
     with pytest.raises(TypeError, match="MISVM has no parameter 'c'; it has C, kernel"):
         MISVM(c=1)
 
-    class Wider(MISVM):
-        """A subclass may change a default and add a field; a class variable is none."""
+    class WiderModel(MISVM):
+        """Model that changes an inherited default and adds a field; its class variable is not a field."""
 
         kernel = Linear()
         width: int = 3
 
-    assert list(Wider._fields) == ["width", "C", "kernel", *common]
-    assert Wider().get_params()["kernel"] == Linear()
-    assert Wider.grid is MISVM.grid
+    assert list(WiderModel._fields) == ["width", "C", "kernel", *common]
+    assert WiderModel().get_params()["kernel"] == Linear()
+    assert WiderModel.grid is MISVM.grid
 
 
-def test_a_field_needs_a_default_and_a_model_no_init() -> None:
+def test_a_field_without_a_default_and_a_model_with_init_raise_an_error() -> None:
     with pytest.raises(TypeError, match=r"Bare\.D needs a default"):
         type("Bare", (MISVM,), {"__annotations__": {"D": "float"}})
-    with pytest.raises(TypeError, match="Own has an __init__ of its own"):
+    with pytest.raises(TypeError, match="Own defines __init__"):
         type("Own", (MISVM,), {"__init__": lambda self: None})
 
 
-def test_what_a_model_draws_depends_on_its_seed_alone(data) -> None:
+def test_random_choices_of_a_model_depend_only_on_its_seed(data) -> None:
     seen = []
 
-    class Drawing(SetKernelSVM):
+    class RandomModel(SetKernelSVM):
         def declare(self, bags, y, weight):
             seen.append(self.random_state)
             return super().declare(bags, y, weight)
 
-    Drawing(random_state=5).fit(data.bags, data.y3)
-    Drawing(random_state=np.random.RandomState(1)).fit(data.bags, data.y)
-    Drawing(random_state=np.random.RandomState(1)).program(data.bags, data.y)
+    RandomModel(random_state=5).fit(data.bags, data.y3)
+    RandomModel(random_state=np.random.RandomState(1)).fit(data.bags, data.y)
+    RandomModel(random_state=np.random.RandomState(1)).program(data.bags, data.y)
     assert seen[:3] == [5, 5, 5]
     assert isinstance(seen[3], int)
     assert seen[3] == seen[4]

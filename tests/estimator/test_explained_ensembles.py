@@ -1,4 +1,4 @@
-"""What a bag loses without an instance, or a series without a window, against scoring what is left."""
+"""Contributions of instances and windows, compared with the scores of bags without them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 
 from milopt import load_data
 from milopt.models import ShapeletBoost
-from tests.estimator.shapelets import BALLS, Case, case
+from tests.estimator.shapelets import BALLS, ShapeletCase, case
 
 
-def score_of(given: Case, seen: dict[int | None, np.ndarray], column: int = 0) -> float:
-    """From the windows of each length that are there, whatever series they come from; none of a length adds nothing."""
+def score_of(given: ShapeletCase, seen: dict[int | None, np.ndarray], column: int = 0) -> float:
+    """Score windows of each length, even if they do not form a series; a length without windows contributes nothing."""
     label = None if len(given.model.results_) == 1 else column
     table, total = given.model.patterns(label=label), given.model.results_[column].ensemble.offset
     for t in np.unique(table.columns):
@@ -26,49 +26,49 @@ def score_of(given: Case, seen: dict[int | None, np.ndarray], column: int = 0) -
 
 @pytest.mark.parametrize("ball", BALLS)
 @pytest.mark.parametrize("form", ["bags", "windows"])
-def test_contributions_are_what_leaving_one_out_loses(form: str, ball: str) -> None:
+def test_a_contribution_is_the_decrease_of_the_score_without_the_instance(form: str, ball: str) -> None:
     given = case(form, ball)
     for bag in list(given.bags)[:8]:
-        said = given.model.explain(bag)
-        assert said.score == pytest.approx(given.model.decision_function([bag])[0])
-        np.testing.assert_allclose(said.instance_scores, given.model.instance_scores([bag])[0], atol=1e-9)
+        explanation = given.model.explain(bag)
+        assert explanation.score == pytest.approx(given.model.decision_function([bag])[0])
+        np.testing.assert_allclose(explanation.instance_scores, given.model.instance_scores([bag])[0], atol=1e-9)
         if len(bag) == 1:
-            assert said.contributions.tolist() == [said.score]
+            assert explanation.contributions.tolist() == [explanation.score]
             continue
         for j in range(len(bag)):
             rest = given.model.decision_function([np.delete(bag, j, axis=0)])[0]
-            assert said.contributions[j] == pytest.approx(said.score - rest, abs=1e-9)
+            assert explanation.contributions[j] == pytest.approx(explanation.score - rest, abs=1e-9)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_instances_of_a_series_are_its_windows_of_every_length(classes: int) -> None:
     given = case("series", classes=classes)
     bag = given.bags[1]
-    said = given.model.explain(bag)
-    column = 0 if classes == 2 else int(said.label)
-    lengths = list(dict.fromkeys(said.lengths.tolist()))
-    seen: dict[int | None, np.ndarray] = {length: given.seen(bag, length) for length in lengths}
-    assert said.contributions.size == sum(len(bag) - length + 1 for length in lengths)
+    explanation = given.model.explain(bag)
+    column = 0 if classes == 2 else int(explanation.label)
+    lengths = list(dict.fromkeys(explanation.lengths.tolist()))
+    seen: dict[int | None, np.ndarray] = {length: given.column_instances(bag, length) for length in lengths}
+    assert explanation.contributions.size == sum(len(bag) - length + 1 for length in lengths)
     whole = score_of(given, seen, column)
-    assert said.score == pytest.approx(whole, abs=1e-7)
-    for j, (start, length) in enumerate(zip(said.starts, said.lengths, strict=True)):
+    assert explanation.score == pytest.approx(whole, abs=1e-7)
+    for j, (start, length) in enumerate(zip(explanation.starts, explanation.lengths, strict=True)):
         rest = score_of(given, seen | {length: np.delete(seen[length], start, axis=0)}, column)
-        assert said.contributions[j] == pytest.approx(whole - rest, abs=1e-7)
+        assert explanation.contributions[j] == pytest.approx(whole - rest, abs=1e-7)
         alone = score_of(given, seen | {length: seen[length][[start]]}, column)
-        assert said.instance_scores[j] == pytest.approx(alone, abs=1e-7)
-    last = said.starts[said.witness] + said.lengths[said.witness] - 1
-    (starred,) = (line for line in str(said).splitlines() if line.startswith(f"  {said.witness:8d}*"))
-    assert starred.endswith(f"  {said.starts[said.witness]}-{last}")
+        assert explanation.instance_scores[j] == pytest.approx(alone, abs=1e-7)
+    last = explanation.starts[explanation.witness] + explanation.lengths[explanation.witness] - 1
+    (starred,) = (line for line in str(explanation).splitlines() if line.startswith(f"  {explanation.witness:8d}*"))
+    assert starred.endswith(f"  {explanation.starts[explanation.witness]}-{last}")
 
 
-def test_a_series_as_short_as_a_window_loses_all_that_this_length_adds() -> None:
+def test_the_only_window_of_a_length_contributes_all_columns_of_this_length() -> None:
     given = case("series")
     bag = given.bags[1][:6]
-    said = given.model.explain(bag)
-    seen: dict[int | None, np.ndarray] = {length: given.seen(bag, length) for length in (4, 6)}
-    assert said.lengths.tolist() == [4, 4, 4, 6]
+    explanation = given.model.explain(bag)
+    seen: dict[int | None, np.ndarray] = {length: given.column_instances(bag, length) for length in (4, 6)}
+    assert explanation.lengths.tolist() == [4, 4, 4, 6]
     lost = score_of(given, seen) - score_of(given, seen | {6: np.zeros((0, 6))})
-    assert said.contributions[-1] == pytest.approx(lost, abs=1e-7)
+    assert explanation.contributions[-1] == pytest.approx(lost, abs=1e-7)
 
 
 def test_real_bags_are_explained() -> None:
@@ -76,28 +76,28 @@ def test_real_bags_are_explained() -> None:
     model = ShapeletBoost(random_state=0, atoms=60).fit(data.bags, data.labels)
     number = int(np.argmax(data.bags.sizes))
     bag = data.bags[number]
-    said = model.explain(bag)
+    explanation = model.explain(bag)
     for j in range(0, len(bag), 5):
         rest = model.decision_function([np.delete(bag, j, axis=0)])[0]
-        assert said.contributions[j] == pytest.approx(said.score - rest, abs=1e-9)
-    assert set(np.flatnonzero(said.contributions)) <= set(model.maximisers(bag).instances.tolist())
+        assert explanation.contributions[j] == pytest.approx(explanation.score - rest, abs=1e-9)
+    assert set(np.flatnonzero(explanation.contributions)) <= set(model.maximisers(bag).instances.tolist())
 
 
-def test_a_witness_that_contributes_less_than_many_others_has_a_row_all_the_same() -> None:
+def test_the_witness_is_shown_even_if_ten_other_instances_contribute_more() -> None:
     data = load_data("gunpoint")
     model = ShapeletBoost(random_state=0, solver="native").fit(data.bags, data.labels)
     hidden = 0
     for i in range(12):
-        said = model.explain(data.bags[i : i + 1])
-        rows = [line for line in str(said).splitlines() if line[:10].strip().isdigit()]
+        explanation = model.explain(data.bags[i : i + 1])
+        rows = [line for line in str(explanation).splitlines() if line[:10].strip().isdigit()]
         (starred,) = (line for line in rows if line[10] == "*")
-        assert int(starred[:10]) == said.witness
-        rank = int((np.abs(said.contributions) > abs(said.contributions[said.witness])).sum())
+        assert int(starred[:10]) == explanation.witness
+        rank = int((np.abs(explanation.contributions) > abs(explanation.contributions[explanation.witness])).sum())
         if len(rows) > 10:
             hidden += 1
             assert rows[-1] is starred
-            more = said.contributions.size - 10
-            assert f"\n  and {more} more that contribute less, the witness among them:\n{starred}\n" in str(said)
+            more = explanation.contributions.size - 10
+            assert f"\n  and {more} more that contribute less, the witness among them:\n{starred}\n" in str(explanation)
         else:
             assert rank < 10
     assert hidden > 0

@@ -12,7 +12,7 @@ import pytest
 
 from milopt.arrays import Floats, Index
 from milopt.estimator.encoding import _OUTCOMES
-from milopt.estimator.field_types import check_fields, fits, hints_of
+from milopt.estimator.field_types import check_fields, declared_types, matches_type
 from milopt.outcome.result import Result
 
 
@@ -33,28 +33,28 @@ from milopt.outcome.result import Result
         (Any, [1, None], []),
     ],
 )
-def test_values_fit_their_types_and_no_others(hint: Any, right: list[object], wrong: list[object]) -> None:
-    assert all(fits(value, hint) for value in right)
-    assert not any(fits(value, hint) for value in wrong)
+def test_values_match_their_types_and_no_other_types(hint: Any, right: list[object], wrong: list[object]) -> None:
+    assert all(matches_type(value, hint) for value in right)
+    assert not any(matches_type(value, hint) for value in wrong)
 
 
-def test_a_wrong_field_is_named() -> None:
+def test_the_error_names_the_wrong_field() -> None:
     @dataclass
-    class Record:
+    class NumberRecord:
         number: float
 
-    check_fields(Record(1.0))
-    with pytest.raises(ValueError, match="the number of a Record is of another type"):
-        check_fields(Record("1"))  # type: ignore[arg-type]  # on purpose
+    check_fields(NumberRecord(1.0))
+    with pytest.raises(ValueError, match="the number of a NumberRecord is of another type"):
+        check_fields(NumberRecord("1"))  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize("record", [*_OUTCOMES, Result])
 def test_every_type_that_results_declare_can_be_checked(record: type) -> None:
-    """A type without a check raises TypeError, which would refuse every file."""
-    for hint in hints_of(record).values():
-        assert fits(object(), hint) in (True, False)
+    """A type without a check would raise TypeError for every file."""
+    for hint in declared_types(record).values():
+        assert matches_type(object(), hint) in (True, False)
 
 
 @pytest.mark.parametrize(("value", "fitting"), [(1.5, True), (3, True), (10**400, False), (True, False), ("1", False)])
-def test_an_integer_stands_for_a_float_unless_it_is_too_large(value: object, fitting: bool) -> None:
-    assert fits(value, float) is fitting
+def test_an_integer_is_accepted_as_a_float_unless_it_is_too_large(value: object, fitting: bool) -> None:
+    assert matches_type(value, float) is fitting

@@ -1,4 +1,4 @@
-"""Tables of an ensemble: contributions add up to the score, and the patterns alone give every score back."""
+"""Tables of an ensemble: contributions add up to the score, and scores can be recomputed from the patterns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from milopt.errors import BagsError, DeclarationError, ParameterError
 from milopt.estimator.maximisers import CAUTION
 from milopt.estimator.sparsity import sparsity_line
 from milopt.models import ShapeletBoost
-from tests.estimator.shapelets import BALLS, FORMS, case, rebuilt_score
+from tests.estimator.shapelets import BALLS, FORMS, case, recompute_score
 
 
 @pytest.mark.parametrize("ball", BALLS)
@@ -36,24 +36,24 @@ def test_contributions_and_bias_add_up_to_the_score(form: str, ball: str) -> Non
 @pytest.mark.parametrize("dictionary", ["kmeans", "all"])
 @pytest.mark.parametrize("ball", BALLS)
 @pytest.mark.parametrize("form", FORMS)
-def test_the_patterns_in_their_own_units_give_every_score_back(form: str, ball: str, dictionary: str) -> None:
+def test_scores_can_be_recomputed_from_the_patterns(form: str, ball: str, dictionary: str) -> None:
     given = case(form, ball, dictionary=dictionary)
     table, bias = given.model.patterns(), given.model.result_.ensemble.offset
     for bag in given.bags:
-        assert rebuilt_score(given, table, bag, bias) == pytest.approx(
+        assert recompute_score(given, table, bag, bias) == pytest.approx(
             given.model.decision_function([bag])[0], abs=1e-7
         )
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_maximiser_is_where_the_column_of_patterns_is_largest(form: str) -> None:
+def test_the_maximiser_attains_the_maximum_of_its_column(form: str) -> None:
     given = case(form)
     patterns = given.model.patterns()
     for bag in list(given.bags)[:6]:
         table = given.model.maximisers(bag)
         for k, t in enumerate(table.columns):
             rows = np.flatnonzero(patterns.columns == t)
-            x = given.seen(bag, None if patterns.lengths is None else int(patterns.lengths[rows[0]]))
+            x = given.column_instances(bag, None if patterns.lengths is None else int(patterns.lengths[rows[0]]))
             Z = np.array([given.scaled_pattern(patterns.patterns[r]) for r in rows])
             values = given.model.kernel(x, Z) @ patterns.coefficients[rows]
             assert values[table.instances[k]] == pytest.approx(values.max(), abs=1e-9)
@@ -68,7 +68,7 @@ def test_the_maximiser_is_where_the_column_of_patterns_is_largest(form: str) -> 
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_shown_bag_is_searched_for_the_place_most_like_each_pattern(form: str) -> None:
+def test_the_nearest_instance_of_a_given_bag_is_found_for_each_pattern(form: str) -> None:
     given = case(form)
     bag = given.bags[1]
     table = given.model.patterns(bag)
@@ -77,11 +77,11 @@ def test_a_shown_bag_is_searched_for_the_place_most_like_each_pattern(form: str)
         ways = bag if length is None else np.array([bag[j : j + length].ravel() for j in range(len(bag) - length + 1)])
         distances = np.linalg.norm(ways - pattern, axis=1)
         assert distances[table.instances[k]] == pytest.approx(distances.min())
-        seen = given.seen(given.bags[int(table.training_bags[k])], length)
+        seen = given.column_instances(given.bags[int(table.training_bags[k])], length)
         near = seen[table.training_instances[k]]
         np.testing.assert_allclose(given.scaled_pattern(table.neighbours[k]), near, atol=1e-12)
         z = given.scaled_pattern(pattern)
-        everywhere = np.vstack([given.seen(one, length) for one in given.bags])
+        everywhere = np.vstack([given.column_instances(one, length) for one in given.bags])
         assert np.linalg.norm(near - z) == pytest.approx(np.linalg.norm(everywhere - z, axis=1).min(), abs=1e-7)
     if form == "windows":
         np.testing.assert_array_equal(table.starts, 2 * table.instances)
@@ -89,7 +89,7 @@ def test_a_shown_bag_is_searched_for_the_place_most_like_each_pattern(form: str)
 
 
 @pytest.mark.parametrize("form", ["bags", "series"])
-def test_of_several_classes_the_predicted_or_the_asked_one_is_taken_apart(form: str) -> None:
+def test_for_several_classes_the_predicted_or_given_class_is_decomposed(form: str) -> None:
     given = case(form, classes=3)
     bag = given.bags[5]
     scores = given.model.decision_function([bag])[0]
@@ -99,10 +99,10 @@ def test_of_several_classes_the_predicted_or_the_asked_one_is_taken_apart(form: 
         asked = given.model.maximisers(bag, label)
         assert asked.score == pytest.approx(scores[label], abs=1e-14)
         bias = given.model.results_[label].ensemble.offset
-        assert rebuilt_score(given, given.model.patterns(label=label), bag, bias) == pytest.approx(
+        assert recompute_score(given, given.model.patterns(label=label), bag, bias) == pytest.approx(
             scores[label], abs=1e-7
         )
-    with pytest.raises(ParameterError, match="give the label, one of 0, 1, 2"):
+    with pytest.raises(ParameterError, match="give label, one of 0, 1, 2"):
         given.model.patterns()
     with pytest.raises(ParameterError, match="There is no class 7"):
         given.model.maximisers(bag, 7)
@@ -122,8 +122,8 @@ def test_tables_are_json_and_text(form: str) -> None:
     for table, rows in ((maximisers.as_dict(), "columns"), (patterns.as_dict(), "patterns")):
         assert table == json.loads(json.dumps(table, allow_nan=False))
         assert len(table[rows]) > 0
-    said = maximisers.as_dict()
-    assert sum(row["contribution"] for row in said["columns"]) + said["bias"] == pytest.approx(said["score"])
+    content = maximisers.as_dict()
+    assert sum(row["contribution"] for row in content["columns"]) + content["bias"] == pytest.approx(content["score"])
     assert f"score {maximisers.score:.4g}" in str(maximisers)
     assert f"bias of {maximisers.bias:.4g} add up" in str(maximisers)
     assert f"{len(patterns)} patterns" in str(patterns)
@@ -133,13 +133,13 @@ def test_tables_are_json_and_text(form: str) -> None:
     assert str(again) == str(maximisers)
 
 
-def test_a_series_is_put_together_again_from_its_windows() -> None:
+def test_a_series_is_reconstructed_from_its_windows() -> None:
     given = case("windows")
     whole = given.model.maximisers(given.bags[2:3])
     part = given.model.maximisers(given.bags[2])
     np.testing.assert_array_equal(whole.series[:, 0], given.bags.series[2])
     np.testing.assert_array_equal(part.series[:, 0], given.bags.series[2][: part.series.size])
-    with pytest.raises(BagsError, match="One bag is shown at a time, and these are 2"):
+    with pytest.raises(BagsError, match="One bag can be explained at a time, not 2"):
         given.model.maximisers(given.bags[:2])
     shapes = from_series(given.bags.series, length=5, znormalise=True)
     model = ShapeletBoost(solver="native", atoms=12).fit(shapes, given.y)
@@ -174,12 +174,12 @@ def test_sparse_bags_and_precomputed_kernels_have_tables_too() -> None:
 def test_the_report_counts_columns_and_coefficients() -> None:
     for ball in BALLS:
         given = case("series", ball)
-        found, table = given.model.report().as_dict()["sparsity"], given.model.patterns()
-        assert found["columns"] == (given.model.result_.ensemble.weights > 0).sum()
-        assert found["coefficients"] == len(table)
-        assert found["of"] == 12 * found["columns"]
-        assert found["share"] == found["coefficients"] / found["of"]
-        assert f"{found['columns']} columns with a weight" in str(given.model.report())
+        counts, table = given.model.report().as_dict()["sparsity"], given.model.patterns()
+        assert counts["columns"] == (given.model.result_.ensemble.weights > 0).sum()
+        assert counts["coefficients"] == len(table)
+        assert counts["of"] == 12 * counts["columns"]
+        assert counts["share"] == counts["coefficients"] / counts["of"]
+        assert f"{counts['columns']} columns with a weight" in str(given.model.report())
     everything = case("series", "hilbert", dictionary="all").model
     windows = sum(len(bag) - 3 for bag in case("series").bags), sum(len(bag) - 5 for bag in case("series").bags)
     counts = [members.count for members in everything.result_.ensemble.members]
@@ -188,10 +188,10 @@ def test_the_report_counts_columns_and_coefficients() -> None:
 
 
 @pytest.mark.parametrize(
-    ("used", "said"), [(3000, "(100 %)"), (2990, "(99.7 %)"), (2999, "(100 %)"), (1, "(0.0333 %)"), (0, "(0 %)")]
+    ("used", "text"), [(3000, "(100 %)"), (2990, "(99.7 %)"), (2999, "(100 %)"), (1, "(0.0333 %)"), (0, "(0 %)")]
 )
-def test_a_share_is_told_in_percent_without_powers_of_ten(used: int, said: str) -> None:
-    assert sparsity_line({"columns": 3, "coefficients": used, "of": 3000, "share": used / 3000}).endswith(said)
+def test_a_fraction_is_shown_in_percent_without_exponent(used: int, text: str) -> None:
+    assert sparsity_line({"columns": 3, "coefficients": used, "of": 3000, "share": used / 3000}).endswith(text)
 
 
 def test_an_ensemble_without_columns_has_empty_tables() -> None:
@@ -205,7 +205,7 @@ def test_an_ensemble_without_columns_has_empty_tables() -> None:
     assert model.report().as_dict()["sparsity"] == {"columns": 0, "coefficients": 0, "of": 0, "share": 0.0}
 
 
-def test_samples_of_a_series_have_no_score_of_their_own() -> None:
+def test_single_samples_of_a_series_have_no_score() -> None:
     given = case("series")
     with pytest.raises(DeclarationError, match="scores windows, not single samples"):
         given.model.instance_scores(given.bags[:1])

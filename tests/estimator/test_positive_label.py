@@ -1,4 +1,4 @@
-"""The positive class is named by the user, or shown to the user: never chosen silently by alphabetical order."""
+"""The user names the positive class, or gets a warning: it is never silently chosen by alphabetical order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from milopt import BagClassifier, Program, load_model
-from milopt.archive import packed
+from milopt.archive import pack
 from milopt.errors import MiloptWarning, ParameterError, PositiveLabelWarning
 from milopt.models import GMIL1, MIORDM, MIRSVM, MISVM, SetKernelSVM, ShapeletBoost
 
@@ -60,13 +60,13 @@ def test_scores_follow_the_order_of_classes_as_scikit_learn_expects() -> None:
     assert calibrated.score(BAGS, NAMES) == 1.0
 
 
-def test_explanations_and_reports_speak_for_the_positive_class() -> None:
+def test_positive_scores_of_explanations_and_reports_mean_the_positive_class() -> None:
     numbered, named = MISVM().fit(BAGS, Y), MISVM(positive="active").fit(BAGS, NAMES)
     assert (numbered.positive_label_, named.positive_label_) == (1, "active")
     one, other = named.explain(BAGS[1]), numbered.explain(BAGS[1])
     assert (one.label, one.positive_label) == ("active", "active")
     assert (one.score, one.witness) == (other.score, other.witness)
-    assert "positive speaks for active" in str(one)
+    assert "positive scores mean class active" in str(one)
     report = named.report()
     assert report.as_dict()["positive_label"] == "active"
     assert report.as_dict()["programs"][0]["class"] == "active"
@@ -74,26 +74,26 @@ def test_explanations_and_reports_speak_for_the_positive_class() -> None:
     assert "\npositive    class active\n" in str(report)
 
 
-def test_an_ensemble_speaks_for_the_positive_class() -> None:
+def test_positive_scores_of_an_ensemble_mean_the_positive_class() -> None:
     model = ShapeletBoost(positive="active", ball="one-hot", atoms=10).fit(BAGS, NAMES)
     shown = model.maximisers(BAGS[0])
     assert shown.positive_label == shown.as_dict()["positive_label"] == "active"
     assert shown.score == pytest.approx(-model.decision_function(BAGS[:1])[0])
     assert model.patterns().as_dict()["positive_label"] == "active"
-    with pytest.raises(ParameterError, match="positive side speaks for active"):
+    with pytest.raises(ParameterError, match="positive scores mean active"):
         model.patterns(label="inactive")
 
 
 @pytest.mark.parametrize("cls", [*WITNESS_MODELS, GMIL1])
-def test_the_alphabetically_last_label_is_taken_with_a_warning_that_says_how_to_choose(cls) -> None:
+def test_the_alphabetically_last_label_is_positive_by_default_with_a_warning(cls) -> None:
     with pytest.warns(PositiveLabelWarning) as caught:
         model = cls().fit(BAGS, NAMES)
     assert model.positive_label_ == "inactive"
-    said = [one for one in caught if one.category is PositiveLabelWarning]
-    assert len(said) == 1
-    assert said[0].filename == __file__
-    assert str(said[0].message) == (
-        f"{cls.__name__} does not treat the two classes alike, and no positive class was named: 'inactive' is taken, "
+    label_warnings = [one for one in caught if one.category is PositiveLabelWarning]
+    assert len(label_warnings) == 1
+    assert label_warnings[0].filename == __file__
+    assert str(label_warnings[0].message) == (
+        f"{cls.__name__} does not treat the two classes alike, and no positive class was named: 'inactive' is used, "
         "the alphabetically last label. Give positive='inactive' or positive='active' (--positive on the command line)."
     )
     assert issubclass(PositiveLabelWarning, MiloptWarning)
@@ -115,7 +115,7 @@ def test_the_larger_number_or_true_is_positive_without_a_warning(y) -> None:
 @pytest.mark.parametrize(
     ("y", "positive"), [(Y, 0), (Y, np.int64(0)), (Y, False), (Y == 1, 0), (NAMES, np.str_("active"))]
 )
-def test_any_label_may_be_named(y, positive) -> None:
+def test_any_label_can_be_the_positive_class(y, positive) -> None:
     model = SetKernelSVM(positive=positive).fit(BAGS, y)
     assert model.positive_label_ == positive
     np.testing.assert_allclose(
@@ -125,7 +125,7 @@ def test_any_label_may_be_named(y, positive) -> None:
 
 @pytest.mark.parametrize("cls", [MISVM, SetKernelSVM, GMIL1])
 @pytest.mark.parametrize("positive", ["activ", 1, ["active"], np.array(["active"])])
-def test_a_label_that_no_bag_has_is_told(cls, positive) -> None:
+def test_a_positive_label_that_no_bag_has_raises_an_error(cls, positive) -> None:
     with pytest.raises(ParameterError, match="is not a label of the training bags: give 'active' or 'inactive'"):
         cls(positive=positive).fit(BAGS, NAMES)
 
@@ -146,9 +146,9 @@ def test_clone_and_grid_search_keep_the_positive_class() -> None:
     assert clone(MISVM(positive="active")).positive == "active"
     with warnings.catch_warnings():
         warnings.simplefilter("error", PositiveLabelWarning)
-        found = GridSearchCV(MISVM(positive="active"), {"C": [1.0, 10.0]}, cv=2).fit(BAGS, NAMES)
-    assert found.best_estimator_.positive_label_ == "active"
-    assert found.best_score_ == 1.0
+        search = GridSearchCV(MISVM(positive="active"), {"C": [1.0, 10.0]}, cv=2).fit(BAGS, NAMES)
+    assert search.best_estimator_.positive_label_ == "active"
+    assert search.best_score_ == 1.0
     chosen = GridSearchCV(MISVM(), {"positive": ["active", "inactive"]}, cv=2).fit(BAGS, NAMES)
     assert chosen.best_params_ == {"positive": "active"}
 
@@ -161,7 +161,7 @@ def test_a_saved_model_keeps_its_positive_class(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.decision_function(BAGS), model.decision_function(BAGS))
 
 
-def test_a_file_from_before_there_was_a_positive_class_is_read(tmp_path: Path) -> None:
+def test_an_old_file_without_a_positive_class_is_read(tmp_path: Path) -> None:
     model = MISVM().fit(BAGS, Y)
     model.save(tmp_path / "model")
     with zipfile.ZipFile(tmp_path / "model") as archive:
@@ -170,14 +170,14 @@ def test_a_file_from_before_there_was_a_positive_class_is_read(tmp_path: Path) -
         arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name))) for name in names}
     del header["parameters"]["positive"], header["declared with"]["positive"]
     older = tmp_path / "older"
-    older.write_bytes(packed(json.dumps(header).encode(), arrays))
+    older.write_bytes(pack(json.dumps(header).encode(), arrays))
     loaded = load_model(older)
     assert loaded.positive_label_ == 1
     np.testing.assert_array_equal(loaded.decision_function(BAGS), model.decision_function(BAGS))
 
 
-def test_a_third_partys_model_warns_unless_it_says_that_its_classes_are_symmetric() -> None:
-    class Own(BagClassifier):
+def test_a_model_of_another_package_warns_unless_its_classes_are_symmetric() -> None:
+    class MeanClassifier(BagClassifier):
         def declare(self, bags, y, weight):
             program = Program("own")
             w, b = program.variable("w", bags.dimension, lower=-1, upper=1), program.variable("b")
@@ -187,11 +187,11 @@ def test_a_third_partys_model_warns_unless_it_says_that_its_classes_are_symmetri
             program.score(lambda new: new.mean(new.instances) @ w + b)
             return program
 
-    class Symmetric(Own):
+    class SymmetricMeanClassifier(MeanClassifier):
         has_symmetric_classes = True
 
     with pytest.warns(PositiveLabelWarning):
-        Own().fit(BAGS, NAMES)
+        MeanClassifier().fit(BAGS, NAMES)
     with warnings.catch_warnings():
         warnings.simplefilter("error", PositiveLabelWarning)
-        Symmetric().fit(BAGS, NAMES)
+        SymmetricMeanClassifier().fit(BAGS, NAMES)

@@ -1,4 +1,4 @@
-"""A model with rows of two sides, absent rows, conditions and semicontinuous variables is saved and loaded."""
+"""Saving and loading of a model with two-sided rows, absent rows, conditions and semicontinuous variables."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from milopt import BagClassifier, Bags, Linear, Program, Signs, Weights, bag_mea
 
 
 class FewWeights(BagClassifier):
-    """min w'slack  s.t.  y (mean <v, x> + b) >= 1 - slack,  |v_j| <= 3 z_j,  sum z <= 1,  0.1 <= slack or slack = 0."""
+    """Linear program min w'slack  s.t.  y (mean <v, x> + b) >= 1 - slack,  |v_j| <= 3 z_j,  sum z <= 1.
+
+    The slacks are semicontinuous: 0.1 <= slack or slack = 0.
+    """
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """Choose one feature; some rows are absent."""
+        """Build the program, which selects one feature; some of its rows are absent."""
         program = Program("few weights")
         f = program.function("f", Linear(), dictionary=np.eye(bags.dimension))
         b = program.variable("b", lower=-5, upper=5)

@@ -1,4 +1,4 @@
-"""A model saved in one process gives the same scores in another, and no other file is taken for one."""
+"""A saved model gives the same scores in another process, and other files raise an error."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ import scipy.sparse as sp
 
 import milopt
 from milopt import RBF, ConvexConcave, Linear, Options, Polynomial, Precomputed, load_model
-from milopt.archive import packed
-from milopt.bag_kernels.stored import load_gram
+from milopt.archive import pack
+from milopt.bag_kernels.gram_file import load_gram
+from milopt.bag_kernels.set_kernels import SetKernel
 from milopt.errors import DeclarationError, ModelFileError
-from milopt.estimator.probes import MAX_BAGS, MAX_INSTANCES, _chosen
+from milopt.estimator.encoding import decode
+from milopt.estimator.probes import MAX_PROBE_BAGS, MAX_PROBE_INSTANCES, _choose_probes
 from milopt.models import MILES, MISVM, SetKernelSVM
 from milopt.solving import registry
 from tests.estimator.conftest import MODELS
@@ -40,8 +42,8 @@ for path in sys.argv[2:]:
 """
 
 
-class Own(MISVM):
-    """A class that nobody registered."""
+class UnregisteredModel(MISVM):
+    """Model class that is not registered."""
 
     extra: int = 1
 
@@ -57,22 +59,22 @@ def saved(fitted, tmp_path) -> Path:
     return tmp_path / "model"
 
 
-def contents(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
-    """The header and the arrays, read as anyone can: it is an ordinary zip."""
+def read_contents(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
+    """Return the header and the arrays of a file, which is an ordinary zip archive."""
     with zipfile.ZipFile(path) as archive:
         header = json.loads(archive.read("header.json"))
         names = [name for name in archive.namelist() if name.endswith(".npy")]
         return header, {name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name))) for name in names}
 
 
-def rewritten(path: Path, header: dict, arrays: dict[str, np.ndarray]) -> Path:
-    """A file whose checksum holds, whatever its content."""
-    path.write_bytes(packed(json.dumps(header).encode(), arrays))
+def rewrite_file(path: Path, header: dict, arrays: dict[str, np.ndarray]) -> Path:
+    """Write a file with this content and a valid checksum."""
+    path.write_bytes(pack(json.dumps(header).encode(), arrays))
     return path
 
 
 def test_another_process_gets_the_same_scores_and_the_same_reports(data, tmp_path) -> None:
-    models = [cls().fit(data.bags, y) for cls in map(registry.model, MODELS) for y in (data.y, data.y3)]
+    models = [cls().fit(data.bags, y) for cls in map(registry.model_class, MODELS) for y in (data.y, data.y3)]
     paths = [str(tmp_path / str(number)) for number in range(len(models))]
     for model, path in zip(models, paths, strict=True):
         model.save(path)
@@ -98,7 +100,7 @@ def test_another_process_gets_the_same_scores_and_the_same_reports(data, tmp_pat
         {"random_state": np.random.RandomState(3), "class_weight": "balanced"},
     ],
 )
-def test_hyper_parameters_of_every_kind_come_back(parameters, data, tmp_path) -> None:
+def test_hyper_parameters_of_every_type_are_restored(parameters, data, tmp_path) -> None:
     model = MISVM(**parameters).fit(data.bags, data.y)
     model.save(tmp_path / "model")
     twin = load_model(tmp_path / "model")
@@ -108,7 +110,7 @@ def test_hyper_parameters_of_every_kind_come_back(parameters, data, tmp_path) ->
     for name, value in model.get_params().items():
         back = getattr(twin, name)
         if isinstance(value, np.random.RandomState):
-            assert isinstance(back, int)  # the seed that was drawn from it
+            assert isinstance(back, int)  # the seed drawn from the generator
         else:
             assert repr(back) == repr(value)
             assert type(back) is type(value)
@@ -142,7 +144,7 @@ def test_the_same_model_makes_the_same_file(fitted, saved, tmp_path) -> None:
     assert (tmp_path / "third").read_bytes() == saved.read_bytes()
 
 
-def test_what_is_saved_is_what_was_fitted(data, tmp_path) -> None:
+def test_changes_after_the_fit_are_not_saved(data, tmp_path) -> None:
     model = SetKernelSVM(C=2.0).fit(data.bags, data.y)
     scores = model.decision_function(data.bags)
     model.set_params(C=5.0, kernel=Linear()).save(tmp_path / "model")
@@ -151,7 +153,7 @@ def test_what_is_saved_is_what_was_fitted(data, tmp_path) -> None:
     np.testing.assert_array_equal(twin.decision_function(data.bags), scores)
 
 
-# -- what cannot be saved --------------------------------------------------------------------------------------
+# -- values that cannot be saved --------------------------------------------------------------------------------------
 
 
 def test_code_cannot_be_saved_and_nothing_is_written(data, tmp_path) -> None:
@@ -160,14 +162,14 @@ def test_code_cannot_be_saved_and_nothing_is_written(data, tmp_path) -> None:
     )
     (tmp_path / "model").write_text("precious")
     with pytest.raises(
-        ModelFileError, match=r"its hyper-parameter kernel is CallableKernel\(<lambda>\): .* but no code"
+        ModelFileError, match=r"its hyper-parameter kernel is CallableKernel\(<lambda>\): .* but not code"
     ):
         model.save(tmp_path / "model")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert (tmp_path / "model").read_text() == "precious"
 
 
-def test_a_path_that_cannot_be_written_is_told(fitted, tmp_path) -> None:
+def test_a_path_that_cannot_be_written_raises_an_error(fitted, tmp_path) -> None:
     with pytest.raises(ModelFileError, match=r"cannot be written to .*: No such file or directory"):
         fitted.save(tmp_path / "no" / "model")
     (tmp_path / "folder").mkdir()
@@ -176,10 +178,10 @@ def test_a_path_that_cannot_be_written_is_told(fitted, tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-# -- what is not taken for a model -----------------------------------------------------------------------------
+# -- files that are not models -----------------------------------------------------------------------------
 
 
-def test_any_changed_byte_is_noticed(saved, tmp_path) -> None:
+def test_any_changed_byte_is_detected(saved, tmp_path) -> None:
     content = saved.read_bytes()
     draw = np.random.default_rng(0)
     places = {*range(80), *range(len(content) - 300, len(content)), *draw.integers(len(content), size=300).tolist()}
@@ -191,19 +193,19 @@ def test_any_changed_byte_is_noticed(saved, tmp_path) -> None:
             load_model(saved)
 
 
-def test_a_file_cut_short_is_refused(saved) -> None:
+def test_a_truncated_file_raises_an_error(saved) -> None:
     content = saved.read_bytes()
     for length in (0, 1, 64, 100, len(content) // 2, len(content) - 65, len(content) - 1):
         saved.write_bytes(content[:length])
-        with pytest.raises(ModelFileError, match="is not a model that milopt saved, or it was cut short"):
+        with pytest.raises(ModelFileError, match="is not a model saved by milopt, or the file is truncated"):
             load_model(saved)
 
 
-def test_foreign_files_are_refused(tmp_path) -> None:
+def test_other_files_raise_an_error(tmp_path) -> None:
     np.savez(tmp_path / "foreign.npz", header=np.arange(3))
     (tmp_path / "text").write_text("model")
     for name in ("foreign.npz", "text"):
-        with pytest.raises(ModelFileError, match="is not a model that milopt saved"):
+        with pytest.raises(ModelFileError, match="is not a model saved by milopt"):
             load_model(tmp_path / name)
     with pytest.raises(ModelFileError, match="cannot be read: No such file"):
         load_model(tmp_path / "nothing")
@@ -211,35 +213,37 @@ def test_foreign_files_are_refused(tmp_path) -> None:
         load_model(tmp_path)
 
 
-def test_a_newer_format_and_an_unknown_model_are_told(saved) -> None:
-    header, arrays = contents(saved)
+def test_a_newer_format_and_an_unknown_model_raise_an_error(saved) -> None:
+    header, arrays = read_contents(saved)
     with pytest.raises(ModelFileError, match=r"saved by milopt 9\.0 in format 3, and milopt .* reads formats up to 2"):
-        load_model(rewritten(saved, header | {"format": 3, "milopt": "9.0"}, arrays))
+        load_model(rewrite_file(saved, header | {"format": 3, "milopt": "9.0"}, arrays))
     for wrong in ({"model": [1]}, {"class": "\n"}, {"milopt": "9" * 1000}, {"format": "2"}, {"format": 10**300}):
-        with pytest.raises(ModelFileError, match=r"does not hold what a saved model holds \([^)]{,100}\)\.$"):
-            load_model(rewritten(saved, header | wrong, arrays))
+        with pytest.raises(ModelFileError, match=r"does not have the content of a saved model \([^)]{,100}\)\.$"):
+            load_model(rewrite_file(saved, header | wrong, arrays))
     for name in ("os:system", "milopt.models.mi_svm:MISVM", "my-model"):
         with pytest.raises(ModelFileError, match=f"the model '{name}', which is not registered here"):
-            load_model(rewritten(saved, header | {"model": name}, arrays))
+            load_model(rewrite_file(saved, header | {"model": name}, arrays))
 
 
-def test_a_class_of_ones_own_is_given_and_never_imported(data, tmp_path) -> None:
-    model = Own(extra=4).fit(data.bags, data.y)
+def test_an_unregistered_class_must_be_given_and_is_never_imported(data, tmp_path) -> None:
+    model = UnregisteredModel(extra=4).fit(data.bags, data.y)
     model.save(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="holds a Own, which is not a registered model: give its class"):
+    with pytest.raises(
+        ModelFileError, match="holds a UnregisteredModel, which is not a registered model: give its class"
+    ):
         load_model(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="holds a Own, not a MISVM"):
+    with pytest.raises(ModelFileError, match="holds a UnregisteredModel, not a MISVM"):
         load_model(tmp_path / "model", model=MISVM)
     with pytest.raises(DeclarationError, match=r"must be a class derived from milopt\.BagClassifier"):
         load_model(tmp_path / "model", model=dict)
-    twin = load_model(tmp_path / "model", model=Own)
-    assert (type(twin), twin.extra) == (Own, 4)
+    twin = load_model(tmp_path / "model", model=UnregisteredModel)
+    assert (type(twin), twin.extra) == (UnregisteredModel, 4)
     np.testing.assert_array_equal(twin.decision_function(data.bags), model.decision_function(data.bags))
 
 
-def test_a_header_that_lies_is_refused_in_one_sentence(saved) -> None:
-    """The checksum is right, the content is not: whatever part is missing or of another kind."""
-    header, arrays = contents(saved)
+def test_an_invalid_header_raises_an_error_of_one_sentence(saved) -> None:
+    """The checksum is valid, but a part of the content is missing or has another type."""
+    header, arrays = read_contents(saved)
     broken = [{k: v for k, v in header.items() if k != key} for key in header]
     for key in header:
         broken += [header | {key: lie} for lie in (None, [], {}, {"a": "os"}, {"array": "none"}, "x", 10**400)]
@@ -248,62 +252,79 @@ def test_a_header_that_lies_is_refused_in_one_sentence(saved) -> None:
     broken += [header | {"answers": [answer | {key: {"number": "nan"}}]} for key in answer if key != "objective"]
     fine = 0
     for lie in broken:
-        said = ""
+        message = ""
         try:
-            load_model(rewritten(saved, lie, arrays))
+            load_model(rewrite_file(saved, lie, arrays))
         except ModelFileError as error:
-            said = str(error)
-        fine += not said
-        assert "\n" not in said
-    # Some parts may be anything: who wrote it, the names of features, what is only reported.
+            message = str(error)
+        fine += not message
+        assert "\n" not in message
+    # Some parts are not checked: the version, the names of features, and parts that are only reported.
     assert fine < len(broken) / 4
-    with pytest.raises(ModelFileError, match="does not hold what a saved model holds"):
-        load_model(rewritten(saved, header, {name: array.ravel()[:0] for name, array in arrays.items()}))
+    with pytest.raises(ModelFileError, match="does not have the content of a saved model"):
+        load_model(rewrite_file(saved, header, {name: array.ravel()[:0] for name, array in arrays.items()}))
 
 
 def test_a_file_of_format_1_has_no_probes_and_is_read(saved, fitted, data) -> None:
-    header, arrays = contents(saved)
+    header, arrays = read_contents(saved)
     del header["probes"]
-    with pytest.raises(ModelFileError, match=r"does not hold what a saved model holds \(probes\)"):
-        load_model(rewritten(saved, header, arrays))
-    twin = load_model(rewritten(saved, header | {"format": 1}, arrays))
+    with pytest.raises(ModelFileError, match=r"does not have the content of a saved model \(probes\)"):
+        load_model(rewrite_file(saved, header, arrays))
+    twin = load_model(rewrite_file(saved, header | {"format": 1}, arrays))
     np.testing.assert_array_equal(twin.decision_function(data.bags), fitted.decision_function(data.bags))
 
 
-def test_a_model_whose_training_bags_have_other_scores_is_refused(saved) -> None:
-    """Every array that scores depend on: coefficients, points, scaling, and the saved scores themselves."""
-    header, arrays = contents(saved)
+def test_options_of_a_file_with_the_former_name_of_the_primal_form_are_read() -> None:
+    assert decode({"a": "Options", "form": "coordinates"}, {}) == Options(form="primal")
+
+
+def test_a_file_with_the_former_spelling_of_normalise_is_read(data, tmp_path) -> None:
+    model = SetKernelSVM(normalise="sum").fit(data.bags, data.y)
+    model.save(tmp_path / "model")
+    header, arrays = read_contents(tmp_path / "model")
+    for parameters in (header["parameters"], header["declared with"]):
+        parameters["normalize"] = parameters.pop("normalise")
+    loaded = load_model(rewrite_file(tmp_path / "model", header, arrays))
+    assert loaded.normalise == "sum"
+    np.testing.assert_array_equal(loaded.decision_function(data.bags), model.decision_function(data.bags))
+    code = {"a": "SetKernel", "kernel": {"a": "RBF", "s": 0.5}, "normalize": "sum", "power": 1}
+    assert decode(code, {}) == SetKernel(RBF(0.5), normalise="sum")
+
+
+def test_a_model_that_scores_its_training_bags_differently_raises_an_error(saved) -> None:
+    """Change every array that scores depend on: coefficients, points, scaling, and the saved scores."""
+    header, arrays = read_contents(saved)
     _, coefficients = (part["array"] for part in header["answers"][0]["functions"]["f"])
     probes, scaling = header["probes"]["tuple"], header["scaling"]
     scored, given = "do not have the scores that they had", "or their scaling are not those that were saved"
-    for name, said in (
+    for name, message in (
         (coefficients, scored),
         (probes[1]["array"], scored),
         (probes[0]["bags"][0]["array"], given),
         (scaling["divisor"]["array"], given),
         (scaling["shift"]["array"], given),
     ):
-        with pytest.raises(ModelFileError, match=said):
-            load_model(rewritten(saved, header, arrays | {name: arrays[name] * 1.01}))
+        with pytest.raises(ModelFileError, match=message):
+            load_model(rewrite_file(saved, header, arrays | {name: arrays[name] * 1.01}))
 
 
 def test_few_bags_of_a_large_training_set_are_saved_with_their_scores() -> None:
-    assert _chosen(np.full(10, 3)).tolist() == list(range(10))
-    chosen = _chosen(np.full(1000, 4))
-    assert (chosen.size, chosen[0], chosen[-1]) == (MAX_BAGS, 0, 999)
+    assert _choose_probes(np.full(10, 3)).tolist() == list(range(10))
+    chosen = _choose_probes(np.full(1000, 4))
+    assert (chosen.size, chosen[0], chosen[-1]) == (MAX_PROBE_BAGS, 0, 999)
     sizes = np.tile([1, 400], 20)
-    assert sizes[_chosen(sizes)].sum() <= MAX_INSTANCES
-    assert _chosen(np.array([9000, 800, 7000])).tolist() == [1]
+    assert sizes[_choose_probes(sizes)].sum() <= MAX_PROBE_INSTANCES
+    assert _choose_probes(np.array([9000, 800, 7000])).tolist() == [1]
 
 
-def test_labels_that_are_no_text_are_not_saved(data, tmp_path) -> None:
+def test_labels_that_are_not_valid_text_are_not_saved(data, tmp_path) -> None:
     model = SetKernelSVM().fit(data.bags, np.where(data.y == "yes", "\ud800", "no"))
-    with pytest.raises(ModelFileError, match="classes_ is no text"):
+    with pytest.raises(ModelFileError, match="classes_ is not valid text"):
         model.save(tmp_path / "model")
 
 
-def overlapping(header: bytes, count: int) -> bytes:
-    """A zip of `count` arrays, each of which contains all that follow."""
+def overlapping_archive(header: bytes, count: int) -> bytes:
+    """Return a zip archive of `count` arrays, each of which contains all following ones."""
     tail, directory, places = b"", [], []
     for k in reversed(range(count)):
         described = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({len(tail)},), }}".ljust(117).encode() + b"\n"
@@ -326,18 +347,18 @@ def overlapping(header: bytes, count: int) -> bytes:
     return content + hashlib.sha256(content).hexdigest().encode()
 
 
-def test_members_that_overlap_are_refused(saved) -> None:
-    """Members that contain one another unpack to far more than the size of the file."""
-    content = overlapping(json.dumps(contents(saved)[0]).encode(), 30)
+def test_overlapping_members_raise_an_error(saved) -> None:
+    """Members that contain each other would unpack to far more than the size of the file."""
+    content = overlapping_archive(json.dumps(read_contents(saved)[0]).encode(), 30)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert archive.testzip() is None, "this is a correct zip"
     saved.write_bytes(content)
-    with pytest.raises(ModelFileError, match=r"holds \(two members overlap\)"):
+    with pytest.raises(ModelFileError, match=r"saved model \(two members overlap\)"):
         load_model(saved)
 
 
-def test_devices_and_pipes_are_refused_at_once(tmp_path) -> None:
-    """A device never ends, and a pipe without a writer never begins."""
+def test_devices_and_pipes_raise_an_error_at_once(tmp_path) -> None:
+    """Reading a device never ends, and a pipe without a writer never returns."""
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
     for place in (Path("/dev/zero"), tmp_path / "pipe"):
@@ -350,8 +371,8 @@ def test_devices_and_pipes_are_refused_at_once(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("member", ["object", "longer", "compressed", "not npy", "no header"])
-def test_arrays_that_lie_are_refused(member, saved) -> None:
-    header, _ = contents(saved)
+def test_arrays_with_wrong_headers_raise_an_error(member, saved) -> None:
+    header, _ = read_contents(saved)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         if member != "no header":
@@ -367,5 +388,5 @@ def test_arrays_that_lie_are_refused(member, saved) -> None:
         archive.comment = b"milopt model, sha256 " + b"0" * 64
     body = buffer.getvalue()[:-64]
     saved.write_bytes(body + hashlib.sha256(body).hexdigest().encode())
-    with pytest.raises(ModelFileError, match="does not hold what a saved model holds"):
+    with pytest.raises(ModelFileError, match="does not have the content of a saved model"):
         load_model(saved)

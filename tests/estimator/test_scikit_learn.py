@@ -1,4 +1,4 @@
-"""What a user of scikit-learn does with a model, on ragged lists of arrays."""
+"""Use of models with the tools of scikit-learn, on ragged lists of arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from milopt.errors import BagsError, ParameterError
 from milopt.models import MISVM, BoxCountingSVM, SetKernelSVM
 
 
-def test_cross_validation_takes_lists_object_arrays_and_bags(model, data) -> None:
+def test_cross_validation_accepts_lists_object_arrays_and_bags(model, data) -> None:
     ragged = np.empty(len(data.bags), dtype=object)
     ragged[:] = data.bags
     scores = [cross_val_score(model, bags, data.y, cv=3) for bags in (data.bags, ragged, as_bags(data.bags))]
@@ -65,7 +65,7 @@ def test_a_pipeline_scales_instances_as_the_model_itself_does(model, data) -> No
     assert cross_val_score(pipeline, data.bags, data.y, cv=3).mean() > 0.7
 
 
-def test_a_transformer_of_instances_that_wants_labels_gets_those_of_the_bags(data) -> None:
+def test_a_transformer_that_uses_labels_gets_the_labels_of_the_bags(data) -> None:
     chosen = InstanceTransformer(SelectKBest(k=1)).fit(data.bags, data.y)
     assert chosen.transformer_.get_support().tolist() == [True, False, False]
     moved = chosen.transform(data.bags)
@@ -74,10 +74,10 @@ def test_a_transformer_of_instances_that_wants_labels_gets_those_of_the_bags(dat
     assert clone(chosen).get_params()["transformer__k"] == 1
 
 
-def test_a_transformer_that_loses_instances_is_refused(data) -> None:
+def test_a_transformer_that_removes_instances_raises_an_error(data) -> None:
     lossy = InstanceTransformer(FunctionTransformer(lambda rows: rows[1:])).fit(data.bags)
     with pytest.raises(
-        BagsError, match=r"FunctionTransformer made .* rows of .* instances: it must keep every instance"
+        BagsError, match=r"FunctionTransformer returned .* rows for .* instances: it must return one row per instance"
     ):
         lossy.transform(data.bags)
     with pytest.raises(BagsError, match="2 features, but InstanceTransformer is expecting 3"):
@@ -86,7 +86,7 @@ def test_a_transformer_that_loses_instances_is_refused(data) -> None:
         lossy.fit(data.bags, [0, 1])
 
 
-def test_a_linear_svm_over_random_boxes_is_that_of_their_kernel(data) -> None:
+def test_a_linear_svm_on_box_features_equals_the_svm_of_their_kernel(data) -> None:
     boxes = RandomBoxes(count=300, bins=20, seed=1)
     pipeline = make_pipeline(BagFeatures(boxes), SVC(kernel="linear", C=10.0)).fit(data.bags[:24], data.y[:24])
     kernel = BoxCountingSVM(kernel=boxes, gram="plain", C=10.0, scale="none").fit(data.bags[:24], data.y[:24])
@@ -96,7 +96,7 @@ def test_a_linear_svm_over_random_boxes_is_that_of_their_kernel(data) -> None:
     assert (list(rows.columns[:2]), rows.shape) == (["box0", "box1"], (len(data.bags), 300))
 
 
-def test_bag_features_need_boxes_and_bags_like_those_of_the_fit(data) -> None:
+def test_bag_features_need_random_boxes_and_the_features_of_the_fit(data) -> None:
     with pytest.raises(ParameterError, match=r"kernel must be RandomBoxes, whose features are explicit, not RBF\("):
         BagFeatures(RBF()).fit(data.bags)
     with pytest.raises(NotFittedError, match="This BagFeatures is not fitted yet; call fit first"):
@@ -130,7 +130,7 @@ def test_scores_can_be_calibrated(target, ensemble, data) -> None:
     assert np.mean(calibrated.predict(data.bags) == y) > 0.8
 
 
-def test_workers_give_what_one_process_gives(model, data) -> None:
+def test_worker_processes_give_the_scores_of_one_process(model, data) -> None:
     folds = StratifiedKFold(2)
     apart = cross_val_predict(model, data.bags, data.y3, cv=folds, n_jobs=2, method="decision_function")
     here = cross_val_predict(model, data.bags, data.y3, cv=folds, method="decision_function")
@@ -146,7 +146,7 @@ def test_a_fitted_model_is_pickled_without_its_functions(model, target, data) ->
     assert twin.results_[0].program.kind == model.results_[0].program.kind
 
 
-def test_a_pickled_fit_does_not_know_of_later_changes(data) -> None:
+def test_later_changes_do_not_affect_a_pickled_fit(data) -> None:
     model = SetKernelSVM(C=1.0).fit(data.bags, data.y)
     scores = model.decision_function(data.bags)
     model.set_params(kernel=Linear(), C=7.0)
@@ -156,7 +156,7 @@ def test_a_pickled_fit_does_not_know_of_later_changes(data) -> None:
     assert twin.report().as_dict()["parameters"]["C"] == 1.0
 
 
-def test_a_clone_has_the_parameters_and_no_fit(model, data) -> None:
+def test_a_clone_has_the_parameters_and_is_not_fitted(model, data) -> None:
     chosen = model.set_params(solver="highs", options=Options(time_limit=9.0), class_weight={"no": 2.0})
     copy = clone(chosen.fit(data.bags, data.y))
     assert copy.get_params() == chosen.get_params()
@@ -166,7 +166,7 @@ def test_a_clone_has_the_parameters_and_no_fit(model, data) -> None:
     assert is_classifier(copy)
 
 
-def test_the_html_of_a_model_tells_its_parameters(model, data) -> None:
+def test_the_html_of_a_model_shows_its_parameters(model, data) -> None:
     for one in (
         model,
         clone(model).fit(data.bags, data.y),
@@ -177,7 +177,7 @@ def test_the_html_of_a_model_tells_its_parameters(model, data) -> None:
         assert "minmax01" in page
 
 
-def test_bags_are_no_metadata_to_be_routed() -> None:
+def test_bags_are_not_routed_as_metadata() -> None:
     request = MISVM().get_metadata_routing()
     lifted = InstanceTransformer(StandardScaler()).get_metadata_routing()
     assert not lifted.fit.requests

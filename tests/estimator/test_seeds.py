@@ -1,4 +1,4 @@
-"""Random choices start from the seed 0 by default, in Python as on the command line: two fits are equal."""
+"""Random choices use the seed 0 by default, in Python and on the command line, so that two fits are equal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bags() -> tuple[list[np.ndarray], np.ndarray]:
 
 @pytest.mark.parametrize("name", registry.model_names())
 def test_the_seed_of_every_model_is_0_by_default(name: str) -> None:
-    assert registry.model(name)().random_state == 0
+    assert registry.model_class(name)().random_state == 0
 
 
 @pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
@@ -58,7 +58,7 @@ def test_none_draws_a_new_seed_for_every_fit(bags) -> None:
     assert len(seeds) > 1
 
 
-def test_python_and_the_command_line_draw_alike(bags, tmp_path) -> None:
+def test_python_and_the_command_line_make_the_same_random_choices(bags, tmp_path) -> None:
     X, y = bags
     lines = [f"{i},{y[i]},{','.join(map(repr, row.tolist()))}" for i, bag in enumerate(X) for row in bag]
     file = tmp_path / "bags.csv"
@@ -68,7 +68,7 @@ def test_python_and_the_command_line_draw_alike(bags, tmp_path) -> None:
     assert json.loads(done.stdout)["objective"] == SAFE(rank=4).fit(data.bags, data.labels).result_.objective
 
 
-def test_everything_else_that_draws_has_the_seed_0_too(bags) -> None:
+def test_other_random_functions_have_the_seed_0_by_default(bags) -> None:
     for drawing in (RandomBoxes, BoxCounting, toy_bags, conjunctive, multi_site_binding):
         assert inspect.signature(drawing).parameters["seed"].default == 0
     X, _ = bags

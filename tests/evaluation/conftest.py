@@ -1,4 +1,4 @@
-"""Small data sets, and models of a person's own file that are slow, failing or curious."""
+"""Small data sets, and models in a file of a user that are slow, fail or inspect their process."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from milopt import BagClassifier, Program, bag_mean, Linear, ParameterError
 from milopt.models import SetKernelSVM
 
 
-def taken(one):
-    """Whether this process is the one that makes a file."""
+def create_file(path):
+    """Create a file, and return True if it did not exist."""
     try:
-        one.touch(exist_ok=False)
+        path.touch(exist_ok=False)
     except FileExistsError:
         return False
     return True
 
 
-class Slow(SetKernelSVM):
-    """Takes a while; like a solver, it takes Ctrl-C as the wish for something poorer at once.
+class SlowModel(SetKernelSVM):
+    """Model that needs some time; on Ctrl-C it stops with a worse result, like a solver.
 
-    While there is a file `hold` beside this one, two fits go through and the others wait.
+    While a file `hold` exists beside this one, two fits finish and the others wait.
     """
 
     pause: float = 0.25
@@ -41,15 +41,15 @@ class Slow(SetKernelSVM):
         hold, *passes = (Path(__file__).with_name(name) for name in ("hold", "first pass", "second pass"))
         try:
             time.sleep(self.pause)
-            while hold.exists() and not any(taken(one) for one in passes):
+            while hold.exists() and not any(create_file(path) for path in passes):
                 time.sleep(0.02)
         except KeyboardInterrupt:
             self.C = 1e-9
         return super().declare(bags, y, weight)
 
 
-class Failing(SetKernelSVM):
-    """Does not like an odd number of training bags whose first feature is above 0.5."""
+class FailingModel(SetKernelSVM):
+    """Model that fails if the number of instances whose first feature is above 0.5 is odd."""
 
     def declare(self, bags, y, weight):
         if int(np.sum(bags.instances[:, 0] > 0.5)) % 2:
@@ -57,8 +57,8 @@ class Failing(SetKernelSVM):
         return super().declare(bags, y, weight)
 
 
-class Broken(SetKernelSVM):
-    """Has a mistake in it."""
+class BrokenModel(SetKernelSVM):
+    """Model with a programming error."""
 
     def declare(self, bags, y, weight):
         return self.absent
@@ -66,7 +66,7 @@ class Broken(SetKernelSVM):
 
 
 def toy_data(count: int = 24, seed: int = 0, classes: int = 2, test: int = 0) -> DataSet:
-    """Bags of 1 to 3 instances with 3 features, of which the first shifts with the class."""
+    """Make bags of 1 to 3 instances with 3 features; the first feature is shifted by the class."""
     random = np.random.default_rng(seed)
     sizes = random.integers(1, 4, count + test)
     labels = np.arange(count + test) % classes

@@ -1,4 +1,4 @@
-"""On a Dask cluster the numbers are the same, even when a worker dies half-way."""
+"""Evaluations on a Dask cluster give the same results, even if a worker dies during the run."""
 
 from __future__ import annotations
 
@@ -23,26 +23,28 @@ distributed = pytest.importorskip("distributed", reason="needs the extra milopt[
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """Two workers in processes of their own."""
+    """Start two workers in separate processes."""
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as found:
-        yield found
+    ) as local_cluster:
+        yield local_cluster
 
 
-def test_a_worker_killed_half_way_changes_nothing(toy: DataSet, own_file: Path, tmp_path: Path, cluster: Any) -> None:
-    model = f"{own_file}:Slow"
+def test_a_worker_killed_during_the_run_does_not_change_the_results(
+    toy: DataSet, own_file: Path, tmp_path: Path, cluster: Any
+) -> None:
+    model = f"{own_file}:SlowModel"
     killed: list[int] = []
 
     def kill(done: int, total: int, outcome: Record | Failure) -> None:
-        # The worker that has just finished a task is amid the next one, which takes a while.
+        # The worker that has just finished a task is now running the next one, which takes a while.
         if done == 3 and isinstance(outcome, Record):
             assert outcome.pid in {nanny.process.pid for nanny in cluster.workers.values()}
             os.kill(outcome.pid, signal.SIGKILL)
             killed.append(outcome.pid)
 
     chosen: dict[str, Any] = {"settings": {"C": 10.0}, "grid": {}}
-    found = evaluate(
+    report = evaluate(
         toy,
         [model, "set-kernel-svm", "miles"],
         "4",
@@ -53,17 +55,17 @@ def test_a_worker_killed_half_way_changes_nothing(toy: DataSet, own_file: Path, 
         store=tmp_path / "store",
     )
     assert killed
-    assert not found.failures
-    assert killed[0] in {record.pid for record in found.records}
-    assert len({record.pid for record in found.records}) >= 2
+    assert not report.failures
+    assert killed[0] in {record.pid for record in report.records}
+    assert len({record.pid for record in report.records}) >= 2
     alone = evaluate(toy, [model, "set-kernel-svm", "miles"], "4", settings={"scale": "zscore"}, grid={})
-    assert numbers(found) == numbers(alone)
+    assert numbers(report) == numbers(alone)
     assert len(list((tmp_path / "store").glob("*.json"))) == 12
-    failing = evaluate(toy, f"{own_file}:Failing", "6", dask=cluster.scheduler_address, **chosen)
-    assert failing.failures == evaluate(toy, f"{own_file}:Failing", "6", **chosen).failures
+    failing = evaluate(toy, f"{own_file}:FailingModel", "6", dask=cluster.scheduler_address, **chosen)
+    assert failing.failures == evaluate(toy, f"{own_file}:FailingModel", "6", **chosen).failures
 
 
-def test_an_address_that_nobody_answers_at_says_so(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_without_a_scheduler_raises_an_error(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
     import distributed
 
     monkeypatch.setattr(distributed, "Client", lambda *a, **k: pytest.fail("a client tries for long"))
@@ -72,7 +74,9 @@ def test_an_address_that_nobody_answers_at_says_so(toy: DataSet, monkeypatch: py
             evaluate(toy, "set-kernel-svm", "2", dask=address)
 
 
-def test_without_the_package_the_install_command_is_told(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_error_states_the_install_command(
+    toy: DataSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingSolverError, match=r"run `pip install 'milopt\[dask\]'`") as caught:
         evaluate(toy, "set-kernel-svm", "2", dask="tcp://127.0.0.1:8786")

@@ -1,8 +1,8 @@
-"""What is fitted in a training part is a function of that part alone.
+"""Everything that is fitted in a training part depends on this part only.
 
-Held-out bags are poisoned: values that no scaler of all data could overlook, and whose sign gives the label away. If
-anything that a task computes from its training part (selection counts, certificates, the score of a test bag that was
-left as it was) changes by one bit, something looked at bags that it should not have seen.
+Held-out bags are poisoned: their values are so large that any scaling of all data would change, and their sign reveals
+the label. If any result that a task computes from its training part (selection counts, certificates, the score of an
+unchanged test bag) changes by one bit, held-out bags were used in training.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from milopt.evaluation.data import as_pool
 from milopt.evaluation.plan import make_plan
 from milopt.evaluation.protocol import parse_protocol
 from milopt.evaluation.record import Record
-from milopt.evaluation.task import Pool, Task, run
-from milopt.model_registry import model_names, spelled
+from milopt.evaluation.task import Pool, Task, run_task
+from milopt.model_registry import format_value, model_names
 
 from .conftest import toy_data
 
 Runner = Callable[[Task, Pool], Record]
 
 
-def poisoned(pool: Pool, places: list[int]) -> Pool:
-    """The pool with the instances of some bags moved far away, to the side of their label."""
+def poison(pool: Pool, places: list[int]) -> Pool:
+    """Return the pool with the instances of some bags moved far away, in the direction of their label."""
     rows = np.array(pool.bags.instances)
     sign = np.where(pool.labels[pool.bags.bag_of] > 0, 1.0, -1.0)
     hit = np.isin(pool.bags.bag_of, places)
@@ -35,17 +35,17 @@ def poisoned(pool: Pool, places: list[int]) -> Pool:
     return Pool(Bags(rows, pool.bags.offsets), pool.labels)
 
 
-def seen(record: Record, unchanged: list[int]) -> object:
-    """All that a record owes to the training part, and the scores of the test bags that were left as they were."""
+def training_results(record: Record, unchanged: list[int]) -> object:
+    """Return everything in a record that depends on the training part, and the scores of the unchanged test bags."""
     scores = [score for place, score in zip(record.test, record.scores, strict=True) if place in unchanged]
     return record.chosen, record.candidates, record.fits, scores
 
 
 def is_blind(task: Task, pool: Pool, runner: Runner) -> bool:
-    """Whether a task gives the same to the last bit when half of its test bags are poisoned."""
+    """Return True if the results of a task do not change by a single bit when half of its test bags are poisoned."""
     hidden, unchanged = list(task.test[::2]), list(task.test[1::2])
-    plain, other = runner(task, pool), runner(task, poisoned(pool, hidden))
-    return seen(plain, unchanged) == seen(other, unchanged)
+    plain, other = runner(task, pool), runner(task, poison(pool, hidden))
+    return training_results(plain, unchanged) == training_results(other, unchanged)
 
 
 def tasks(data: DataSet, model: str, protocol: str = "2", **keywords: object) -> tuple[Task, ...]:
@@ -57,36 +57,36 @@ def tasks(data: DataSet, model: str, protocol: str = "2", **keywords: object) ->
 @pytest.mark.thorough(unless={"model": ["mi-svm", "set-kernel-svm"]})
 @pytest.mark.parametrize("scale", ["minmax01", "zscore"])
 @pytest.mark.parametrize("model", model_names())
-def test_no_task_sees_its_test_bags(model: str, scale: str) -> None:
+def test_no_task_uses_its_test_bags_in_training(model: str, scale: str) -> None:
     data = toy_data(count=12)
     grid = {"kernel": (RBF("median"), RBF(1.0))}
     for task in tasks(data, model, grid=grid, settings={"scale": scale}):
-        assert is_blind(task, as_pool(data), run)
+        assert is_blind(task, as_pool(data), run_task)
 
 
 @pytest.mark.parametrize("protocol", ["2x80/20", "train/test"])
-def test_no_protocol_shows_them(protocol: str) -> None:
+def test_no_protocol_uses_test_bags_in_training(protocol: str) -> None:
     data = toy_data(count=16, test=8)
     for task in tasks(data, "set-kernel-svm", protocol, settings={"kernel": RBF("median")}):
-        assert is_blind(task, as_pool(data), run)
+        assert is_blind(task, as_pool(data), run_task)
 
 
 def leaky_scaler(task: Task, pool: Pool) -> Record:
-    """What people do: the features of all bags scaled to [0, 1], and then the split."""
+    """Scale the features of all bags to [0, 1] before the split, a common mistake."""
     rows = np.asarray(pool.bags.instances)
     low, spread = rows.min(axis=0), np.ptp(rows, axis=0)
-    return run(task, Pool(Bags((rows - low) / spread, pool.bags.offsets), pool.labels))
+    return run_task(task, Pool(Bags((rows - low) / spread, pool.bags.offsets), pool.labels))
 
 
 def leaky_width(task: Task, pool: Pool) -> Record:
-    """The kernel's width from all instances, and then the split."""
+    """Set the kernel width from all instances before the split."""
     width = RBF("median").fitted(pool.bags.instances)
-    settings = (*task.settings, f"kernel={spelled(width)}")
-    return run(Task(**{**vars(task), "settings": settings}), pool)
+    settings = (*task.settings, f"kernel={format_value(width)}")
+    return run_task(Task(**{**vars(task), "settings": settings}), pool)
 
 
 UNMOVED = {("box-svm", leaky_scaler)}
-"""Who learns nothing from such a leak: a grid that follows the range of each training feature undoes every scaling."""
+"""Leaks without an effect: a grid that follows the range of each training feature undoes every scaling."""
 
 
 @pytest.mark.parametrize("runner", [leaky_scaler, leaky_width])
@@ -94,16 +94,17 @@ UNMOVED = {("box-svm", leaky_scaler)}
 def test_a_planted_leak_is_found_by_the_same_test(model: str, runner: Runner) -> None:
     data = toy_data(count=12)
     for task in tasks(data, model, settings={"scale": "none"}):
-        assert is_blind(task, as_pool(data), run)
+        assert is_blind(task, as_pool(data), run_task)
         assert is_blind(task, as_pool(data), runner) == ((model, runner) in UNMOVED)
 
 
 def test_every_test_bag_is_scored_by_itself() -> None:
-    # Together, far points would move the origin that distances are computed from, and with it the last bits of others.
+    # Scored together, far points would move the origin from which distances are computed, and so change the last
+    # bits of other scores.
     data = toy_data(count=12)
     pool = as_pool(data)
     (task, *_) = tasks(data, "set-kernel-svm", settings={"scale": "none"})
-    record = run(task, pool)
+    record = run_task(task, pool)
     for k, place in enumerate(task.test):
         others = [other for other in task.test if other != place]
-        assert run(task, poisoned(pool, others)).scores[k] == record.scores[k]
+        assert run_task(task, poison(pool, others)).scores[k] == record.scores[k]

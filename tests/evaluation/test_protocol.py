@@ -1,4 +1,4 @@
-"""Protocols are read from text, and divide bags as they say."""
+"""Protocols are parsed from text, and divide bags accordingly."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_a_text_is_a_protocol(text: str, protocol: Protocol) -> None:
         "0xtrain/test",
     ],
 )
-def test_any_other_text_says_which_forms_there_are(text: str) -> None:
-    with pytest.raises(ParameterError, match=r"No protocol is written .*10-fold, .*10x10 .*20x80/20 .*train/test"):
+def test_any_other_text_raises_an_error_with_the_valid_forms(text: str) -> None:
+    with pytest.raises(ParameterError, match=r"is not a protocol: write .*10-fold, .*10x10 .*20x80/20 .*train/test"):
         parse_protocol(text)
 
 
@@ -67,7 +67,7 @@ def test_every_part_has_the_classes_in_proportion_and_no_bag_is_in_two(text: str
             assert abs(np.mean(LABELS[part]) - 0.4) <= 1 / len(part)
 
 
-def test_the_folds_of_a_repeat_hold_every_bag_once() -> None:
+def test_the_folds_of_a_repeat_contain_every_bag_once() -> None:
     splits = parse_protocol("3x5").splits(LABELS, 0)
     assert [(s.repeat, s.fold) for s in splits] == [(r, f) for r in range(3) for f in range(5)]
     for repeat in range(3):
@@ -88,7 +88,7 @@ def test_repeats_and_seeds_differ() -> None:
     assert len(set(parts)) == len(parts)
 
 
-def test_the_official_parts_are_taken_as_they_are() -> None:
+def test_the_official_parts_are_not_changed() -> None:
     (split,) = parse_protocol("train/test").splits(LABELS, 0, 35)
     assert split.train.tolist() == list(range(35))
     assert split.test.tolist() == list(range(35, 50))
@@ -100,28 +100,28 @@ def test_repeats_of_official_parts_are_the_same_parts_under_other_numbers() -> N
     assert {(tuple(split.train), tuple(split.test)) for split in splits} == {(tuple(range(35)), tuple(range(35, 50)))}
 
 
-def test_drawn_splits_leave_the_official_test_part_alone() -> None:
+def test_random_splits_do_not_use_the_official_test_part() -> None:
     for split in parse_protocol("5").splits(LABELS, 0, 40):
         assert max(*split.train, *split.test) < 40
 
 
 @pytest.mark.parametrize(
-    ("text", "labels", "said"),
+    ("text", "labels", "message"),
     [
         ("train/test", LABELS, "no official test part: use 10-fold"),
-        ("10", np.array([0] * 20 + [1] * 4), "10 folds do not fit 4 bags of class 1: use at most 4 folds"),
+        ("10", np.array([0] * 20 + [1] * 4), "10 folds are too many for 4 bags of class 1: use at most 4 folds"),
         ("10", np.array(["a"] * 20 + ["b"]), "1 bags of class b: it cannot be in two parts"),
         ("80/20", np.array([0] * 20 + [1]), "leaves a part without one of the 2 classes"),
         ("95/5", np.array([0] * 10 + [1] * 10), "leaves a part without one of the 2 classes"),
-        ("5", np.zeros(9), "All 9 bags are of one class"),
+        ("5", np.zeros(9), "All 9 bags belong to one class"),
     ],
 )
-def test_data_that_do_not_fit_say_so(text: str, labels: np.ndarray, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_data_with_too_few_bags_raise_an_error(text: str, labels: np.ndarray, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         parse_protocol(text).splits(labels, 0)
 
 
 def test_a_number_is_a_number_of_folds() -> None:
     assert parse_protocol(5) == parse_protocol("5")
-    with pytest.raises(ParameterError, match="No protocol is written"):
+    with pytest.raises(ParameterError, match="is not a protocol"):
         parse_protocol(1)

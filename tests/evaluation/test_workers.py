@@ -1,4 +1,4 @@
-"""One, two and four workers give the same numbers; killed and interrupted runs keep what is finished."""
+"""One, two and four workers give the same results; killed and interrupted runs keep the finished tasks."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from milopt.evaluation.evaluate import evaluate
 if __name__ == "__main__":
     if {deaf}:
         signal.signal(signal.SIGINT, lambda number, frame: None)
-    found = evaluate(
+    report = evaluate(
         toy_data(), ["set-kernel-svm", {model!r}], "4", settings={{"C": 10.0}}, grid={{}}, n_jobs={jobs},
         store={store!r},
         progress=lambda done, total, outcome: print(done, flush=True),
     )
-    print(json.dumps({{"interrupted": found.interrupted, "code": found.exit_code, "text": str(found)}}))
+    print(json.dumps({{"interrupted": report.interrupted, "code": report.exit_code, "text": str(report)}}))
 """
 
 
@@ -54,17 +54,17 @@ def script(tmp_path: Path, own_file: Path) -> Iterator[Script]:
 
 
 class Script:
-    """A run in a process, and processes, of its own."""
+    """An evaluation that runs in separate processes."""
 
     def __init__(self, folder: Path, own_file: Path) -> None:
         self.store = folder / "store"
-        self.model = f"{own_file}:Slow"
+        self.model = f"{own_file}:SlowModel"
         self.file = folder / "run.py"
         self.hold = own_file.with_name("hold")
         self.process: subprocess.Popen[str] | None = None
 
     def start(self, jobs: int, deaf: bool = False) -> subprocess.Popen[str]:
-        """Begin; a deaf run does not listen to Ctrl-C. Two of its eight tasks wait until `hold` is removed."""
+        """Start the run; two of its eight tasks wait until `hold` is removed. A deaf run ignores Ctrl-C."""
         self.hold.touch()
         here = str(Path(__file__).parent)
         text = SCRIPT.format(here=here, model=self.model, jobs=jobs, store=str(self.store), deaf=deaf)
@@ -79,14 +79,14 @@ class Script:
         return self.process
 
     def end(self) -> None:
-        """Leave none of its processes behind, whatever the test found."""
+        """End all processes of the run."""
         if self.process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.communicate()
 
     def records(self) -> dict[str, tuple[int, str]]:
-        """Process and date of every task that is kept."""
+        """Return the process and the date of every stored task."""
         held = {path.name: json.loads(path.read_text())["record"] for path in self.store.glob("*.json")}
         return {name: (record["pid"], record["finished"]) for name, record in held.items()}
 
@@ -102,31 +102,31 @@ def unbroken(model: str) -> object:
 
 
 def test_one_two_and_four_workers_give_the_same_numbers(own_file: Path) -> None:
-    data, models = toy_data(count=12), ["set-kernel-svm", "miles", "mi-svm", f"{own_file}:Broken"]
+    data, models = toy_data(count=12), ["set-kernel-svm", "miles", "mi-svm", f"{own_file}:BrokenModel"]
     alone = evaluate(data, models, "2", grid={"scale": ("minmax01", "zscore")})
     for n_jobs in (2, 4):
-        found = evaluate(data, models, "2", grid={"scale": ("minmax01", "zscore")}, n_jobs=n_jobs)
-        assert found.failures == alone.failures
-        assert numbers(found) == numbers(alone)
-        assert len({record.pid for record in found.records} - {os.getpid()}) > 1
+        report = evaluate(data, models, "2", grid={"scale": ("minmax01", "zscore")}, n_jobs=n_jobs)
+        assert report.failures == alone.failures
+        assert numbers(report) == numbers(alone)
+        assert len({record.pid for record in report.records} - {os.getpid()}) > 1
 
 
 def test_no_more_processes_than_tasks_are_started(toy: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
     import joblib
 
-    class Counted(joblib.Parallel):  # type: ignore[misc]  # joblib comes without types
+    class CountingParallel(joblib.Parallel):  # type: ignore[misc]  # joblib comes without types
         def __init__(self, n_jobs: int, **keywords: object) -> None:
             asked.append(n_jobs)
             super().__init__(n_jobs, **keywords)
 
     asked: list[int] = []
-    monkeypatch.setattr(joblib, "Parallel", Counted)
+    monkeypatch.setattr(joblib, "Parallel", CountingParallel)
     for n_jobs in (64, -1):
         evaluate(toy, "set-kernel-svm", "2", settings=FIXED, grid={}, n_jobs=n_jobs)
     assert asked == [2, -1]
 
 
-def test_a_killed_run_goes_on_without_repeating_work(script: Script) -> None:
+def test_a_killed_run_is_resumed_without_repeating_tasks(script: Script) -> None:
     process = script.start(jobs=2)
     script.wait_for(5)
     os.killpg(process.pid, signal.SIGKILL)
@@ -146,27 +146,29 @@ def test_a_killed_run_goes_on_without_repeating_work(script: Script) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_ctrl_c_keeps_what_is_finished_and_nothing_else(script: Script, jobs: int) -> None:
+def test_ctrl_c_keeps_only_the_finished_tasks(script: Script, jobs: int) -> None:
     process = script.start(jobs)
     script.wait_for(5)
-    # As a terminal does: to the run and to its workers.
+    # Send the signal to the run and to its workers, as a terminal does.
     os.killpg(process.pid, signal.SIGINT)
     output, errors = process.communicate(timeout=300)
     script.hold.unlink()
     assert process.returncode == 0, errors
     assert errors == ""
-    told = json.loads(output.splitlines()[-1])
+    output_data = json.loads(output.splitlines()[-1])
     done = len(script.records())
     assert 5 <= done < 8
-    assert told["interrupted"]
-    assert told["code"] == 130
-    assert f"Interrupted: {done} of 8 tasks are done; the same call with the same store goes on." in told["text"]
+    assert output_data["interrupted"]
+    assert output_data["code"] == 130
+    assert (
+        f"Interrupted: {done} of 8 tasks are done; run it again with the same store to resume." in output_data["text"]
+    )
     again = evaluate(toy_data(), ["set-kernel-svm", script.model], "4", settings=FIXED, grid={}, store=script.store)
     assert again.resumed == done
     assert numbers(again) == unbroken(script.model)
 
 
-def test_ctrl_c_amid_a_fit_ends_the_run_and_not_the_fit(toy: DataSet, tmp_path: Path) -> None:
+def test_ctrl_c_during_a_fit_ends_the_run_and_not_only_the_fit(toy: DataSet, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "import pathlib, signal\nfrom milopt.models import SetKernelSVM\n\n\nclass Asked(SetKernelSVM):\n"
         "    def declare(self, bags, y, weight):\n"
@@ -178,15 +180,15 @@ def test_ctrl_c_amid_a_fit_ends_the_run_and_not_the_fit(toy: DataSet, tmp_path: 
         "            pass  # as a solver does, which ends with the best point so far\n"
         "        return super().declare(bags, y, weight)\n"
     )
-    found = evaluate(toy, f"{tmp_path}/own.py:Asked", "4", settings=FIXED, grid={}, store=tmp_path / "store")
-    assert found.interrupted
-    assert len(found.records) == len(list((tmp_path / "store").iterdir())) == 1
+    report = evaluate(toy, f"{tmp_path}/own.py:Asked", "4", settings=FIXED, grid={}, store=tmp_path / "store")
+    assert report.interrupted
+    assert len(report.records) == len(list((tmp_path / "store").iterdir())) == 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     nowhere = evaluate(toy, f"{tmp_path}/own.py:Asked", "4", settings=FIXED, grid={})
     assert "Interrupted: 0 of 4 tasks are done.\n" in str(nowhere) + "\n"
 
 
-def test_workers_leave_ctrl_c_to_the_run(script: Script) -> None:
+def test_workers_ignore_ctrl_c(script: Script) -> None:
     process = script.start(jobs=2, deaf=True)
     script.wait_for(5)
     os.killpg(process.pid, signal.SIGINT)
@@ -199,15 +201,17 @@ def test_workers_leave_ctrl_c_to_the_run(script: Script) -> None:
     assert numbers(kept) == unbroken(script.model)
 
 
-def test_a_worker_that_dies_fails_its_tasks_and_says_so(toy: DataSet, tmp_path: Path) -> None:
+def test_tasks_fail_with_a_reason_if_their_worker_dies(toy: DataSet, tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(
         "import os, signal\nfrom milopt.models import SetKernelSVM\n\n\nclass Dying(SetKernelSVM):\n"
         f"    def declare(self, bags, y, weight):\n        if os.getpid() != {os.getpid()}:\n"
         "            os.kill(os.getpid(), signal.SIGKILL)\n        return super().declare(bags, y, weight)\n"
     )
-    found = evaluate(toy, ["set-kernel-svm", f"{tmp_path}/dying.py:Dying"], "2", settings={"C": 1.0}, grid={}, n_jobs=2)
-    assert {failure.model for failure in found.failures} >= {f"{tmp_path}/dying.py:Dying"}
-    assert "a worker process died" in str(found)
+    report = evaluate(
+        toy, ["set-kernel-svm", f"{tmp_path}/dying.py:Dying"], "2", settings={"C": 1.0}, grid={}, n_jobs=2
+    )
+    assert {failure.model for failure in report.failures} >= {f"{tmp_path}/dying.py:Dying"}
+    assert "a worker process died" in str(report)
 
 
 UNGUARDED = """
@@ -220,32 +224,32 @@ from milopt.models import SetKernelSVM
 print("begins", flush=True)
 
 
-class Mine(SetKernelSVM):
+class ScriptModel(SetKernelSVM):
     pass
 
 
-print(milopt.evaluate(toy_data(), Mine, "2", settings={{"C": 1.0}}, grid={{}}, n_jobs={jobs}))
+print(milopt.evaluate(toy_data(), ScriptModel, "2", settings={{"C": 1.0}}, grid={{}}, n_jobs={jobs}))
 """
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_script_without_a_guard_runs_once_or_says_what_to_do(tmp_path: Path, jobs: int) -> None:
+def test_a_script_without_a_main_guard_runs_once_or_raises_a_helpful_error(tmp_path: Path, jobs: int) -> None:
     script = tmp_path / "plain.py"
     script.write_text(UNGUARDED.format(here=str(Path(__file__).parent), jobs=jobs))
     command = [sys.executable, str(script)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    told = f'{script} sets to work while its model is imported: put the work under `if __name__ == "__main__":`.'
+    message = f'{script} starts a run while its model is imported: put the run under `if __name__ == "__main__":`.'
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("The same table") + done.stdout.count("protocol 1x2") == 1
-    assert (told in done.stdout) == (jobs > 1)
+    assert (message in done.stdout) == (jobs > 1)
     if jobs == 1:
         assert done.stdout.count("begins") == 1
     with pytest.raises(DeclarationError) as caught:
-        evaluate(toy_data(), f"{script}:Mine", "2")
-    assert str(caught.value) == told
+        evaluate(toy_data(), f"{script}:ScriptModel", "2")
+    assert str(caught.value) == message
 
 
-def test_the_limit_of_one_thread_ends_with_the_last_one_inside() -> None:
+def test_the_limit_of_one_thread_ends_when_the_last_thread_leaves() -> None:
     import scipy.linalg  # noqa: F401 -- for its library
     from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -253,7 +257,7 @@ def test_the_limit_of_one_thread_ends_with_the_last_one_inside() -> None:
         return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
     with threadpool_limits(limits=2, user_api="blas"):
-        before = threads()  # not {2} everywhere: a library may have been built, or told, to have one thread only
+        before = threads()  # not {2} everywhere: a library may be restricted to one thread
         first, second = one_thread(), one_thread()
         first.__enter__()
         second.__enter__()

@@ -1,7 +1,7 @@
-"""Write a description in milopt's own language.
+"""Declare a program description in milopt.
 
-The translator is written against a `Language`: that of milopt itself, or one that records the same calls as the text of
-a script (`as_script`).
+The translator calls milopt through a `Language`. Another language records the same calls as the text of a script
+(`as_script`).
 """
 
 from __future__ import annotations
@@ -12,62 +12,79 @@ from typing import Any
 import numpy as np
 
 import milopt
-from tests.fuzz.descriptions import Affine, Array, Atom, BagSet, Description, Expression, Function, Kernel, Term
+from tests.fuzz.descriptions import (
+    Affine,
+    Array,
+    AtomSpec,
+    BagSet,
+    ExpressionSpec,
+    FunctionSpec,
+    KernelSpec,
+    ProgramDescription,
+    TermSpec,
+)
 
 
 class Language:
-    """The calls of milopt that a translation makes."""
+    """Functions of milopt that a translation calls."""
 
     def program(self) -> Any:
+        """Return an empty program."""
         return milopt.Program("fuzz")
 
     def as_bags(self, bags: BagSet) -> Any:
+        """Return bags."""
         return milopt.Bags(bags.instances, list(bags.offsets))
 
-    def kernel(self, kernel: Kernel) -> Any:
+    def kernel(self, kernel: KernelSpec) -> Any:
+        """Return a kernel."""
         if kernel.kind == "rbf":
             return milopt.RBF(kernel.s)
         return milopt.Linear() if kernel.kind == "linear" else milopt.Polynomial(2, 1.0, kernel.s)
 
     def call(self, name: str, *arguments: Any) -> Any:
+        """Call the function of milopt with this name."""
         return getattr(milopt, name)(*arguments)
 
 
 @dataclass
 class Translation:
-    """A declared program and the objects in it, by name."""
+    """Declared program with its leaves by name and its bags."""
 
     program: Any
     leaves: dict[str, Any] = field(default_factory=dict)
     bags: list[Any] = field(default_factory=list)
 
 
-def declared(description: Description, language: Language | None = None) -> Translation:
-    """Declare a description; its scaling must have been applied already (`descriptions.scaled`)."""
-    return _Translator(description, language or Language()).declared()
+def declare(description: ProgramDescription, language: Language | None = None) -> Translation:
+    """Declare a program description whose scaling has been applied already (`descriptions.apply_scaling`)."""
+    return _Translator(description, language or Language()).declare()
 
 
 class _Translator:
-    def __init__(self, description: Description, language: Language) -> None:
+    """Translator of a program description to milopt."""
+
+    def __init__(self, description: ProgramDescription, language: Language) -> None:
         self.description = description
         self.language = language
         self.translation = Translation(language.program())
 
-    def declared(self) -> Translation:
+    def declare(self) -> Translation:
+        """Declare variables, functions, parameters, the objective and the rows."""
         description, program, leaves = self.description, self.translation.program, self.translation.leaves
         self.translation.bags = [self.language.as_bags(bags) for bags in description.bags]
-        for one in description.variables:
-            if one.name.endswith(".coefficients"):
+        for variable in description.variables:
+            if variable.name.endswith(".coefficients"):
                 continue
-            shape = () if one.scalar else one.size
+            shape = () if variable.scalar else variable.size
             bounds: dict[str, Any] = {}
-            if np.isfinite(one.lower).any():
-                bounds["lower"] = _short(one.lower)
-            if np.isfinite(one.upper).any():
-                bounds["upper"] = _short(one.upper)
-            if one.integer:
+            if np.isfinite(variable.lower).any():
+                bounds["lower"] = _short(variable.lower)
+            if np.isfinite(variable.upper).any():
+                bounds["upper"] = _short(variable.upper)
+            if variable.integer:
                 bounds["integer"] = True
-            leaves[one.name] = program.variable(one.name, shape, **bounds)
+            leaves[variable.name] = program.variable(variable.name, shape, **bounds)
         for function in description.functions:
             self._declare_function(function)
         for parameter in description.parameters:
@@ -77,46 +94,52 @@ class _Translator:
         (program.maximize if description.maximize else program.minimize)(objective)
         for row in description.rows:
             e = self._expression(row.expression, scalar=row.expression.size == 1)
-            # Rows of constants that are false stay: the program is then infeasible.
-            program.keep({">=": e >= 0, "<=": e <= 0}[row.sense] if row.sense != "==" else e == 0, name=row.name)
+            # Constant rows that do not hold are added too; they make the program infeasible.
+            program.add_unchecked(
+                {">=": e >= 0, "<=": e <= 0}[row.sense] if row.sense != "==" else e == 0, name=row.name
+            )
         return self.translation
 
-    def _declare_function(self, function: Function) -> None:
+    def _declare_function(self, function: FunctionSpec) -> None:
+        """Declare a function, and its coefficients if it has a dictionary."""
         kernel = self.language.kernel(function.kernel)
-        more = () if function.dictionary is None else (function.dictionary,)
-        declared = self.translation.program.function(function.name, kernel, *more)
-        self.translation.leaves[function.name] = declared
+        dictionary = () if function.dictionary is None else (function.dictionary,)
+        leaf = self.translation.program.function(function.name, kernel, *dictionary)
+        self.translation.leaves[function.name] = leaf
         if function.dictionary is not None:
-            self.translation.leaves[f"{function.name}.coefficients"] = declared.coefficients
+            self.translation.leaves[f"{function.name}.coefficients"] = leaf.coefficients
 
-    def _expression(self, expression: Expression, scalar: bool) -> Any:
+    def _expression(self, expression: ExpressionSpec, scalar: bool) -> Any:
+        """Return an expression, without a shape if `scalar`."""
         total = None
         for term in expression.affine.terms:
             total = _plus(total, self._term(term, scalar))
         for atom in expression.atoms:
-            total = _plus(total, self._multiplied(atom, scalar))
+            total = _plus(total, self._weighted_atom(atom, scalar))
         return self._with_constant(total, expression.affine, scalar)
 
     def _affine(self, affine: Affine) -> Any:
+        """Return an affine vector expression."""
         total = None
         for term in affine.terms:
             total = _plus(total, self._term(term, scalar=False))
         return self._with_constant(total, affine, scalar=False)
 
     def _with_constant(self, total: Any, affine: Affine, scalar: bool) -> Any:
-        """Add the constant; without any term it is a number, or an expression with a coefficient of zero."""
+        """Return the sum of the terms and the constant; the constant alone if there are no terms."""
         constant = float(affine.constant[0]) if scalar else affine.constant
         if total is None:
             return constant
         return total + constant if affine.constant.any() else total
 
-    def _term(self, term: Term, scalar: bool) -> Any:
+    def _term(self, term: TermSpec, scalar: bool) -> Any:
+        """Return matrix @ aggregate(inner @ (times * leaf))."""
         leaf = self.translation.leaves[term.leaf]
         if term.at is not None:
             leaf = leaf(self.translation.bags[term.at] if isinstance(term.at, int) else term.at)
         if term.times:
             leaf = self.translation.leaves[term.times] * leaf
-        is_scalar = any(one.name == term.leaf and one.scalar for one in self.description.variables)
+        is_scalar = any(variable.name == term.leaf and variable.scalar for variable in self.description.variables)
         if term.inner is not None:
             leaf = _times(term.inner, leaf, is_scalar, scalar=False)
             is_scalar = False
@@ -124,7 +147,8 @@ class _Translator:
             leaf = self.language.call(term.aggregate, leaf, self.translation.bags[term.bags])
         return _times(term.matrix, leaf, is_scalar, scalar)
 
-    def _multiplied(self, atom: Atom, scalar: bool) -> Any:
+    def _weighted_atom(self, atom: AtomSpec, scalar: bool) -> Any:
+        """Return multiplier @ (times * atom)."""
         if atom.kind == "bag_max":
             assert atom.argument is not None
             inner = self._affine(atom.argument)
@@ -143,12 +167,13 @@ class _Translator:
         return _times(atom.multiplier, value, True, scalar)
 
 
-def _plus(total: Any, more: Any) -> Any:
-    return more if total is None else total + more
+def _plus(total: Any, term: Any) -> Any:
+    """Return total + term, where None stands for an empty sum."""
+    return term if total is None else total + term
 
 
 def _times(matrix: Array, expression: Any, is_scalar: bool, scalar: bool) -> Any:
-    """matrix @ expression, for expressions and results without a shape too."""
+    """Return matrix @ expression; the expression or the result may be without a shape."""
     if is_scalar:
         return float(matrix[0, 0]) * expression if scalar else matrix[:, 0] * expression
     if scalar:
@@ -159,5 +184,5 @@ def _times(matrix: Array, expression: Any, is_scalar: bool, scalar: bool) -> Any
 
 
 def _short(bound: Array) -> Any:
-    """One number for a bound that is the same everywhere."""
+    """Return a single number if all entries of a bound are equal, otherwise the bound."""
     return float(bound[0]) if (bound == bound[0]).all() else bound

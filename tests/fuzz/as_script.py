@@ -1,4 +1,4 @@
-"""Write a description as the text of a script, by recording the calls that the translator makes."""
+"""Write a program description as the text of a Python script, by recording the calls of the translator."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.as_milopt import Language, declared
-from tests.fuzz.descriptions import BagSet, Description, Kernel, scaled
+from tests.fuzz.as_milopt import Language, declare
+from tests.fuzz.descriptions import BagSet, KernelSpec, ProgramDescription, apply_scaling
 
 
-def script(description: Description, solver: str) -> str:
-    """A script that declares the program and solves it by one solver."""
+def script(description: ProgramDescription, solver: str) -> str:
+    """Return a script that declares the program and solves it by one solver."""
     recorder = Recorder()
-    declared(scaled(description), recorder)
-    options = [repr(solver)]
-    options += [f"scheme={description.scheme!r}"] if description.scheme else []
-    knobs = [f"lazy={description.lazy}"] if description.lazy is not None else []
-    knobs += [f"form={description.form!r}"] if description.form != "auto" else []
+    declare(apply_scaling(description), recorder)
+    arguments = [repr(solver)]
+    arguments += [f"scheme={description.scheme!r}"] if description.scheme else []
+    options = [f"lazy={description.lazy}"] if description.lazy is not None else []
+    options += [f"form={description.form!r}"] if description.form != "auto" else []
     lines = ["import numpy as np", "from numpy import array, inf", "from milopt import *", *recorder.lines]
     if description.parameters:
-        lines += [f"session = Session({', '.join(['p', repr(solver), *knobs])})"]
+        lines += [f"session = Session({', '.join(['p', repr(solver), *options])})"]
         for k, setting in enumerate(description.settings):
             if k:
                 lines += [f"session.set_parameter({name}, {_text(value)})" for name, value in setting.items()]
             lines += ["print(session.solve())"]
     else:
-        lines += [f"print(solve(p, {', '.join(options + knobs)}))"]
+        lines += [f"print(solve(p, {', '.join(arguments + options)}))"]
     return "\n".join(lines) + "\n"
 
 
 def _text(value: Any) -> str:
+    """Return a value as Python source."""
     if isinstance(value, Text):
         return value.text
     if isinstance(value, np.ndarray):
@@ -40,7 +41,7 @@ def _text(value: Any) -> str:
 
 
 class Text:
-    """An expression as text; operators and methods give longer texts."""
+    """Python expression as text; operators and method calls return longer texts."""
 
     text: str
     recorder: Recorder
@@ -51,6 +52,7 @@ class Text:
         self.__dict__.update(text=text, recorder=recorder)
 
     def _infix(self, operator: str, left: Any, right: Any) -> Text:
+        """Return the text "(left operator right)"."""
         return Text(f"({_text(left)} {operator} {_text(right)})", self.recorder)
 
     def __add__(self, other: Any) -> Text:
@@ -78,7 +80,7 @@ class Text:
         return self._infix("==", self, other)
 
     def __call__(self, *arguments: Any, **named: Any) -> Text:
-        parts = [_text(one) for one in arguments] + [f"{name}={_text(one)}" for name, one in named.items()]
+        parts = [_text(value) for value in arguments] + [f"{name}={_text(value)}" for name, value in named.items()]
         return Text(f"{self.text}({', '.join(parts)})", self.recorder)
 
     def __getattr__(self, name: str) -> Text:
@@ -88,17 +90,18 @@ class Text:
         self.recorder.lines.append(f"{self.text}.{name} = {_text(value)}")
 
 
-class _Program(Text):
-    """The program of a script: declarations become lines with names of their own."""
+class _ProgramText(Text):
+    """Program of a script; each declaration becomes an assignment to a name."""
 
-    def _declares(self, method: str, name: str, *arguments: Any, **named: Any) -> Text:
+    def _assign(self, method: str, name: str, *arguments: Any, **named: Any) -> Text:
+        """Add the line "name = p.method(...)" and return the name."""
         call = Text(f"p.{method}", self.recorder)(name, *arguments, **named)
         self.recorder.lines.append(f"{name} = {call.text}")
         return Text(name, self.recorder)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("variable", "function", "parameter"):
-            return lambda *arguments, **named: self._declares(name, *arguments, **named)
+            return lambda *arguments, **named: self._assign(name, *arguments, **named)
 
         def line(*arguments: Any, **named: Any) -> None:
             self.recorder.lines.append(Text(f"p.{name}", self.recorder)(*arguments, **named).text)
@@ -107,24 +110,28 @@ class _Program(Text):
 
 
 class Recorder(Language):
-    """The language of milopt as text."""
+    """Language that records calls of milopt as lines of a script."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._bags = 0
 
     def program(self) -> Any:
+        """Add the line that creates the program."""
         self.lines.append('p = Program("fuzz")')
-        return _Program("p", self)
+        return _ProgramText("p", self)
 
     def as_bags(self, bags: BagSet) -> Any:
+        """Add the line that creates the bags."""
         name, self._bags = f"bags{self._bags}", self._bags + 1
         self.lines.append(f"{name} = Bags({_text(bags.instances)}, {list(bags.offsets)})")
         return Text(name, self)
 
-    def kernel(self, kernel: Kernel) -> Any:
-        words = {"rbf": f"RBF({kernel.s})", "linear": "Linear()", "polynomial": f"Polynomial(2, 1.0, {kernel.s})"}
-        return Text(words[kernel.kind], self)
+    def kernel(self, kernel: KernelSpec) -> Any:
+        """Return the text of a kernel."""
+        texts = {"rbf": f"RBF({kernel.s})", "linear": "Linear()", "polynomial": f"Polynomial(2, 1.0, {kernel.s})"}
+        return Text(texts[kernel.kind], self)
 
     def call(self, name: str, *arguments: Any) -> Any:
+        """Return the text of a function call."""
         return Text(name, self)(*arguments)

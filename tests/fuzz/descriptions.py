@@ -1,4 +1,4 @@
-"""Neutral descriptions of programs: plain numbers, which one translator writes for milopt and another for cvxpy.
+"""Specs of programs as plain numbers, which one translator declares in milopt and another one in cvxpy.
 
     minimise or maximise  e_0   subject to   e_i >= 0,  e_i <= 0  or  e_i == 0
 
@@ -23,8 +23,8 @@ FUNCTION_ATOMS = ("function_norm", "function_norm_squared")
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
-    """A block of variables; `scalar` declares a block of size 1 without a shape."""
+class VariableSpec:
+    """Block of variables; if `scalar`, a block of size 1 is declared without a shape."""
 
     name: str
     lower: Array
@@ -34,41 +34,43 @@ class Variable:
 
     @property
     def size(self) -> int:
+        """Number of entries."""
         return int(self.lower.size)
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """exp(-s |x - z|^2), <x, z>, or (<x, z> + s)^2."""
+class KernelSpec:
+    """Kernel: exp(-s |x - z|^2) ("rbf"), <x, z> ("linear"), or (<x, z> + s)^2 ("polynomial")."""
 
     kind: str
     s: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
-    """A function of a kernel's space, over a dictionary if there is one."""
+class FunctionSpec:
+    """Function of a kernel's space, or over a dictionary if one is given."""
 
     name: str
-    kernel: Kernel
+    kernel: KernelSpec
     dictionary: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class BagSet:
-    """Instances, one per row, and the first row of each bag, with the number of rows at the end."""
+    """Set of bags: instances, one per row, and the first row of each bag, followed by the number of rows."""
 
     instances: Array
     offsets: tuple[int, ...]
 
     @property
     def spans(self) -> list[tuple[int, int]]:
+        """First row and end of each bag."""
         return list(zip(self.offsets[:-1], self.offsets[1:], strict=True))
 
 
 @dataclass(frozen=True, eq=False)
-class Parameter:
-    """A parameter of a session."""
+class ParameterSpec:
+    """Parameter of a session."""
 
     name: str
     size: int
@@ -76,11 +78,12 @@ class Parameter:
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
-    """matrix @ aggregate(inner @ (times * leaf)).
+class TermSpec:
+    """Term matrix @ aggregate(inner @ (times * leaf)) of an affine expression.
 
-    `at` holds the points of a function, as an array or as the number of a bag set. `aggregate` is "", "bag_sum" or
-    "bag_mean" over the bag set number `bags`. `times` names a parameter of the size of the leaf, or "".
+    `at` contains the points at which a function is evaluated: an array, or the number of a set of bags. `aggregate` is
+    "", "bag_sum" or "bag_mean" over the set of bags with number `bags`. `times` is the name of a parameter of the size
+    of the leaf, or "".
     """
 
     leaf: str
@@ -94,22 +97,23 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """constant + sum of terms."""
+    """Affine vector expression: a constant plus a sum of terms."""
 
     constant: Array
-    terms: tuple[Term, ...] = ()
+    terms: tuple[TermSpec, ...] = ()
 
     @property
     def size(self) -> int:
+        """Number of entries."""
         return int(self.constant.size)
 
 
 @dataclass(frozen=True, eq=False)
-class Atom:
-    """multiplier @ (times * atom), where the atom is scalar, or has one entry per bag if it is a bag_max.
+class AtomSpec:
+    """Weighted atom multiplier @ (times * atom). The atom is scalar, except a bag_max, which has one entry per bag.
 
-    `weight` is that of quad_form: a diagonal or a matrix; `root` is R with R'R = weight, exact, if it is semidefinite.
-    `folds` says that the argument is one variable and that scales of its columns go into the weight.
+    `weight` is the weight of a quad_form, a diagonal or a matrix. `root` is R with R'R = weight exactly, if the weight
+    is positive semidefinite. If `folds`, the argument is a single variable; column scales are applied to the weight.
     """
 
     kind: str
@@ -124,31 +128,32 @@ class Atom:
 
 
 @dataclass(frozen=True, eq=False)
-class Expression:
-    """An affine vector plus atoms."""
+class ExpressionSpec:
+    """Vector expression: an affine part plus weighted atoms."""
 
     affine: Affine
-    atoms: tuple[Atom, ...] = ()
+    atoms: tuple[AtomSpec, ...] = ()
 
     @property
     def size(self) -> int:
+        """Number of entries."""
         return self.affine.size
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
-    """A block of rows: expression >= 0, <= 0 or == 0."""
+class RowSpec:
+    """Block of rows: expression >= 0, <= 0 or == 0."""
 
     name: str
-    expression: Expression
+    expression: ExpressionSpec
     sense: str
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
-    """Powers of two: per entry of each variable, per row of each block, and of the objective.
+class ScalingSpec:
+    """Scales, which are powers of two: per entry of each variable, per row of each block, and of the objective.
 
-    The declared variable is x / columns, so that the optimum is that of the unscaled description times `objective`.
+    The declared variable is x / columns. The optimal value is `objective` times that of the unscaled program.
     """
 
     columns: Mapping[str, Array] = field(default_factory=dict)
@@ -157,92 +162,98 @@ class Scaling:
 
 
 @dataclass(frozen=True, eq=False)
-class Description:
-    """A program in units in which its numbers are of order one, and how it is declared and solved."""
+class ProgramDescription:
+    """Program whose numbers are of order one, with the scaling, the solvers and the options for milopt."""
 
     seed: int
     theme: str
-    variables: tuple[Variable, ...]
-    objective: Expression
-    rows: tuple[Row, ...] = ()
+    variables: tuple[VariableSpec, ...]
+    objective: ExpressionSpec
+    rows: tuple[RowSpec, ...] = ()
     maximize: bool = False
-    functions: tuple[Function, ...] = ()
+    functions: tuple[FunctionSpec, ...] = ()
     bags: tuple[BagSet, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[ParameterSpec, ...] = ()
     settings: tuple[Parameters, ...] = ({},)
-    """The values of the parameters, one mapping per solve; a session if there are parameters."""
-    scaling: Scaling = field(default_factory=Scaling)
+    """Values of the parameters, one mapping per solve. A program with parameters is solved by a session."""
+    scaling: ScalingSpec = field(default_factory=ScalingSpec)
     scheme: str | None = None
     lazy: bool | None = None
     form: str = "auto"
     convex: bool = True
-    """False if a quadratic is concave in some direction; maxima that need witnesses do not count."""
+    """Whether all quadratic terms are convex; maxima that need witnesses are not considered."""
     solvers: tuple[str, ...] = ()
-    """The solvers that this program is given to."""
+    """Solvers that solve this program."""
     note: str = ""
-    """What the drawing intends."""
+    """Plan of the program, such as "infeasible"."""
 
-    def variable(self, name: str) -> Variable:
-        return next(one for one in self.variables if one.name == name)
+    def variable(self, name: str) -> VariableSpec:
+        """Return the variable with this name."""
+        return next(variable for variable in self.variables if variable.name == name)
 
-    def function(self, name: str) -> Function:
-        return next(one for one in self.functions if one.name == name)
+    def function(self, name: str) -> FunctionSpec:
+        """Return the function with this name."""
+        return next(function for function in self.functions if function.name == name)
 
     @property
-    def expressions(self) -> list[Expression]:
+    def expressions(self) -> list[ExpressionSpec]:
+        """Objective, followed by the expressions of the rows."""
         return [self.objective, *(row.expression for row in self.rows)]
 
 
-def features(description: Description) -> set[str]:
-    """What a program contains: linear, quadratic (in the objective), cone, integer."""
-    found = {"linear"}
+def features(description: ProgramDescription) -> set[str]:
+    """Return the features of a program: "linear", "quadratic" (in the objective), "cone" and "integer"."""
+    contained = {"linear"}
     for number, expression in enumerate(description.expressions):
         for atom in expression.atoms:
             if atom.kind in ("norm", "function_norm"):
-                found.add("cone")
+                contained.add("cone")
             if atom.kind in ("sum_squares", "quad_form", "function_norm_squared"):
-                found.add("quadratic" if number == 0 else "cone")
-    if any(one.integer for one in description.variables):
-        found.add("integer")
-    return found
+                contained.add("quadratic" if number == 0 else "cone")
+    if any(variable.integer for variable in description.variables):
+        contained.add("integer")
+    return contained
 
 
-def scaled(description: Description) -> Description:
-    """Apply the scaling: the program as it is declared to milopt."""
+def apply_scaling(description: ProgramDescription) -> ProgramDescription:
+    """Return the program with its scaling applied, as it is declared in milopt."""
     scaling = description.scaling
     variables = tuple(
-        replace(one, lower=one.lower / scaling.columns[one.name], upper=one.upper / scaling.columns[one.name])
-        if one.name in scaling.columns
-        else one
-        for one in description.variables
+        replace(x, lower=x.lower / scaling.columns[x.name], upper=x.upper / scaling.columns[x.name])
+        if x.name in scaling.columns
+        else x
+        for x in description.variables
     )
     rows = tuple(
-        replace(row, expression=_scaled(row.expression, scaling, scaling.rows.get(row.name, np.ones(1))))
+        replace(row, expression=_scale_expression(row.expression, scaling, scaling.rows.get(row.name, np.ones(1))))
         for row in description.rows
     )
-    objective = _scaled(description.objective, scaling, np.array([scaling.objective]))
-    return replace(description, variables=variables, rows=rows, objective=objective, scaling=Scaling())
+    objective = _scale_expression(description.objective, scaling, np.array([scaling.objective]))
+    return replace(description, variables=variables, rows=rows, objective=objective, scaling=ScalingSpec())
 
 
-def _scaled(expression: Expression, scaling: Scaling, rows: Array) -> Expression:
+def _scale_expression(expression: ExpressionSpec, scaling: ScalingSpec, rows: Array) -> ExpressionSpec:
+    """Return an expression with scaled columns and rows."""
     atoms = tuple(
-        replace(_scaled_atom(atom, scaling), multiplier=rows[:, None] * atom.multiplier) for atom in expression.atoms
+        replace(_scale_atom(atom, scaling), multiplier=rows[:, None] * atom.multiplier) for atom in expression.atoms
     )
-    return Expression(_scaled_affine(expression.affine, scaling, rows), atoms)
+    return ExpressionSpec(_scale_affine(expression.affine, scaling, rows), atoms)
 
 
-def _scaled_atom(atom: Atom, scaling: Scaling) -> Atom:
+def _scale_atom(atom: AtomSpec, scaling: ScalingSpec) -> AtomSpec:
+    """Return an atom with scaled columns."""
     if atom.argument is None:
         return atom
     if not atom.folds:
-        return replace(atom, argument=_scaled_affine(atom.argument, scaling, np.ones(1)))
+        return replace(atom, argument=_scale_affine(atom.argument, scaling, np.ones(1)))
     assert atom.weight is not None
     columns = scaling.columns.get(atom.argument.terms[0].leaf, np.ones(1))
     weight = atom.weight * columns**2 if atom.weight.ndim == 1 else columns[:, None] * atom.weight * columns
     return replace(atom, weight=weight, root=None if atom.root is None else atom.root * columns)
 
 
-def _scaled_affine(affine: Affine, scaling: Scaling, rows: Array) -> Affine:
+def _scale_affine(affine: Affine, scaling: ScalingSpec, rows: Array) -> Affine:
+    """Return an affine expression with scaled columns and rows."""
     terms = []
     for term in affine.terms:
         columns = scaling.columns.get(term.leaf, np.ones(1))

@@ -1,4 +1,4 @@
-"""Draw the description of a program from a seed."""
+"""Draw a random program from a seed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from tests.fuzz import themes_choices, themes_flat, themes_functions
 from tests.fuzz.composer import Composer
-from tests.fuzz.descriptions import Array, Description, Scaling, features
-from tests.fuzz.parts import LARGEST_EXPONENT
+from tests.fuzz.descriptions import Array, ProgramDescription, ScalingSpec, features
+from tests.fuzz.parts import MAX_SCALE_EXPONENT
 
-PLAIN = ("auto", "highs", "clarabel", "ecos", "native", "piqp")
-OTHERS = (
+GENERAL_SOLVERS = ("auto", "highs", "clarabel", "ecos", "native", "piqp")
+LIMITED_SOLVERS = (
     "cvxpy:CLARABEL",
     "cvxpy:SCS",
     "cvxpy:OSQP",
@@ -24,16 +24,16 @@ OTHERS = (
     "pyomo:highs",
     "libsvm",
 )
-CONIC = ("auto", "clarabel", "ecos", "clarabel", "ecos", "cvxpy:CLARABEL", "cvxpy:SCS", "cvxpy:ECOS")
+CONIC_SOLVERS = ("auto", "clarabel", "ecos", "clarabel", "ecos", "cvxpy:CLARABEL", "cvxpy:SCS", "cvxpy:ECOS")
 
-Theme = Callable[[Composer], Description]
+Theme = Callable[[Composer], ProgramDescription]
 
 
 @lru_cache(maxsize=4)
-def draw(seed: int) -> Description:
-    """The description of a seed, always the same."""
+def draw(seed: int) -> ProgramDescription:
+    """Return the program of a seed; equal seeds give equal programs."""
     rng = np.random.default_rng([18, seed])
-    theme = str(rng.choice(list(THEMES), p=_SHARES))
+    theme = str(rng.choice(list(THEMES), p=_THEME_PROBABILITIES))
     composer = Composer(rng)
     description = THEMES[theme](composer)
     solvers = description.solvers or _solvers(composer, description)
@@ -60,25 +60,28 @@ THEMES: dict[str, Theme] = {
     "integer": themes_choices.integer,
     "session": themes_choices.session,
 }
-_SHARES = np.array([10, 9, 6, 3, 9, 4, 4, 2, 3, 12, 5, 3, 2, 3, 10, 7, 8]) / 100
+_THEME_PROBABILITIES = np.array([10, 9, 6, 3, 9, 4, 4, 2, 3, 12, 5, 3, 2, 3, 10, 7, 8]) / 100
 
 
-def _solvers(composer: Composer, description: Description) -> tuple[str, ...]:
-    """Two solvers, mostly such as take programs of this kind."""
+def _solvers(composer: Composer, description: ProgramDescription) -> tuple[str, ...]:
+    """Return one or two random solvers, most of which support programs of this kind."""
     if "cone" in features(description) and composer.chance(0.9):
-        first, second = composer.pick(*CONIC), composer.pick(*CONIC)
+        first, second = composer.pick(*CONIC_SOLVERS), composer.pick(*CONIC_SOLVERS)
     else:
-        first = composer.pick(*PLAIN)
-        second = composer.pick(*PLAIN) if composer.chance(0.6) else composer.pick(*OTHERS)
+        first = composer.pick(*GENERAL_SOLVERS)
+        second = composer.pick(*GENERAL_SOLVERS) if composer.chance(0.6) else composer.pick(*LIMITED_SOLVERS)
     return (first, second) if first != second else (first,)
 
 
-def _scaling(composer: Composer, description: Description) -> Scaling:
-    """None in half of the programs; otherwise columns, rows or the objective, or all of them, up to 1e6 or 1e-6."""
+def _scaling(composer: Composer, description: ProgramDescription) -> ScalingSpec:
+    """Return random scales of columns, rows, the objective or all of them, between 1e-6 and 1e6.
+
+    Three programs in eight are not scaled.
+    """
     kind = composer.pick("none", "none", "none", "mild", "columns", "rows", "objective", "all")
     if kind == "none":
-        return Scaling()
-    rng, largest = composer.rng, 7 if kind in ("mild", "all") else LARGEST_EXPONENT
+        return ScalingSpec()
+    rng, largest = composer.rng, 7 if kind in ("mild", "all") else MAX_SCALE_EXPONENT
 
     def powers(size: int, least: int) -> Array:
         if composer.chance(0.5):
@@ -89,8 +92,8 @@ def _scaling(composer: Composer, description: Description) -> Scaling:
     rows: dict[str, Array] = {}
     if kind in ("mild", "columns", "all"):
         free = [v for v in description.variables if not v.integer and not v.name.endswith(".coefficients")]
-        columns = {one.name: powers(one.size, -largest) for one in free}
+        columns = {variable.name: powers(variable.size, -largest) for variable in free}
     if kind in ("mild", "rows", "all"):
         rows = {row.name: powers(row.expression.size, -largest - 3) for row in description.rows if composer.chance(0.7)}
     objective = float(powers(1, -largest)[0]) if kind in ("mild", "objective", "all") else 1.0
-    return Scaling(columns, rows, objective)
+    return ScalingSpec(columns, rows, objective)

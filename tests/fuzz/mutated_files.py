@@ -1,14 +1,14 @@
-"""Mutate saved models and Gram files, and judge what comes of loading them.
+"""Mutate saved models and Gram files, and check the outcome of loading them.
 
     python -m tests.fuzz.mutated_files model 5000 --seed 0
     python -m tests.fuzz.mutated_files gram 5000 --seed 0
     python -m tests.fuzz.mutated_files gram 5000 --seed 0 --digest
 
-A mutation changes the decoded content (the JSON header, the arrays, the members of the zip) or the raw bytes. Every
-checksum is computed again, except for a part of the raw mutations. A mutated file must be refused in one sentence, or
-load and give the scores (the Gram matrix) of the file that it was made from. With `--digest`, the digest in the header
-of a Gram file is computed again too: then nothing in the file can tell that a number was changed to another possible
-one, and a Gram matrix of other numbers is allowed, but still no traceback.
+A mutation changes the decoded content (the JSON header, the arrays, the members of the zip) or the raw bytes. The
+checksum is updated, except for some of the raw mutations. Loading a mutated file must raise an error of one sentence,
+or give the scores (or the Gram matrix) of the original file. With `--digest`, the digest in the header of a Gram file
+is updated too. A change of a number to another valid number then cannot be detected, so another Gram matrix is allowed,
+but no other exception.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from numpy.lib import format as npy
 
 from milopt import RBF, BagClassifier, as_bags, load_model
 from milopt.bag_kernels.box_counting import BoxCounting
-from milopt.bag_kernels.memory import forget_counts
-from milopt.bag_kernels.stored import _FIELDS, _digest, load_gram
+from milopt.bag_kernels.count_cache import clear_count_cache
+from milopt.bag_kernels.gram_file import _FIELDS, _digest, load_gram
 from milopt.errors import MiloptError
 from milopt.models import MILES, MISVM, SAFE, BoxCountingSVM, SetKernelSVM, ShapeletBoost
 
-DIGITS = 64
-MARK = b"milopt model, sha256 "
-SECONDS, BYTES = 5.0, 1 << 30
-"""The most that loading one file and using it may take."""
+DIGEST_DIGITS = 64
+CHECKSUM_PREFIX = b"milopt model, sha256 "
+MAX_SECONDS, MAX_BYTES = 5.0, 1 << 30
+"""Largest time and memory for loading one file and using it."""
 TOLERANCE = 1e-5
-"""Of scores, relative to 1 + the largest."""
+"""Largest difference of scores, relative to 1 + the largest score."""
 
 NUMBERS: tuple[Any, ...] = (0, 1, -1, 2, 7, 0.5, -0.0, 1e-300, 1e300, -1e18, 2**31, 2**63, 2**64, 10**400, 10**12)
 DEPTHS = (1, 2, 50, 900, 3000)
@@ -64,44 +64,46 @@ CODES: tuple[Any, ...] = (
 
 @dataclass
 class Content:
-    """A decoded file; members are the names and bytes of its zip."""
+    """Decoded file: its JSON header, its arrays, and additional members of the zip."""
 
     header: Any
     arrays: dict[str, np.ndarray]
     extra: list[tuple[str, bytes]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, content: bytes) -> Content:
+    def decode(cls, content: bytes) -> Content:
+        """Decode the bytes of a file."""
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             header = json.loads(archive.read("header.json"))
             names = [name for name in archive.namelist() if name.endswith(".npy")]
             arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name))) for name in names}
         return cls(header, arrays)
 
-    def packed(self) -> bytes:
+    def encode(self) -> bytes:
+        """Return the bytes of the file, with a valid checksum."""
         members = [("header.json", json.dumps(self.header).encode())]
         for name, array in self.arrays.items():
             stream = io.BytesIO()
             npy.write_array(stream, np.asarray(array), allow_pickle=array.dtype.hasobject)
             members.append((f"{name}.npy", stream.getvalue()))
-        return zipped(members + self.extra)
+        return zip_members(members + self.extra)
 
 
-def zipped(members: list[tuple[str, bytes]]) -> bytes:
-    """A file of these members, its checksum right."""
+def zip_members(members: list[tuple[str, bytes]]) -> bytes:
+    """Return a zip file of these members, with a valid checksum."""
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # duplicate names
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
             for name, content in members:
                 archive.writestr(zipfile.ZipInfo(name), content)
-            archive.comment = MARK + b"0" * DIGITS
-    return sealed(buffer.getvalue())
+            archive.comment = CHECKSUM_PREFIX + b"0" * DIGEST_DIGITS
+    return update_checksum(buffer.getvalue())
 
 
-def sealed(content: bytes) -> bytes:
-    """The bytes with the right checksum at their end."""
-    body = content[:-DIGITS]
+def update_checksum(content: bytes) -> bytes:
+    """Return the bytes with a valid checksum at their end."""
+    body = content[:-DIGEST_DIGITS]
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
@@ -109,7 +111,7 @@ def sealed(content: bytes) -> bytes:
 
 
 def nodes(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """All (container, key) of a JSON tree."""
+    """Yield all pairs (container, key) of a JSON tree."""
     pairs = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)) if isinstance(tree, list) else []
     for key, part in pairs:
         yield tree, key
@@ -117,9 +119,9 @@ def nodes(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def change_header(draw: random.Random, content: Content) -> str:
-    """Remove, retype, rename, scale, nest, double or swap one node of the header."""
+    """Remove, replace, rename, change, nest, duplicate or swap one node of the header, and return a description."""
     places = list(nodes(content.header))
-    # By depth first, or the many entries of results would hide the few others.
+    # In 40 % of the cases, pick a node of the first level; otherwise the many entries of results would dominate.
     if draw.random() < 0.4 and isinstance(content.header, dict):
         places = [(content.header, key) for key in content.header]
     if not places:
@@ -161,7 +163,7 @@ TYPES = ("<i1", "<f4", "<f2", "<c16", "<U5", "|S3", "?", ">f8", "<M8[s]", "<u8",
 
 
 def change_array(draw: random.Random, content: Content) -> str:
-    """Change values, type or shape of one array; remove, rename, double or swap it."""
+    """Change, remove, rename, duplicate or swap one array, and return a description."""
     if not content.arrays:
         return "no array"
     name = draw.choice(sorted(content.arrays))
@@ -194,7 +196,7 @@ def change_array(draw: random.Random, content: Content) -> str:
             content.arrays[name] = array.astype(object)
         return f"array {name} of another type"
     if way in (5, 6):
-        content.arrays[name] = shaped(draw, array)
+        content.arrays[name] = change_shape(draw, array)
         return f"array {name} of another shape"
     changed = array.copy()
     if changed.size == 0:
@@ -219,8 +221,8 @@ def change_array(draw: random.Random, content: Content) -> str:
     return f"array {name} of other values"
 
 
-def shaped(draw: random.Random, array: np.ndarray) -> np.ndarray:
-    """The array in another shape."""
+def change_shape(draw: random.Random, array: np.ndarray) -> np.ndarray:
+    """Return the array in another shape."""
     ways: list[Callable[[], np.ndarray]] = [
         lambda: array.ravel(),
         lambda: array[None],
@@ -241,10 +243,10 @@ def shaped(draw: random.Random, array: np.ndarray) -> np.ndarray:
 
 
 def change_bytes(draw: random.Random, content: bytes) -> tuple[str, bytes]:
-    """Flip, cut, repeat or insert bytes; half of the time the checksum is right again."""
+    """Flip, cut, repeat or insert bytes, and return a description and the bytes; in most cases, update the checksum."""
     changed = bytearray(content)
     for _ in range(draw.choice([1, 1, 2, 8])):
-        # The end of the file is where the directory of the zip is.
+        # Half of the changes are near the end of the file, which contains the directory of the zip.
         at = draw.randrange(len(changed)) if draw.random() < 0.5 else max(0, len(changed) - draw.randrange(1, 3000))
         match draw.randrange(5):
             case 0 | 1:
@@ -260,36 +262,39 @@ def change_bytes(draw: random.Random, content: bytes) -> tuple[str, bytes]:
     if draw.random() < 0.3:
         return "raw bytes", bytes(changed)
     body = bytes(changed)
-    if not body[: -DIGITS or None].endswith(MARK):
-        body += MARK + b"0" * DIGITS
-    return "raw bytes, checksum right", sealed(body)
+    if not body[: -DIGEST_DIGITS or None].endswith(CHECKSUM_PREFIX):
+        body += CHECKSUM_PREFIX + b"0" * DIGEST_DIGITS
+    return "raw bytes, valid checksum", update_checksum(body)
 
 
-def mutated(draw: random.Random, content: bytes, digest: bool = False) -> tuple[str, bytes]:
-    """A mutated file, and what was done to it; with `digest`, the digest in its header is right too."""
+def mutate(draw: random.Random, content: bytes, digest: bool = False) -> tuple[str, bytes]:
+    """Return a description of a random mutation, and the mutated file.
+
+    With `digest`, the digest in the header is updated too.
+    """
     if draw.random() < 0.15:
         return change_bytes(draw, content)
-    decoded, done = Content.of(content), []
-    usual = sys.getrecursionlimit()
-    sys.setrecursionlimit(20 * max(DEPTHS))  # to write what is nested too deeply to be read
+    decoded, mutations = Content.decode(content), []
+    recursion_limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20 * max(DEPTHS))  # to write headers that are nested too deeply to be read
     try:
         for _ in range(draw.choice([1, 1, 1, 2, 3])):
-            done.append((change_header if draw.random() < 0.6 else change_array)(draw, decoded))
+            mutations.append((change_header if draw.random() < 0.6 else change_array)(draw, decoded))
         if digest and isinstance(decoded.header, dict):
-            with suppress(LookupError, TypeError, ValueError):  # there is nothing left to compute it from
+            with suppress(LookupError, TypeError, ValueError):  # the mutated file lacks the fields of the digest
                 fields = {name: decoded.header["kernel"][name] for name in _FIELDS}
                 decoded.header["sha256"] = _digest(fields, decoded.arrays)
-        return "; ".join(done), decoded.packed()
+        return "; ".join(mutations), decoded.encode()
     finally:
-        sys.setrecursionlimit(usual)
+        sys.setrecursionlimit(recursion_limit)
 
 
-# -- the files that are mutated, and what they must give -------------------------------------------------------
+# -- original files and their results --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Case:
-    """A good file, and its use: a list of arrays that a file made of it must give too."""
+class MutationCase:
+    """Valid file, a function that loads and uses it, and the expected results of that function."""
 
     name: str
     content: bytes
@@ -297,7 +302,8 @@ class Case:
     expected: list[np.ndarray]
 
     @classmethod
-    def made(cls, name: str, save: Callable[[Path], object], use: Callable[[Path], list[np.ndarray]]) -> Case:
+    def create(cls, name: str, save: Callable[[Path], object], use: Callable[[Path], list[np.ndarray]]) -> MutationCase:
+        """Save a file, and store its bytes and results."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "file"
             save(path)
@@ -305,20 +311,21 @@ class Case:
 
 
 def small_bags(count: int = 14, seed: int = 0) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return random bags with features of different scales, and their labels 0 and 1."""
     draw, y = np.random.default_rng(seed), np.arange(count) % 2
-    bags = [draw.normal([2.0 * one, 0, 0], size=(int(draw.integers(1, 5)), 3)) for one in y]
+    bags = [draw.normal([2.0 * label, 0, 0], size=(int(draw.integers(1, 5)), 3)) for label in y]
     return [bag * [1.0, 100.0, 0.01] + [5.0, 0.0, 0.0] for bag in bags], y
 
 
-def model_cases() -> list[Case]:
-    """Saved models of several classes and kinds of data."""
+def model_cases() -> list[MutationCase]:
+    """Return cases with saved models of several classes and kinds of data."""
     bags, y = small_bags()
     new, _ = small_bags(seed=1)
     sparse, new_sparse = [sp.csr_array(bag) for bag in bags], [sp.csr_array(bag) for bag in new]
     series, new_series = ([bag[:1] + np.arange(9.0)[:, None] * bag[0] for bag in some] for some in (bags, new))
     labels, three = np.where(y == 1, "yes", "no"), np.arange(len(y)) % 3
     boosted = {"nu": 0.4, "atoms": 8, "kernel": RBF(0.7), "solver": "native", "random_state": 0}
-    made: list[tuple[str, BagClassifier, object, object, object]] = [
+    models: list[tuple[str, BagClassifier, object, object, object]] = [
         ("set-kernel-svm", SetKernelSVM(), bags, labels, new),
         ("mi-svm", MISVM(kernel=RBF("4/median"), scale="zscore"), bags, y, new),
         ("miles, sparse", MILES(), sparse, labels.astype(object), new_sparse),
@@ -327,28 +334,32 @@ def model_cases() -> list[Case]:
         ("box-counting", BoxCountingSVM(kernel=BoxCounting(bins=6)), bags, y, new),
         ("shapelets", ShapeletBoost(window=(4,), **boosted), series, y, new_series),  # type: ignore[arg-type]
     ]
-    found = []
-    for name, model, given, truth, others in made:
+    cases = []
+    for name, model, training_bags, truth, new_bags in models:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(given, truth)
-        found.append(Case.made(name, model.save, lambda path, others=others, given=given: used(path, given, others)))
-    return found
+            model.fit(training_bags, truth)
+        cases.append(
+            MutationCase.create(
+                name, model.save, lambda path, old=training_bags, new=new_bags: use_model(path, old, new)
+            )
+        )
+    return cases
 
 
-def used(path: Path, given: object, others: object) -> list[np.ndarray]:
-    """Scores of the training bags and of new ones; everything else that a person looks at must not fail."""
+def use_model(path: Path, training_bags: object, new_bags: object) -> list[np.ndarray]:
+    """Return the scores of training bags and new bags; predictions, the report and repr must not fail."""
     model = load_model(path)
-    scores = [model.decision_function(given), model.decision_function(others)]
-    model.predict(others)
+    scores = [model.decision_function(training_bags), model.decision_function(new_bags)]
+    model.predict(new_bags)
     json.dumps(model.report().as_dict())
     str(model.report())
     repr(model)
     return scores
 
 
-def gram_cases() -> list[Case]:
-    """Gram files of exact and of estimated counts."""
+def gram_cases() -> list[MutationCase]:
+    """Return cases with Gram files of exact and of estimated counts."""
     bags, new = (as_bags(small_bags(9, seed)[0]) for seed in (0, 1))
     kernels = {
         "exact": BoxCounting(bins=8),
@@ -356,60 +367,63 @@ def gram_cases() -> list[Case]:
         "rank": BoxCounting(bins=5, binning="rank", seed=3),
     }
 
-    def gram(path: Path) -> list[np.ndarray]:
-        forget_counts()
+    def use_gram(path: Path) -> list[np.ndarray]:
+        """Return the Gram matrices of the training bags, and of new bags with the training bags."""
+        clear_count_cache()
         kernel = load_gram(path)
         repr(kernel)
-        kernel.outside(new)
+        kernel.count_outside(new)
         return [kernel.log(bags, bags), kernel.log(new, bags)]
 
     return [
-        Case.made(name, lambda path, kernel=kernel: kernel.save(path, bags), gram) for name, kernel in kernels.items()
+        MutationCase.create(name, lambda path, kernel=kernel: kernel.save(path, bags), use_gram)
+        for name, kernel in kernels.items()
     ]
 
 
-# -- judging ---------------------------------------------------------------------------------------------------
+# -- outcomes --------------------------------------------------------------------------------------------------
 
 
-def is_one_sentence(said: str) -> bool:
-    return said.isprintable() and said.endswith((".", "?", ")")) and 20 < len(said) < 900
+def is_one_sentence(message: str) -> bool:
+    """Return True if an error message is printable, ends like a sentence and has a reasonable length."""
+    return message.isprintable() and message.endswith((".", "?", ")")) and 20 < len(message) < 900
 
 
-def outcome(case: Case, path: Path) -> str:
-    """Load and use a file: "refused", "equal", or a failure, which begins with a capital."""
+def load_outcome(case: MutationCase, path: Path) -> str:
+    """Load and use a file, and return "refused", "equal", or a failure, which begins with a capital letter."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            got = case.use(path)
+            results = case.use(path)
     except MiloptError as error:
         return "refused" if is_one_sentence(str(error)) else f"NO SENTENCE: {error}"
     except Exception:
         return "TRACEBACK: " + traceback.format_exc()
-    for one, other in zip(got, case.expected, strict=True):
-        bound = TOLERANCE * (1 + np.abs(other).max())
-        if one.shape != other.shape or not (np.abs(one - other) <= bound).all():
-            far = np.abs(one - other).max() if one.shape == other.shape else one.shape
-            return f"OTHER: differs by {far}"
+    for result, expected in zip(results, case.expected, strict=True):
+        bound = TOLERANCE * (1 + np.abs(expected).max())
+        if result.shape != expected.shape or not (np.abs(result - expected) <= bound).all():
+            difference = np.abs(result - expected).max() if result.shape == expected.shape else result.shape
+            return f"OTHER: differs by {difference}"
     return "equal"
 
 
 def run(
-    cases: list[Case], count: int, seed: int, path: Path, digest: bool = False
+    cases: list[MutationCase], count: int, seed: int, path: Path, digest: bool = False
 ) -> Iterator[tuple[int, str, str, str, float, int]]:
-    """Judge mutated files: number, case, mutation, outcome, seconds, and growth of the peak memory in bytes."""
+    """Load mutated files and yield number, case, mutation, outcome, seconds, and growth of the peak memory in bytes."""
     for number in range(count):
-        # A seed for each, so that a file can be made again alone.
+        # Each file has a separate seed, so that it can be reproduced alone.
         draw = random.Random(f"{seed} {number}")
         case = cases[number % len(cases)]
-        done, content = mutated(draw, case.content, digest)
+        mutation, content = mutate(draw, case.content, digest)
         path.write_bytes(content)
         start, before = process_time(), peak_memory()
-        found = outcome(case, path)
-        yield number, case.name, done, found, process_time() - start, peak_memory() - before
+        outcome = load_outcome(case, path)
+        yield number, case.name, mutation, outcome, process_time() - start, peak_memory() - before
 
 
 def peak_memory() -> int:
-    """The most memory that the process had so far, in bytes; 0 on Windows."""
+    """Return the peak memory of the process in bytes; 0 on Windows."""
     try:
         import resource
     except ImportError:
@@ -421,31 +435,32 @@ CASES = {"model": model_cases, "gram": gram_cases}
 
 
 def main() -> int:
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=CASES)
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", type=int, default=5, help="failures to show in full")
-    parser.add_argument("--digest", action="store_true", help="compute the digest of a Gram file's header again")
-    given = parser.parse_args()
-    allowed = {"refused", "equal", *(["OTHER"] if given.digest else [])}
+    parser.add_argument("--digest", action="store_true", help="update the digest in the header of a Gram file")
+    arguments = parser.parse_args()
+    allowed = {"refused", "equal", *(["OTHER"] if arguments.digest else [])}
     table: Counter[tuple[str, str]] = Counter()
     failures, slowest, largest = 0, 0.0, 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mutated"
-        for number, name, done, found, seconds, grown in run(
-            CASES[given.kind](), given.count, given.seed, path, given.digest
+        for number, name, mutation, outcome, seconds, memory in run(
+            CASES[arguments.kind](), arguments.count, arguments.seed, path, arguments.digest
         ):
             faulthandler.dump_traceback_later(60, exit=True)
-            kind = found.partition(":")[0]
-            if seconds > SECONDS or grown > BYTES:
+            kind = outcome.partition(":")[0]
+            if seconds > MAX_SECONDS or memory > MAX_BYTES:
                 kind = "TOO MUCH"
             table[name, kind] += 1
-            slowest, largest = max(slowest, seconds), max(largest, grown)
+            slowest, largest = max(slowest, seconds), max(largest, memory)
             if kind not in allowed:
                 failures += 1
-                if failures <= given.show:
-                    sys.stdout.write(f"{number}, {name}: {done}\n{found}\n{seconds:.1f} s, {grown >> 20} MB\n\n")
+                if failures <= arguments.show:
+                    sys.stdout.write(f"{number}, {name}: {mutation}\n{outcome}\n{seconds:.1f} s, {memory >> 20} MB\n\n")
     faulthandler.cancel_dump_traceback_later()
     for (name, kind), count in sorted(table.items()):
         sys.stdout.write(f"{name:20} {kind:12} {count}\n")

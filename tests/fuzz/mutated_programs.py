@@ -1,9 +1,9 @@
-"""Mutate MPS, LP and CBF files, and judge what comes of reading them.
+"""Mutate MPS, LP and CBF files, and check the outcome of reading them.
 
     python -m tests.fuzz.mutated_programs 2000 --seed 0
 
-A mutated file must be refused in one sentence, or give a program, whatever it is, that prints and compiles. Nothing may
-take long.
+Reading a mutated file must raise an error of one sentence, or return any program that can be printed and compiled.
+Both must happen within a few seconds.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import milopt
 from milopt.errors import MiloptError
 from tests.fuzz.mutated_files import is_one_sentence
 
-SECONDS = 5.0
-"""The most that reading one file and compiling its program may take."""
+MAX_SECONDS = 5.0
+"""Largest time for reading one file and compiling its program."""
 
 MPS = """* all that the format has
 NAME small
@@ -197,8 +197,8 @@ WORDS = (
 )
 
 
-def mutated(draw: random.Random, text: str) -> bytes:
-    """Change words, lines or bytes of a text."""
+def mutate(draw: random.Random, text: str) -> bytes:
+    """Return a text with random changes of words, lines or bytes."""
     lines = text.split("\n")
     for _ in range(draw.choice([1, 1, 2, 4])):
         at = draw.randrange(len(lines))
@@ -230,8 +230,8 @@ def mutated(draw: random.Random, text: str) -> bytes:
     return bytes(raw)
 
 
-def outcome(path: Path) -> str:
-    """Read a file: "refused", "read", or a failure, which begins with a capital."""
+def read_outcome(path: Path) -> str:
+    """Read a file and return "refused", "read", or a failure, which begins with a capital letter."""
     try:
         program = milopt.read_program(path)
     except MiloptError as error:
@@ -249,35 +249,36 @@ def outcome(path: Path) -> str:
 
 
 def run(count: int, seed: int, folder: Path) -> Iterator[tuple[int, str, str, float]]:
-    """Judge mutated files: number, file, outcome, seconds."""
+    """Read mutated files and yield number, file, outcome and seconds."""
     for number in range(count):
-        # A seed for each, so that a file can be made again alone.
+        # Each file has a separate seed, so that it can be reproduced alone.
         draw = random.Random(f"{seed} {number}")
         name = sorted(FILES)[number % len(FILES)]
         path = folder / name
-        path.write_bytes(mutated(draw, FILES[name]))
+        path.write_bytes(mutate(draw, FILES[name]))
         start = process_time()
-        yield number, name, outcome(path), process_time() - start
+        yield number, name, read_outcome(path), process_time() - start
 
 
 def main() -> int:
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", type=int, default=5, help="failures to show in full")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     table: Counter[tuple[str, str]] = Counter()
     failures, slowest = 0, 0.0
     with tempfile.TemporaryDirectory() as folder:
-        for number, name, found, seconds in run(given.count, given.seed, Path(folder)):
+        for number, name, outcome, seconds in run(arguments.count, arguments.seed, Path(folder)):
             faulthandler.dump_traceback_later(60, exit=True)
-            kind = "TOO MUCH" if seconds > SECONDS else found.partition(":")[0]
+            kind = "TOO MUCH" if seconds > MAX_SECONDS else outcome.partition(":")[0]
             table[name, kind] += 1
             slowest = max(slowest, seconds)
             if kind not in ("refused", "read"):
                 failures += 1
-                if failures <= given.show:
-                    sys.stdout.write(f"{number}, {name}\n{found}\n{seconds:.1f} s\n\n")
+                if failures <= arguments.show:
+                    sys.stdout.write(f"{number}, {name}\n{outcome}\n{seconds:.1f} s\n\n")
     faulthandler.cancel_dump_traceback_later()
     for (name, kind), number in sorted(table.items()):
         sys.stdout.write(f"{name:12} {kind:12} {number}\n")

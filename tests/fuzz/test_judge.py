@@ -1,4 +1,4 @@
-"""The judge itself: the same seed gives the same program, and planted lies are found."""
+"""Test the judge: equal seeds give equal programs, and wrong answers are detected."""
 
 from __future__ import annotations
 
@@ -13,34 +13,42 @@ import pytest
 import milopt
 from milopt.compilation.status import PointStatus, Termination
 from milopt.outcome.result import Result
-from tests.fuzz.as_milopt import declared
+from tests.fuzz.as_milopt import declare
 from tests.fuzz.as_script import script
-from tests.fuzz.descriptions import Affine, Description, Expression, Row, Term, Variable, scaled
+from tests.fuzz.descriptions import (
+    Affine,
+    ExpressionSpec,
+    ProgramDescription,
+    RowSpec,
+    TermSpec,
+    VariableSpec,
+    apply_scaling,
+)
 from tests.fuzz.draw import THEMES, draw
-from tests.fuzz.judge import Verdict, judge
-from tests.fuzz.reference import refer
+from tests.fuzz.judge import FuzzVerdict, judge
+from tests.fuzz.reference import solve_reference
 
-FREE = Variable("x", np.full(2, -np.inf), np.full(2, np.inf))
-ABOVE = Row("above", Expression(Affine(-np.ones(2), (Term("x", np.eye(2)),))), ">=")
-BELOW = Row("below", Expression(Affine(np.ones(2), (Term("x", np.eye(2)),))), "<=")
-TOTAL = Expression(Affine(np.zeros(1), (Term("x", np.ones((1, 2))),)))
+FREE = VariableSpec("x", np.full(2, -np.inf), np.full(2, np.inf))
+ABOVE = RowSpec("above", ExpressionSpec(Affine(-np.ones(2), (TermSpec("x", np.eye(2)),))), ">=")
+BELOW = RowSpec("below", ExpressionSpec(Affine(np.ones(2), (TermSpec("x", np.eye(2)),))), "<=")
+TOTAL = ExpressionSpec(Affine(np.zeros(1), (TermSpec("x", np.ones((1, 2))),)))
 
-OPTIMAL = Description(0, "small", (FREE,), TOTAL, (ABOVE,))
-INFEASIBLE = Description(0, "small", (FREE,), TOTAL, (ABOVE, BELOW))
-UNBOUNDED = Description(0, "small", (FREE,), TOTAL, (BELOW,))
+OPTIMAL = ProgramDescription(0, "small", (FREE,), TOTAL, (ABOVE,))
+INFEASIBLE = ProgramDescription(0, "small", (FREE,), TOTAL, (ABOVE, BELOW))
+UNBOUNDED = ProgramDescription(0, "small", (FREE,), TOTAL, (BELOW,))
 
-Lie = Callable[[Result], Result]
+Falsification = Callable[[Result], Result]
 
 
-def _answer(description: Description) -> Result:
-    return milopt.solve(declared(scaled(description)).program, "highs")
+def _answer(description: ProgramDescription) -> Result:
+    return milopt.solve(declare(apply_scaling(description)).program, "highs")
 
 
 @pytest.mark.parametrize(
     ("description", "verdict"),
-    [(OPTIMAL, Verdict.OPTIMAL), (INFEASIBLE, Verdict.INFEASIBLE), (UNBOUNDED, Verdict.UNBOUNDED)],
+    [(OPTIMAL, FuzzVerdict.OPTIMAL), (INFEASIBLE, FuzzVerdict.INFEASIBLE), (UNBOUNDED, FuzzVerdict.UNBOUNDED)],
 )
-def test_true_answers_are_accepted(description: Description, verdict: Verdict) -> None:
+def test_true_answers_are_accepted(description: ProgramDescription, verdict: FuzzVerdict) -> None:
     assert judge(description, 0, _answer(description)) == (verdict, "")
 
 
@@ -65,40 +73,40 @@ def _stationary(result: Result) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("lie", "verdict"),
+    ("falsify", "verdict"),
     [
-        (_worse, Verdict.WRONG_CERTIFIED),
-        (_outside, Verdict.WRONG_CERTIFIED),
-        (_another_objective, Verdict.WRONG_CERTIFIED),
-        (_infeasible, Verdict.WRONG_STATUS),
-        (_stationary, Verdict.WRONG_STATUS),
+        (_worse, FuzzVerdict.WRONG_CERTIFIED),
+        (_outside, FuzzVerdict.WRONG_CERTIFIED),
+        (_another_objective, FuzzVerdict.WRONG_CERTIFIED),
+        (_infeasible, FuzzVerdict.WRONG_STATUS),
+        (_stationary, FuzzVerdict.WRONG_STATUS),
     ],
 )
-def test_lies_are_found(lie: Lie, verdict: Verdict) -> None:
-    assert judge(OPTIMAL, 0, lie(_answer(OPTIMAL)))[0] is verdict
+def test_wrong_answers_are_detected(falsify: Falsification, verdict: FuzzVerdict) -> None:
+    assert judge(OPTIMAL, 0, falsify(_answer(OPTIMAL)))[0] is verdict
 
 
-def test_point_of_an_infeasible_program_is_a_lie() -> None:
-    assert judge(INFEASIBLE, 0, _answer(OPTIMAL))[0] is Verdict.WRONG_CERTIFIED
+def test_a_certified_point_of_an_infeasible_program_is_wrong() -> None:
+    assert judge(INFEASIBLE, 0, _answer(OPTIMAL))[0] is FuzzVerdict.WRONG_CERTIFIED
 
 
 def test_every_theme_is_drawn_and_most_programs_have_a_reference() -> None:
     descriptions = [draw(seed) for seed in range(200)]
-    assert {one.theme for one in descriptions} == set(THEMES)
-    decided = [refer(one, 0).verdict != "undecided" for one in descriptions[:60]]
+    assert {description.theme for description in descriptions} == set(THEMES)
+    decided = [solve_reference(description, 0).verdict != "undecided" for description in descriptions[:60]]
     assert np.mean(decided) > 0.9
 
 
-def test_same_seed_gives_the_same_program() -> None:
+def test_equal_seeds_give_equal_programs() -> None:
     first = [script(draw(seed), "clarabel") for seed in range(40)]
     draw.cache_clear()
     assert [script(draw(seed), "clarabel") for seed in range(40)] == first
 
 
-def test_script_of_a_seed_runs_and_finds_the_same() -> None:
+def test_the_script_of_a_seed_finds_the_same_optimum() -> None:
     description = next(draw(seed) for seed in range(100) if draw(seed).theme == "box" and not draw(seed).maximize)
     run = subprocess.run(
         [sys.executable, "-c", script(description, "clarabel")], capture_output=True, text=True, check=True
     )
-    result = milopt.solve(declared(scaled(description)).program, "clarabel")
+    result = milopt.solve(declare(apply_scaling(description)).program, "clarabel")
     assert f"objective {result.objective:.8g}" in run.stdout

@@ -1,4 +1,4 @@
-"""500 random programs: no certified answer is wrong, no status is wrong, nothing crashes and nothing hangs.
+"""Solve 500 random programs: no certified answer and no status is wrong, and no solve crashes or hangs.
 
 `python -m tests.fuzz.run --count 10000` runs more of them. A failure names its seed: `python -m tests.fuzz.run --show
 SEED --solvers SOLVER` prints the program as a script.
@@ -11,25 +11,25 @@ from collections.abc import Iterator
 import pytest
 
 from tests.fuzz.draw import draw
-from tests.fuzz.run import WALL_SECONDS, Worker, told
+from tests.fuzz.run import WALL_SECONDS, Worker, format_judgement
 
-PROGRAMS, PORTION = 500, 25
+PROGRAMS, PROGRAMS_PER_TEST = 500, 25
 
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Worker]:
-    one = Worker(WALL_SECONDS)
-    yield one
-    one.close()
+    process = Worker(WALL_SECONDS)
+    yield process
+    process.close()
 
 
-@pytest.mark.parametrize("first", range(0, PROGRAMS, PORTION))
-def test_answers_are_right_or_say_that_they_are_not(first: int, worker: Worker) -> None:
+@pytest.mark.parametrize("first", range(0, PROGRAMS, PROGRAMS_PER_TEST))
+def test_certified_answers_and_statuses_are_correct(first: int, worker: Worker) -> None:
     judgements = []
-    for seed in range(first, first + PORTION):
+    for seed in range(first, first + PROGRAMS_PER_TEST):
         description = draw(seed)
         for solver in description.solvers:
             judgements += worker.judge(seed, solver, description.theme)
-    assert sum(one.verdict.is_settled for one in judgements) > len(judgements) / 2
-    failures = [told(one) for one in judgements if one.verdict.is_failure]
+    assert sum(judgement.verdict.is_settled for judgement in judgements) > len(judgements) / 2
+    failures = [format_judgement(judgement) for judgement in judgements if judgement.verdict.is_failure]
     assert not failures, "\n".join(failures)

@@ -1,6 +1,6 @@
-"""A process that judges programs: it reads "seed solver" lines and writes JSON, one line per judgement and null.
+"""Process that judges programs: it reads lines "seed solver" and writes one JSON line per judgement, then null.
 
-A solver that hangs inside a library can only be ended with its process; see `run`.
+A solver that hangs inside a library can only be stopped by killing its process; see `run`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import sys
 
 import milopt
 from tests.fuzz.draw import draw
-from tests.fuzz.judge import judged
+from tests.fuzz.judge import judge_solver
 
 
 def compile_native() -> None:
-    """Solve one program per algorithm of `native`, so that later times hold no compilation."""
+    """Solve one program per algorithm of `native`, so that later solves do not include compilation."""
     for bounds, rows, square in (((0.0, 1.0), True, False), ((0.0, 1.0), False, True), ((None, None), False, True)):
         program = milopt.Program("small")
         x = program.variable("x", 2, lower=bounds[0], upper=bounds[1])
@@ -26,7 +26,8 @@ def compile_native() -> None:
 
 
 def main() -> None:
-    # What solvers print must not mix with the answers.
+    """Judge the programs that are requested on standard input."""
+    # Output of solvers to standard output must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     compile_native()
@@ -34,10 +35,10 @@ def main() -> None:
     for line in sys.stdin:
         seed, _, solver = line.strip().partition(" ")
         try:
-            for one in judged(draw(int(seed)), solver):
-                answers.write(json.dumps([one.verdict.value, one.detail, one.solve]) + "\n")
+            for judgement in judge_solver(draw(int(seed)), solver):
+                answers.write(json.dumps([judgement.verdict.value, judgement.detail, judgement.solve]) + "\n")
         except Exception as error:
-            # A fault of the judge must not pass as an answer either.
+            # An error in the judge is reported as a crash.
             answers.write(json.dumps(["crash", f"the judge itself failed: {type(error).__name__}: {error}", 0]) + "\n")
         answers.write("null\n")
 

@@ -1,4 +1,4 @@
-"""Random flat programs that have an optimum: a primal point and a dual point are drawn first, the data around them."""
+"""Random flat programs that have an optimum: a primal and a dual point are drawn first, then the data around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CBF files, read back by a reader that shares no line with the writer, and solved by cvxpy."""
+"""CBF files, read back by an independent reader and solved by cvxpy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Draw = Callable[..., StandardForm]
 
 
 def read_cbf(text: str) -> cp.Problem:
-    """The problem in a CBF file, by the format's definition: `A x + b in K`, `x in K_x`."""
+    """Return the problem of a CBF file as cvxpy objects, by the definition of the format."""
     lines: Iterator[str] = iter([line for line in text.splitlines() if line.strip() and not line.startswith("#")])
     found: dict[str, list[list[str]]] = {}
     for keyword in lines:
@@ -97,7 +97,10 @@ def test_the_optimum_is_the_same(kind: dict[str, bool], seed: int, draw: Draw) -
 
 
 def test_several_cones_of_one_block_are_written_one_by_one() -> None:
-    """min z + 2 w - x_1 - x_2  s.t.  exp(x) <= z, exp(2 y) <= w, x >= 1, y >= 1, |x_i| <= 3, in two blocks of cones."""
+    """Minimise z + 2 w - x_1 - x_2 in two blocks of cones.
+
+    The constraints are exp(x) <= z, exp(2 y) <= w, x >= 1, y >= 1, |x_i| <= 3.
+    """
     F = np.zeros((11, 6))
     F[[0, 3], [0, 1]], F[[2, 5], [2, 3]] = [1.0, 2.0], 1.0
     F[[7, 9, 10], [4, 5, 5]] = [1.0, 1.0, 2.0]
@@ -155,7 +158,7 @@ def test_bounds_at_zero_are_cones_of_the_variables(draw: Draw) -> None:
     assert "upper bounds" in text
 
 
-def test_a_quadratic_without_a_cone_form_is_refused() -> None:
+def test_a_nonconvex_quadratic_is_rejected() -> None:
     P = Quadratic(2, (Piece(sp.eye_array(2, format="csr"), np.array([1.0, -1.0])),))
     form = StandardForm(
         "saddle",

@@ -1,4 +1,4 @@
-"""LP and MPS files, read back by HiGHS alone: the same data, the same names, the same optimum."""
+"""LP and MPS files, read back by HiGHS: same data, same names, same optimum."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import UnsupportedError
 from milopt.inspection.cvxpy_model import to_cvxpy
+from milopt.inspection.legal_names import legal_columns, legal_names, legal_rows
 from milopt.inspection.lp_file import write_lp
 from milopt.inspection.mps_file import write_mps
-from milopt.inspection.names import legal_columns, legal_names, legal_rows
 
 Draw = Callable[..., StandardForm]
 WRITERS = {"lp": write_lp, "mps": write_mps}
@@ -38,7 +38,7 @@ def read(text: str, ending: str, folder: Path) -> highspy.Highs:
 
 
 def as_form_order(highs: highspy.Highs, form: StandardForm) -> tuple[Any, np.ndarray, np.ndarray]:
-    """The model that HiGHS holds, and its columns and rows in the form's order, found by name."""
+    """Return the model that HiGHS has read, and its columns and rows in the order of the form, matched by name."""
     model = highs.getModel()
     at = {name: j for j, name in enumerate(model.lp_.col_names_)}
     row_at = {name: i for i, name in enumerate(model.lp_.row_names_)}
@@ -83,7 +83,7 @@ def check_same_data(highs: highspy.Highs, form: StandardForm) -> None:
 @pytest.mark.parametrize("ending", WRITERS)
 @RELAXED
 @given(seed=st.integers(0, 10_000), quadratic=st.booleans(), integer=st.booleans())
-def test_a_file_holds_the_program_number_by_number(
+def test_a_file_has_all_numbers_of_the_program(
     ending: str, seed: int, quadratic: bool, integer: bool, draw: Draw, tmp_path: Path
 ) -> None:
     form = draw(seed, quadratic=quadratic, integer=integer)
@@ -124,7 +124,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("ending", WRITERS)
-def test_hostile_names_come_out_legal_and_unique_and_highs_writes_them_again(ending: str, tmp_path: Path) -> None:
+def test_hostile_names_become_legal_and_unique_and_highs_keeps_them(ending: str, tmp_path: Path) -> None:
     n = len(HOSTILE)
     form = StandardForm(
         name="a name\nwith a line break",
@@ -149,7 +149,7 @@ def test_hostile_names_come_out_legal_and_unique_and_highs_writes_them_again(end
     assert legal_rows(form)[2] in again.read_text()
 
 
-def test_names_that_are_legal_stay() -> None:
+def test_legal_names_are_not_changed() -> None:
     assert legal_names(["slack[3]", "margin[3,17]", "edge", "w_1", "b"]) == [
         "slack(3)",
         "margin(3,17)",
@@ -181,6 +181,6 @@ def test_lines_of_lp_files_stay_short(draw: Draw) -> None:
 
 
 @pytest.mark.parametrize("ending", WRITERS)
-def test_cones_are_refused_with_a_pointer_to_cbf(ending: str, draw: Draw) -> None:
+def test_cones_are_rejected_with_a_hint_to_cbf(ending: str, draw: Draw) -> None:
     with pytest.raises(UnsupportedError, match=r"'ball' has second-order cones; write a CBF file"):
         WRITERS[ending](draw(0, cones=True))

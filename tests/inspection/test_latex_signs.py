@@ -1,4 +1,4 @@
-"""Printed formulas have the signs of the program: with values for its symbols, a printed row is the declared row."""
+"""Signs in printed formulas: with values for its symbols, a printed row equals the declared row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOKEN = re.compile(
 
 
 class Reader:
-    """Evaluate the text of one side of a row, given the arrays behind its symbols and the indices of the row."""
+    """Evaluator of the text of one side of a row, given the arrays of its symbols and the indices of the row."""
 
     def __init__(self, text: str, arrays: dict[str, np.ndarray]) -> None:
         spaced = text.replace(r"\left(", r" \left( ").replace(r"\right)", r" \right) ").replace("-", " - ", 1)
@@ -72,7 +72,7 @@ class Reader:
 
 
 def check_rows(program: Program) -> None:
-    """Compare every printed constraint, entry by entry, with the declared one at a random point."""
+    """Compare every printed constraint elementwise with the declared one at a random point."""
     rng = np.random.default_rng(0)
     point = {name: rng.normal(size=variable.size) for name, variable in program.variables.items()}
     symbols = Symbols()
@@ -83,7 +83,7 @@ def check_rows(program: Program) -> None:
         **{name: np.asarray(getattr(a, "toarray", lambda a=a: a)()) for name, a in symbols.values().items()},
     }
     for name, constraint in program.constraints.items():
-        declared = constraint.expression.evaluated(lambda leaf: point[leaf.name])
+        declared = constraint.expression.evaluate(lambda leaf: point[leaf.name])
         left, relation, right = re.split(r" (\\geq|\\leq|=) ", lines[rf"\mathrm{{{name}}}"])
         for i, value in enumerate(declared):
             printed = Reader(left, arrays).expression({"i": i}) - Reader(right, arrays).expression({"i": i})
@@ -93,7 +93,7 @@ def check_rows(program: Program) -> None:
                 assert printed * (1 if relation == r"\geq" else -1) == pytest.approx(value, rel=1e-5)
 
 
-def printed(constraint: Constraint, program: Program) -> str:
+def print_row(constraint: Constraint, program: Program) -> str:
     program.subject_to(constraint, name="row")
     check_rows(program)
     return next(line.body for line in latex_lines(program) if line.name == r"\mathrm{row}")
@@ -123,10 +123,10 @@ def printed(constraint: Constraint, program: Program) -> str:
         (lambda x, z, b: -(V @ x) >= b, r"\sum_{i} a^{\mathrm{row},x}_{i} x_{i} + b \leq 0"),
     ],
 )
-def test_a_row_is_printed_with_the_signs_that_were_written(write, text) -> None:
+def test_a_row_is_printed_with_the_declared_signs(write, text) -> None:
     program = Program("rows")
     x, z, b = program.variable("x", 4), program.variable("z", 4), program.variable("b")
-    assert printed(write(x, z, b), program) == text
+    assert print_row(write(x, z, b), program) == text
 
 
 def test_one_symbol_is_one_vector_in_all_blocks() -> None:
@@ -182,7 +182,7 @@ def test_a_maximum_that_is_bounded_above_keeps_its_label(golden_bags) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_random_rows_are_reproduced_by_what_is_printed(seed: int) -> None:
+def test_printed_random_rows_equal_declared_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
     program = Program("random")
     x, z, b = program.variable("x", 4), program.variable("z", 4), program.variable("b")

@@ -1,4 +1,4 @@
-"""Programs with matrices of variables: printed, written to files, exported, saved."""
+"""Programs with matrix variables: printed, written to files, exported, saved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def production() -> Program:
     return program
 
 
-def test_terms_print_as_they_were_written() -> None:
+def test_terms_are_printed_as_declared() -> None:
     program = Program("written")
     X, Y, x = program.variable("X", (3, 4)), program.variable("Y", (4, 3)), program.variable("x", 3)
     rng = np.random.default_rng(0)
@@ -70,13 +70,13 @@ def test_latex_states_the_shape() -> None:
 @pytest.mark.parametrize("solver", ["highs", "cvxpy:HIGHS", "pyomo:highs"])
 def test_other_ways_to_the_solver_give_the_same_matrix(solver: str) -> None:
     result = milopt.solve(production(), solver).require_certified()
-    # The first row is integer; the second is worth more, and has the columns' 1.5 less the integers of the first.
+    # The first row is integer. The second row is more valuable and gets 1.5 minus these integers per column.
     np.testing.assert_allclose(result.values["X"], [[0, 0, 0], [1, 1.2, 1.2]], atol=1e-8)
     assert result.objective == pytest.approx(13.8)
 
 
-class Scores(milopt.BagClassifier):
-    """Two linear scores of the mean of a bag, pulled to y and -y; the score is half their difference."""
+class TwoScoresModel(milopt.BagClassifier):
+    """Model with two linear scores of the bag mean, fitted to y and -y; the score is half their difference."""
 
     def declare(self, bags: Bags, y, weight) -> Program:
         program = Program("scores")
@@ -91,9 +91,9 @@ def test_a_model_with_a_matrix_of_variables_is_saved(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     y = np.where(np.arange(20) % 2, 1, -1)
     bags = [rng.normal(0.7 * sign, 1, (4, 3)) for sign in y]
-    model = Scores(solver="clarabel").fit(bags, y)
+    model = TwoScoresModel(solver="clarabel").fit(bags, y)
     assert model.result_.values["W"].shape == (3, 2)
     model.save(tmp_path / "scores.milopt")
-    loaded = milopt.load_model(tmp_path / "scores.milopt", Scores)
+    loaded = milopt.load_model(tmp_path / "scores.milopt", TwoScoresModel)
     np.testing.assert_array_equal(loaded.result_.values["W"], model.result_.values["W"])
     np.testing.assert_allclose(loaded.decision_function(bags), model.decision_function(bags))

@@ -1,4 +1,4 @@
-"""`to_cvxpy` and `to_pyomo`: the same optimum, the same names; and the sparsity picture."""
+"""`to_cvxpy` and `to_pyomo` have the same optimum and names; plot of the sparsity pattern."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def quadratic_form(P: Quadratic) -> StandardForm:
     return StandardForm("box", P, -box, 0.0, sp.csr_array((0, n)), none, -box, box, np.zeros(n, bool), columns, ())
 
 
-def test_pieces_that_are_convex_only_together_become_one() -> None:
+def test_pieces_whose_sum_is_convex_become_one_piece() -> None:
     eye = sp.eye_array(2, format="csr")
     together = Quadratic(2, (Piece(eye, np.array([2.0, 2.0])), Piece(eye, -np.ones((2, 2)))))
     assert to_cvxpy(quadratic_form(together)).problem.solve(solver="CLARABEL") == pytest.approx(-2.0, abs=1e-6)
@@ -88,12 +88,12 @@ def test_rows_without_coefficients_stay_in_both_models(draw: Draw) -> None:
     assert len(row_components(fine, to_pyomo(fine))) == form.m
 
 
-def test_pyomo_refuses_cones_by_name(draw: Draw) -> None:
-    with pytest.raises(UnsupportedError, match=r"Pyomo takes LP, QP and MILP, and 'ball'"):
+def test_pyomo_rejects_cones_by_name(draw: Draw) -> None:
+    with pytest.raises(UnsupportedError, match=r"Pyomo supports LP, QP and MILP, and 'ball'"):
         to_pyomo(draw(0, cones=True))
 
 
-def test_the_picture_is_a_file_or_goes_into_given_axes(draw: Draw, tmp_path: Path) -> None:
+def test_the_sparsity_plot_is_a_file_or_in_given_axes(draw: Draw, tmp_path: Path) -> None:
     from matplotlib.figure import Figure
 
     form = draw(0, quadratic=True, cones=True)
@@ -107,7 +107,7 @@ def test_the_picture_is_a_file_or_goes_into_given_axes(draw: Draw, tmp_path: Pat
     assert "P: w" in labels
 
 
-def test_without_matplotlib_the_picture_says_what_to_install(
+def test_without_matplotlib_the_error_names_the_package_to_install(
     draw: Draw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

@@ -1,4 +1,4 @@
-"""Programs looked at: files read back by others have the same optimum, and summaries say what was declared."""
+"""Views of programs: files have the same optimum in other readers, and summaries state the declaration."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from milopt import (
     sum_squares,
 )
 from milopt.compilation.compile_program import chosen_witnesses
-from milopt.compilation.dual import Dual
+from milopt.compilation.dual_form import DualForm
 from milopt.compilation.features import Feature
 from milopt.declaration.bags.bags import as_bags
 from milopt.errors import MiloptError, ParameterError, UnknownNameError, UnsupportedError
 from milopt.inspection.latex import latex_lines
-from milopt.inspection.names import legal_columns, legal_rows
+from milopt.inspection.legal_names import legal_columns, legal_rows
 from milopt.models.mi_svm import MISVM
 from milopt.models.miles import MILES
 from milopt.models.set_kernel_svm import SetKernelSVM
@@ -46,7 +46,7 @@ DataSet = Callable[[str], tuple[list[np.ndarray], np.ndarray]]
 
 
 def beside(name: str) -> ModuleType:
-    """Another test file of this folder: the independent readers of the formats are kept where they are tested."""
+    """Import another test file of this directory, which has an independent reader of a format."""
     spec = importlib.util.spec_from_file_location(f"inspection_{name}", Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
@@ -65,7 +65,7 @@ Y = np.array([1.0, -1, 1, -1, 1, -1])
 
 
 def ball(bags: Bags) -> Program:
-    """A linear objective over the unit ball of a kernel's space."""
+    """Return a linear objective over the unit ball of a kernel's space."""
     program = Program("ball")
     u = program.function("u", RBF(s=0.5))
     gap = program.variable("gap", lower=0)
@@ -99,11 +99,11 @@ def misvm(bags: object, y: np.ndarray) -> Program:
 
 
 def one_step(program: Program) -> tuple[dict[object, np.ndarray] | None, float]:
-    """(first instances as witnesses, milopt's optimum with them)."""
+    """Return the first instances as witnesses, and milopt's optimum with them."""
     witnesses = {atom: atom.segments.offsets[:-1] for atom in program.maxima()}
     chosen = chosen_witnesses(program, witnesses)
     options = Options(tolerance=1e-8)
-    with StepSession(program, registry.get("clarabel"), options, witnesses=chosen) as session:
+    with StepSession(program, registry.get_solver("clarabel"), options, witnesses=chosen) as session:
         outcome = session.solve()
     assert outcome.certificate is not None
     assert outcome.certificate.holds(1e-7)
@@ -113,7 +113,7 @@ def one_step(program: Program) -> tuple[dict[object, np.ndarray] | None, float]:
 # -- files, on real data ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["coordinates", "dual"])
+@pytest.mark.parametrize("form", ["primal", "dual"])
 @pytest.mark.parametrize("ending", ["lp", "mps"])
 @pytest.mark.parametrize("declare", [MILES(), MISVM(C=2.0), SetKernelSVM()], ids=["MILES", "MI-SVM", "set-kernel SVM"])
 def test_highs_alone_reads_the_same_optimum_and_names(
@@ -138,11 +138,11 @@ def test_highs_alone_reads_the_same_optimum_and_names(
     assert set(model.col_names_) == set(legal_columns(flat))
     assert set(model.row_names_) == set(legal_rows(flat))
     names = {"b", "slack(0)", "margin(0)"} if witnesses is None else {"b", "slack(0)"}
-    if form == "coordinates":
+    if form == "primal":
         assert names <= {*model.col_names_, *model.row_names_}
 
 
-@pytest.mark.parametrize("form", ["coordinates", "dual"])
+@pytest.mark.parametrize("form", ["primal", "dual"])
 @pytest.mark.parametrize("declare", [MILES(), MISVM(C=2.0), SetKernelSVM()], ids=["MILES", "MI-SVM", "set-kernel SVM"])
 def test_an_independent_reader_of_cbf_finds_the_same_optimum_and_block_names(
     declare: milopt.BagClassifier, form: str, data_set: DataSet
@@ -157,7 +157,7 @@ def test_an_independent_reader_of_cbf_finds_the_same_optimum_and_block_names(
     comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
     flat = program.to_standard_form(form, witnesses)
     assert all(block.name in comments for block in (*flat.columns, *flat.rows))
-    if form == "coordinates":
+    if form == "primal":
         assert all(name in comments for name in ("b", "slack", "margin"))
 
 
@@ -173,7 +173,7 @@ def test_cbf_read_back_by_an_independent_reader_has_the_same_optimum(
     assert beside("test_cbf").read_cbf(text).solve(solver="CLARABEL") == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("form", ["coordinates", "dual"])
+@pytest.mark.parametrize("form", ["primal", "dual"])
 def test_cvxpy_and_pyomo_have_the_same_optimum(form: str, bags: Bags) -> None:
     program = misvm(bags, Y)
     witnesses, expected = one_step(program)
@@ -185,7 +185,7 @@ def test_cvxpy_and_pyomo_have_the_same_optimum(form: str, bags: Bags) -> None:
     assert sign * pyo.value(model.objective) == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
-def test_lp_and_pyomo_refuse_cones_and_point_elsewhere(bags: Bags) -> None:
+def test_lp_and_pyomo_reject_cones_and_name_alternatives(bags: Bags) -> None:
     with pytest.raises(UnsupportedError, match="write a CBF file"):
         ball(bags).to_lp()
     with pytest.raises(UnsupportedError, match="second-order cone"):
@@ -195,7 +195,7 @@ def test_lp_and_pyomo_refuse_cones_and_point_elsewhere(bags: Bags) -> None:
 # -- standard forms and their witnesses -------------------------------------------------------------------------------
 
 
-def test_a_results_witnesses_give_its_last_step(bags: Bags) -> None:
+def test_the_witnesses_of_a_result_give_its_last_step(bags: Bags) -> None:
     program = misvm(bags, Y)
     result = milopt.solve(program, "clarabel")
     assert program.to_cvxpy(witnesses=result).solve(solver="CLARABEL") == pytest.approx(result.objective, rel=1e-6)
@@ -206,7 +206,7 @@ def test_a_results_witnesses_give_its_last_step(bags: Bags) -> None:
     )
 
 
-def test_all_rows_are_there_and_bag_means_are_the_default(bags: Bags) -> None:
+def test_all_rows_are_written_and_bag_means_are_the_default(bags: Bags) -> None:
     program = misvm(bags, Y)
     negative = int(bags.sizes[Y < 0].sum())
     flat = program.to_standard_form()
@@ -215,20 +215,20 @@ def test_all_rows_are_there_and_bag_means_are_the_default(bags: Bags) -> None:
     assert program.to_standard_form("dual").maximize
 
 
-def test_wrong_witnesses_are_refused_in_words(bags: Bags) -> None:
+def test_invalid_witnesses_are_rejected(bags: Bags) -> None:
     program = misvm(bags, Y)
     (atom,) = program.maxima()
-    with pytest.raises(ParameterError, match="give 6 flat instance indices, one a bag"):
+    with pytest.raises(ParameterError, match="give 6 flat instance indices, one per bag"):
         program.to_lp(witnesses={atom: [0, 1]})
     with pytest.raises(ParameterError, match="instance 0 is not in bag 1, which has the instances 2 to 4"):
         program.to_lp(witnesses={atom: np.zeros(6, dtype=int)})
-    with pytest.raises(UnknownNameError, match="is no bag_max of 'MI-SVM'"):
+    with pytest.raises(UnknownNameError, match="is not a bag_max of 'MI-SVM'"):
         program.to_lp(witnesses={misvm(bags, Y).maxima()[0]: np.zeros(6, dtype=int)})
-    with pytest.raises(ParameterError, match='form must be "coordinates" or "dual"'):
-        program.to_standard_form("primal")
+    with pytest.raises(ParameterError, match='form must be "primal" or "dual"'):
+        program.to_standard_form("coordinates")
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_beside(
+def test_a_failed_write_leaves_the_old_file_and_no_other(
     bags: Bags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = misvm(bags, Y)
@@ -247,7 +247,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_beside(
         program.to_mps(tmp_path / "nowhere" / "program.mps")
 
 
-def test_the_picture_is_written_whole(bags: Bags, tmp_path: Path) -> None:
+def test_the_sparsity_plot_is_written_atomically(bags: Bags, tmp_path: Path) -> None:
     path = tmp_path / "pattern.png"
     misvm(bags, Y).spy(path)
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -284,7 +284,7 @@ def test_kinds(curved: str, integer: bool, kind: str) -> None:
     assert program.cones() == ({"second-order"} if curved == "SOCP" else set())
 
 
-def test_a_maximum_makes_a_program_dc_only_where_it_needs_witnesses(bags: Bags) -> None:
+def test_a_maximum_makes_a_program_dc_only_if_it_needs_witnesses(bags: Bags) -> None:
     assert misvm(bags, Y).kind == "DC"
     assert misvm(bags, Y).features() == {Feature.LINEAR, Feature.QUADRATIC}
     program = Program("pessimist")
@@ -294,14 +294,14 @@ def test_a_maximum_makes_a_program_dc_only_where_it_needs_witnesses(bags: Bags) 
     assert program.sides()[0].witness.size == 0
 
 
-def test_kind_needs_no_parameter_values_and_ignores_what_is_times_zero(bags: Bags) -> None:
+def test_kind_needs_no_parameter_values_and_ignores_zero_terms(bags: Bags) -> None:
     assert oracle(bags).kind == "DC"
     x = (program := Program("nothing")).variable("x", 2)
     program.minimize(0.0 * sum_squares(x) + x.sum())
     assert program.kind == "LP"
 
 
-def test_features_name_an_objective_that_bends_down(bags: Bags) -> None:
+def test_features_name_a_concave_objective(bags: Bags) -> None:
     assert Feature.NONCONVEX in safe(bags, 5.0).features()
     assert Feature.NONCONVEX not in safe(bags, 0.0).features()
 
@@ -329,13 +329,13 @@ def test_the_summary_of_mi_svm_on_musk1(data_set: DataSet) -> None:
 
 
 class Forbidden(RBF):
-    """A kernel that must not be evaluated."""
+    """Kernel that must not be evaluated."""
 
     def __call__(self, A: object, B: object) -> np.ndarray:
         raise AssertionError("a look evaluated the kernel")
 
 
-def test_a_look_evaluates_no_kernel_of_a_function(bags: Bags) -> None:
+def test_a_summary_evaluates_no_kernel(bags: Bags) -> None:
     program = MISVM(kernel=Forbidden(s=1.0)).program(bags, Y)
     assert "lowered rows" in program.summary()
     assert program.to_latex()
@@ -343,17 +343,17 @@ def test_a_look_evaluates_no_kernel_of_a_function(bags: Bags) -> None:
     assert program.kind == "DC"
 
 
-def test_a_large_dictionary_is_left_alone() -> None:
+def test_a_large_dictionary_is_not_evaluated() -> None:
     program = Program("large")
     points = np.zeros((3000, 1))
     u = program.function("u", Forbidden(s=1.0), dictionary=points)
     program.minimize(u(points).sum())
     text = program.summary()
-    assert "Sizes and ranges are left out: the kernel of u between 3000 points and 3000 dictionary atoms" in text
+    assert "Sizes and ranges are not available: the kernel of u between 3000 points and 3000 dictionary atoms" in text
 
 
-def test_missing_values_and_sides_are_said_and_not_raised(bags: Bags) -> None:
-    assert "Sizes and ranges are left out: Parameter 'd' has no value yet" in oracle(bags).summary()
+def test_missing_values_and_sides_are_warnings_and_not_errors(bags: Bags) -> None:
+    assert "Sizes and ranges are not available: Parameter 'd' has no value yet" in oracle(bags).summary()
     program = Program("open")
     f = program.function("f", RBF(s=1.0))
     d = program.parameter("d", len(bags))
@@ -361,8 +361,8 @@ def test_missing_values_and_sides_are_said_and_not_raised(bags: Bags) -> None:
     assert "declare the parameter with sign=+1 or sign=-1" in program.summary()
 
 
-def test_curvature_and_scaling_are_warned_of(bags: Bags) -> None:
-    assert "quad_form(f(15 points) + b) bends down, smallest eigenvalue -" in safe(bags, 5.0).summary()
+def test_curvature_and_scaling_give_warnings(bags: Bags) -> None:
+    assert "quad_form(f(15 points) + b); smallest eigenvalue -" in safe(bags, 5.0).summary()
     program = Program("units")
     x = program.variable("x", 2, lower=0)
     program.minimize(np.array([1e-4, 1e4]) @ x)
@@ -420,7 +420,7 @@ def test_every_line_can_be_rendered(declare: Callable[[Bags], Program], bags: Ba
     parser = MathTextParser("path")
     for line in latex_lines(program):
         assert braces_balance(str(line))
-        # TeX and MathJax know these two, mathtext does not.
+        # TeX and MathJax support these two commands, mathtext does not.
         parser.parse(f"${line}$".replace(r"\#", "").replace(r"\&", ""))
     text = program._repr_latex_()
     assert text.startswith("$$\\begin{aligned}")
@@ -452,24 +452,24 @@ def test_parameters_norms_means_and_matrices_have_their_symbols(bags: Bags) -> N
     )
 
 
-def test_the_dual_is_compiled_like_a_sessions(bags: Bags) -> None:
+def test_the_dual_is_compiled_as_in_a_session(bags: Bags) -> None:
     program = misvm(bags, Y)
-    with StepSession(program, registry.get("clarabel"), Options(lazy=False, form="dual")) as session:
+    with StepSession(program, registry.get_solver("clarabel"), Options(lazy=False, form="dual")) as session:
         theirs = session.live.compiled
-    assert isinstance(theirs, Dual)
+    assert isinstance(theirs, DualForm)
     ours = program.to_standard_form("dual")
     np.testing.assert_array_equal(ours.P.dense, theirs.form.P.dense)
     np.testing.assert_array_equal(ours.q, theirs.form.q)
 
 
-def test_labels_as_constants_are_taken_away() -> None:
+def test_constant_labels_are_removed() -> None:
     program = Program("fit")
     x = program.variable("x", 4)
     program.minimize(sum_squares(x - np.array([1.0, -1.0, -1.0, 1.0])))
     assert r"\left(x_{i} - y_{i}\right)^2" in program.to_latex()
 
 
-def test_a_summary_names_functions_as_they_were_written() -> None:
+def test_a_summary_names_functions_as_declared() -> None:
     program = Program("written")
     x, t = program.variable("x", 3, lower=0.1, upper=5), program.variable("t")
     program.maximize(entropy(x) - 2 * t)

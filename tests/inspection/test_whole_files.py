@@ -1,4 +1,4 @@
-"""Files are written whole, with the rights of any new file, through links, and into what is no file."""
+"""Files are written atomically, with default permissions, through links, and into pipes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from milopt.archive import check_writable, read, written
+from milopt.archive import check_writable, read_archive, write_archive
 from milopt.errors import MiloptError, ModelFileError
-from milopt.files import check_place, write_text, write_whole
+from milopt.files import check_can_write, write_atomically, write_text
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these rights nor these files")
 
 
 @unix
 @pytest.mark.parametrize("mask", [0o022, 0o077])
-def test_a_file_has_the_rights_of_any_new_one(tmp_path: Path, mask: int) -> None:
+def test_a_file_has_default_permissions(tmp_path: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
         write_text(tmp_path / "written", "text")
@@ -31,7 +31,7 @@ def test_a_file_has_the_rights_of_any_new_one(tmp_path: Path, mask: int) -> None
 
 @unix
 @pytest.mark.parametrize("there", [True, False])
-def test_a_link_stays_one(tmp_path: Path, there: bool) -> None:
+def test_a_link_stays_a_link(tmp_path: Path, there: bool) -> None:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     if there:
@@ -44,7 +44,7 @@ def test_a_link_stays_one(tmp_path: Path, there: bool) -> None:
 
 
 @unix
-def test_a_pipe_stays_one(tmp_path: Path) -> None:
+def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[str] = []
@@ -56,55 +56,55 @@ def test_a_pipe_stays_one(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_what_goes_wrong_is_one_sentence_of_the_callers(tmp_path: Path) -> None:
+def test_write_errors_are_one_sentence_of_the_callers_type(tmp_path: Path) -> None:
     def fails(beside: Path) -> None:
         beside.write_text("half")
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(ModelFileError) as told:
-        write_whole(tmp_path / "model", fails, what="The model", failure=ModelFileError)
-    assert str(told.value) == f"The model cannot be written to {tmp_path / 'model'}: No space left on device."
+    with pytest.raises(ModelFileError) as caught:
+        write_atomically(tmp_path / "model", fails, what="The model", failure=ModelFileError)
+    assert str(caught.value) == f"The model cannot be written to {tmp_path / 'model'}: No space left on device."
     with pytest.raises(MiloptError, match="The file cannot be written to"):
         write_text(tmp_path, "a folder")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_is_checked_before_and_left_as_it_is(tmp_path: Path) -> None:
-    check_place(tmp_path / "model")
+def test_a_target_is_checked_in_advance_and_not_changed(tmp_path: Path) -> None:
+    check_can_write(tmp_path / "model")
     with pytest.raises(MiloptError, match=r"cannot be written to .*: No such file or directory"):
-        check_place(tmp_path / "no" / "model")
+        check_can_write(tmp_path / "no" / "model")
     with pytest.raises(MiloptError, match=r"cannot be written to .*: Is a directory"):
-        check_place(tmp_path)
+        check_can_write(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 @unix
 def test_a_model_is_saved_through_a_link(tmp_path: Path) -> None:
-    written(tmp_path / "link", b"{}", {})
+    write_archive(tmp_path / "link", b"{}", {})
     (tmp_path / "link").rename(tmp_path / "real")
     (tmp_path / "link").symlink_to("real")
     check_writable(tmp_path / "link")
-    written(tmp_path / "link", b"[]", {})
+    write_archive(tmp_path / "link", b"[]", {})
     assert (tmp_path / "link").is_symlink()
-    assert read(tmp_path / "real")[0] == b"[]"
+    assert read_archive(tmp_path / "real")[0] == b"[]"
 
 
 KILLED = """
 import sys, time
 from pathlib import Path
-from milopt.files import write_whole
+from milopt.files import write_atomically
 
 def slow(beside):
     beside.write_text("half")
     print("writing", flush=True)
     time.sleep(600)
 
-write_whole(Path(sys.argv[1]), slow)
+write_atomically(Path(sys.argv[1]), slow)
 """
 
 
 @unix
-def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed_by_the_next_write(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLED, str(tmp_path / "model")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -118,11 +118,11 @@ def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path)
 
 
 @unix
-def test_a_write_leaves_the_part_of_another_alone(tmp_path: Path) -> None:
+def test_a_write_does_not_touch_the_temporary_file_of_another(tmp_path: Path) -> None:
     def write(beside: Path) -> None:
         write_text(tmp_path / "within", "text")
         beside.write_text("whole")
 
-    write_whole(tmp_path / "model.txt", write)
+    write_atomically(tmp_path / "model.txt", write)
     assert (tmp_path / "model.txt").read_text() == "whole"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.txt", "within"]

@@ -1,4 +1,4 @@
-"""Who is asked to solve a model: every installed solver that takes such programs in general."""
+"""Solvers that solve the models in the tests: all installed solvers that support such programs in general."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from milopt.solving import registry
 from tests.conformance.solvers_under_test import solver_names
 
 PATTERNS = ("native", "libsvm")
-"""They take only what they recognise, and are asked where a model has their pattern."""
+"""Solvers that only support certain patterns; they are tested with models that have their pattern."""
 
 FIRST_ORDER = {
     "cvxpy:SCS": "a first-order method needs minutes for eight digits",
@@ -16,12 +16,12 @@ FIRST_ORDER = {
 }
 
 WITHOUT_MULTIPLIERS = ("cvxpy:SCIP",)
-"""cvxpy reads SCIP's multipliers of rows with one entry as 0, so that some linear programs end as stalled."""
+"""Solvers without all multipliers: cvxpy reads SCIP's multipliers of rows with one entry as 0."""
 
 
 def general_solvers(*features: Feature, cones: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> list[str]:
-    """The installed solvers that have all these features and take these cones, but some."""
+    """Return the installed solvers that support all these features and cones, except the excluded ones."""
     wanted = {Feature.LINEAR, *features}
     left_out = (*PATTERNS, *WITHOUT_MULTIPLIERS, *but)
-    solvers = [registry.get(name) for name in solver_names() if name not in left_out]
+    solvers = [registry.get_solver(name) for name in solver_names() if name not in left_out]
     return [solver.name for solver in solvers if wanted <= solver.features and solver.cones >= set(cones)]

@@ -1,6 +1,9 @@
-"""The box-counting SVM: its dual is the textbook's, whoever solves it, and bags without labels stay out."""
+"""The box-counting SVM: its dual is a C-SVM for all solvers, and unlabelled bags are only used transductively."""
 
 from __future__ import annotations
+
+import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -9,7 +12,7 @@ import milopt
 from milopt import RBF, Linear, Program, as_bags, solve
 from milopt.bag_kernels import exact
 from milopt.bag_kernels.box_counting import BoxCounting
-from milopt.bag_kernels.derived import Clipped, Damped, EmpiricalMap
+from milopt.bag_kernels.derived import ClippedKernel, EmpiricalMap, PowerKernel
 from milopt.bag_kernels.set_kernels import SetKernel
 from milopt.compilation.features import Feature
 from milopt.compilation.status import PointStatus
@@ -23,7 +26,7 @@ SOLVERS = [*general_solvers(Feature.QUADRATIC, but=("cvxpy:SCS",)), "libsvm"]
 
 
 def svm(f, at, y, C):
-    """A C-SVM over a function of a program, evaluated at some points."""
+    """Build a C-SVM with a function of a program, evaluated at given points."""
     program = f.program
     slack, b = program.variable("slack", len(y), lower=0), program.variable("b")
     program.minimize(0.5 * f.function.norm_squared() + C * slack.sum())
@@ -31,8 +34,8 @@ def svm(f, at, y, C):
     return program
 
 
-class In:
-    """A function in a program of its own."""
+class FunctionInProgram:
+    """Function in a separate program."""
 
     def __init__(self, kernel):
         self.program = Program("svm")
@@ -41,23 +44,23 @@ class In:
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_kernel_and_explicit_boxes_have_the_same_optimum(name, golden_bags):
-    """225 features, one a box of the 5 x 5 grid, or the kernel that counts them."""
+    """Compare 225 features, one per box of the 5 x 5 grid, with the kernel that counts them."""
     bags, y = golden_bags
     points = [exact.as_points(np.asarray(bag) + 1) for bag in bags]
     features = np.array([[exact.meets(P, *box) for box in exact.all_boxes((4, 4))] for P in points], dtype=float)
-    counting = solve(svm(In(BoxCounting(grid=FIVE)), bags, y, 0.05), name)
-    explicit = solve(svm(In(Linear()), features, y, 0.05), name)
+    counting = solve(svm(FunctionInProgram(BoxCounting(grid=FIVE)), bags, y, 0.05), name)
+    explicit = solve(svm(FunctionInProgram(Linear()), features, y, 0.05), name)
     expected, _ = svc_optimum(features @ features.T, y, 0.05)
     assert counting.point is PointStatus.CERTIFIED
     assert explicit.point is PointStatus.CERTIFIED
-    # As closely as the certificates say, whose gaps are relative to 1 + the objective.
+    # Within the gaps of the certificates, which are relative to 1 + the objective.
     assert counting.objective == pytest.approx(expected, abs=1e-6)
     assert explicit.objective == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("gram", ["empirical", "clipped"])
 @pytest.mark.parametrize("name", SOLVERS)
-def test_optimum_is_that_of_svc_on_the_gram(name, gram):
+def test_the_optimum_equals_that_of_svc_on_the_gram_matrix(name, gram):
     bags, y = random_bags(0)
     weight = np.linspace(0.5, 1.5, len(y))
     model = BoxCountingSVM(C=3.0, gram=gram, scale="none")
@@ -69,7 +72,7 @@ def test_optimum_is_that_of_svc_on_the_gram(name, gram):
 
 
 @pytest.mark.parametrize("gram", ["empirical", "clipped"])
-def test_scores_of_new_bags_are_those_of_svc(gram):
+def test_scores_of_new_bags_equal_those_of_svc(gram):
     bags, y = random_bags(1)
     new, _ = random_bags(2)
     model = BoxCountingSVM(C=3.0, gram=gram, scale="none", solver="clarabel").fit(bags, y)
@@ -79,7 +82,7 @@ def test_scores_of_new_bags_are_those_of_svc(gram):
 
 
 @pytest.mark.parametrize("name", ["native", "highs", "clarabel", "ecos"])
-def test_with_a_regularised_bias_the_dual_is_a_box_qp_that_native_takes(name):
+def test_with_a_regularised_bias_native_solves_the_dual_box_qp(name):
     bags, y = random_bags(3)
     model = BoxCountingSVM(C=3.0, bias="regularised", scale="none")
     program = model.program(bags, y)
@@ -92,7 +95,7 @@ def test_with_a_regularised_bias_the_dual_is_a_box_qp_that_native_takes(name):
     assert result.objective == pytest.approx(solve(program, "cvxpy:CLARABEL").objective, rel=1e-6)
 
 
-def test_native_refuses_the_free_bias_by_name():
+def test_native_raises_an_error_for_the_free_bias():
     with pytest.raises(UnsupportedError):
         solve(BoxCountingSVM().program(*random_bags(3)), "native")
 
@@ -100,7 +103,11 @@ def test_native_refuses_the_free_bias_by_name():
 def test_the_exact_gram_and_both_feature_maps_are_positive_semidefinite(golden_bags):
     bags, _ = golden_bags
     counting = BoxCounting(grid=FIVE)
-    for kernel in (counting, EmpiricalMap(Damped(counting, 0.3), bags), Clipped(Damped(counting, 0.3), bags)):
+    for kernel in (
+        counting,
+        EmpiricalMap(PowerKernel(counting, 0.3), bags),
+        ClippedKernel(PowerKernel(counting, 0.3), bags),
+    ):
         gram = kernel(bags, bags)
         assert np.linalg.eigvalsh(gram)[0] >= -1e-10 * np.abs(gram).max()
 
@@ -116,36 +123,36 @@ def test_a_perturbed_gram_is_no_more_indefinite_than_weyl_allows():
     assert np.linalg.eigvalsh(estimated)[0] >= values[0] - epsilon * values[-1]
 
 
-def test_clipping_sets_negative_eigenvalues_to_nothing_and_says_so():
+def test_clipping_sets_negative_eigenvalues_to_zero_and_reports_it():
     bags, y = random_bags(4, m=30)
-    damped = Damped(BoxCounting(bins=5).fitted_to(as_bags(bags)), 0.02)
+    damped = PowerKernel(BoxCounting(bins=5).fitted_to(as_bags(bags)), 0.02)
     gram = damped(bags, bags)
     values, vectors = np.linalg.eigh(gram)
     assert values[0] < -1e-6 * values[-1]
     centring = np.eye(30) - 1 / 30
     clipped = centring @ (vectors * np.maximum(values, 0)) @ vectors.T @ centring
-    kernel = Clipped(damped, as_bags(bags))
+    kernel = ClippedKernel(damped, as_bags(bags))
     np.testing.assert_allclose(kernel(bags, bags), clipped / (np.trace(clipped) / 30), atol=1e-8)
-    model = BoxCountingSVM(gram="clipped", kernel=BoxCounting(bins=5), tau=0.02, normalize="constant").fit(bags, y)
-    repair = model.repair_
-    assert repair.negative == int((values < -1e-12 * values[-1]).sum())
-    assert repair.smallest == pytest.approx(values[0], rel=1e-6)
-    assert str(repair) in str(model.report())
-    assert f"{repair.negative} negative eigenvalues" in model.report().as_dict()["message"]
-    assert BoxCountingSVM().fit(bags, y).repair_ is None
+    model = BoxCountingSVM(gram="clipped", kernel=BoxCounting(bins=5), tau=0.02, normalise="constant").fit(bags, y)
+    correction = model.psd_correction_
+    assert correction.n_negative == int((values < -1e-12 * values[-1]).sum())
+    assert correction.smallest == pytest.approx(values[0], rel=1e-6)
+    assert str(correction) in str(model.report())
+    assert f"{correction.n_negative} negative eigenvalues" in model.report().as_dict()["message"]
+    assert BoxCountingSVM().fit(bags, y).psd_correction_ is None
 
 
-def test_an_indefinite_kernel_of_bags_is_refused_where_nobody_repairs_it():
+def test_an_indefinite_kernel_of_bags_raises_an_error_without_a_correction():
     bags, y = random_bags(4, m=30)
-    damped = Damped(BoxCounting(bins=5).fitted_to(as_bags(bags)), 0.02)
-    told = 'not positive semidefinite.*take its Clipped or EmpiricalMap, .* gram="clipped" or "empirical"'
-    with pytest.raises(ConvexityError, match=told):
-        solve(svm(In(damped), as_bags(bags), y, 1.0), "highs")
-    with pytest.raises(ConvexityError, match=told):
+    damped = PowerKernel(BoxCounting(bins=5).fitted_to(as_bags(bags)), 0.02)
+    pattern = 'not positive semidefinite.*use ClippedKernel or EmpiricalMap .*gram="clipped" or "empirical"'
+    with pytest.raises(ConvexityError, match=pattern):
+        solve(svm(FunctionInProgram(damped), as_bags(bags), y, 1.0), "highs")
+    with pytest.raises(ConvexityError, match=pattern):
         BoxCountingSVM(kernel=damped, gram="plain").fit(bags, y)
 
 
-def test_a_bag_is_scored_alike_alone_and_among_others():
+def test_the_score_of_a_bag_does_not_depend_on_other_bags():
     bags, y = random_bags(6)
     new, _ = random_bags(7)
     model = BoxCountingSVM().fit(bags, y)
@@ -153,7 +160,7 @@ def test_a_bag_is_scored_alike_alone_and_among_others():
     np.testing.assert_allclose([model.decision_function([bag])[0] for bag in new], together, atol=1e-12)
 
 
-def test_bags_without_labels_enter_by_a_call_of_their_own_only(tmp_path):
+def test_unlabelled_bags_are_used_by_fit_transductive_only(tmp_path):
     bags, y = random_bags(8)
     new, _ = random_bags(9)
     model = BoxCountingSVM(C=1.0)
@@ -161,7 +168,7 @@ def test_bags_without_labels_enter_by_a_call_of_their_own_only(tmp_path):
     transductive = model.fit_transductive(bags, y, new).decision_function(new)
     assert np.abs(inductive - transductive).max() > 1e-6
     np.testing.assert_array_equal(model.transduction_, np.where(transductive > 0, 1.0, -1.0))
-    assert model.unlabelled is None
+    assert "unlabelled" not in model.get_params()
     model.save(tmp_path / "model")
     np.testing.assert_allclose(milopt.load_model(tmp_path / "model").decision_function(new), transductive, atol=1e-12)
     kernel = model.result_.program.functions["f"].kernel
@@ -169,48 +176,51 @@ def test_bags_without_labels_enter_by_a_call_of_their_own_only(tmp_path):
     rows = kernel.kernel(reference, reference)
     features = (rows - rows.mean(axis=0)) / np.sqrt(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean())
     np.testing.assert_allclose(kernel(reference, reference), features @ features.T, atol=1e-9)
-    # The grid is that of the labelled bags, and the next fit is inductive again.
+    # The grid is that of the labelled bags, and the next fit is inductive.
     train = as_bags(bags).instances
     np.testing.assert_array_equal(kernel.kernel.kernel.grid.high, train.max(axis=0))
     np.testing.assert_allclose(model.fit(bags, y).decision_function(new), inductive, atol=1e-9)
     with pytest.raises(ParameterError, match="needs the reference bags of gram=\"empirical\", not 'clipped'"):
         BoxCountingSVM(gram="clipped").fit_transductive(bags, y, new)
-    with pytest.raises(BagsError, match="taken together have equally many features, not 1 and "):
+    with pytest.raises(BagsError, match="have the same number of features, not 1 and "):
         BoxCountingSVM().fit_transductive(bags, y, [np.zeros((1, 1))])
 
 
-def test_bags_without_labels_are_refused_where_they_would_miss_the_scaling(tmp_path):
+def test_unlabelled_bags_are_not_a_hyper_parameter(tmp_path):
     bags, y = random_bags(8)
     new = as_bags(random_bags(9)[0])
-    told = "Bags without labels are not set beforehand: call fit_transductive(bags, y, unlabelled)."
-    model = BoxCountingSVM().set_params(unlabelled=new)
-    for call in (
-        lambda: BoxCountingSVM(unlabelled=new).fit(bags, y),
-        lambda: BoxCountingSVM(unlabelled="x.csv").fit(bags, y),
-        lambda: model.fit(bags, y),
-        lambda: model.program(bags, y),
-        lambda: model.fit_transductive(bags, y, new),
-    ):
-        with pytest.raises(ParameterError) as caught:
-            call()
-        assert str(caught.value) == told
-    # A model that was saved after such a fit has the person's hyper-parameters, and can be fitted again.
+    with pytest.raises(TypeError, match="BoxCountingSVM has no parameter 'unlabelled'"):
+        BoxCountingSVM(unlabelled=new)
+    with pytest.raises(ParameterError, match="BoxCountingSVM has no parameter 'unlabelled'"):
+        BoxCountingSVM().set_params(unlabelled=new)
+    # A model that was saved after a transductive fit has the hyper-parameters of the user, and can be fitted again.
     BoxCountingSVM(C=1.0).fit_transductive(bags, y, new).save(tmp_path / "model")
     loaded = milopt.load_model(tmp_path / "model")
-    assert (loaded.unlabelled, loaded.scale) == (None, BoxCountingSVM().scale)
+    assert loaded.get_params() == BoxCountingSVM(C=1.0).get_params()
     np.testing.assert_allclose(
         loaded.fit(bags, y).decision_function(new), BoxCountingSVM(C=1.0).fit(bags, y).decision_function(new)
     )
 
 
-def test_scaling_changes_nothing_but_rounding():
+def test_a_file_has_the_unlabelled_bags_of_a_transductive_fit(tmp_path):
+    bags, y = random_bags(8)
+    new = as_bags(random_bags(9)[0])
+    model = BoxCountingSVM(C=1.0).fit_transductive(bags, y, new)
+    model.save(tmp_path / "model")
+    with zipfile.ZipFile(tmp_path / "model") as archive:
+        header = json.loads(archive.read("header.json"))
+    assert header["parameters"]["unlabelled"] is None
+    assert "bags" in header["declared with"]["unlabelled"]
+
+
+def test_scaling_only_changes_rounding_errors():
     bags, y = random_bags(10)
     new, _ = random_bags(11)
     models = [BoxCountingSVM(scale=scale, solver="highs").fit(bags, y) for scale in ("none", "zscore")]
     np.testing.assert_allclose(*(model.decision_function(new) for model in models), atol=1e-6)
 
 
-def test_order_of_bags_and_of_instances_changes_nothing():
+def test_scores_do_not_depend_on_the_order_of_bags_and_instances():
     bags, y = random_bags(12)
     new, _ = random_bags(13)
     order = np.random.default_rng(0).permutation(len(bags))
@@ -222,35 +232,35 @@ def test_order_of_bags_and_of_instances_changes_nothing():
 
 def test_a_kernel_of_instances_means_its_mean_set_kernel():
     bags, y = random_bags(14)
-    make = {"tau": 1.0, "normalize": "constant", "gram": "clipped", "C": 2.0, "scale": "none", "solver": "highs"}
+    make = {"tau": 1.0, "normalise": "constant", "gram": "clipped", "C": 2.0, "scale": "none", "solver": "highs"}
     one = BoxCountingSVM(kernel=RBF(0.5), **make).fit(bags, y)
     other = BoxCountingSVM(kernel=SetKernel(RBF(0.5), "mean"), **make).fit(bags, y)
     assert one.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
-    with pytest.raises(ParameterError, match="has no grid that values could lie outside of"):
-        one.outside(bags)
+    with pytest.raises(ParameterError, match="has no grid: `count_outside` is for kernels with a grid"):
+        one.count_outside(bags)
 
 
 @pytest.mark.filterwarnings("ignore:A 2-D array was given")
-def test_models_over_instances_refuse_a_kernel_of_bags(golden_bags):
+def test_models_of_instances_raise_an_error_for_a_kernel_of_bags(golden_bags):
     bags, y = golden_bags
     for model in (MISVM, SetKernelSVM):
-        with pytest.raises(DeclarationError, match="one value per bag already, so take a kernel of instances"):
+        with pytest.raises(DeclarationError, match="one value per bag already, so use a kernel of instances"):
             model(kernel=BoxCounting()).fit(bags, y)
-    with pytest.raises(DeclarationError, match="one value per bag is what a kernel of bags gives"):
+    with pytest.raises(DeclarationError, match=r"with a kernel of bags, f\(bags\) has one value per bag already"):
         SAFE(kernel=BoxCounting()).fit(bags, y)
 
 
 def test_values_outside_the_grid_are_clipped_and_counted():
     bags, y = random_bags(15)
     model = BoxCountingSVM().fit(bags, y)
-    assert model.outside(bags) == 0
+    assert model.count_outside(bags) == 0
     far = [bag + 100.0 for bag in bags]
-    assert model.outside(far) == sum(bag.size for bag in bags)
+    assert model.count_outside(far) == sum(bag.size for bag in bags)
     corner = [np.tile(as_bags(bags).instances.max(axis=0), (2, 1))]
     np.testing.assert_allclose(model.decision_function(far), np.full(len(far), model.decision_function(corner)[0]))
 
 
-def test_musk1_whole_agrees_over_solvers(data_set):
+def test_solvers_agree_on_musk1(data_set):
     bags, y = data_set("musk1")
     program = BoxCountingSVM(C=10.0).program(bags, y)
     values = [solve(program, name).require_certified().objective for name in ("highs", "clarabel", "ecos", "libsvm")]
@@ -258,7 +268,7 @@ def test_musk1_whole_agrees_over_solvers(data_set):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"C": 0.0}, "C must be a positive number, not 0.0."),
         ({"tau": 1.5}, 'tau must be a number above 0 and at most 1, or such as "1/D", not 1.5.'),
@@ -266,15 +276,15 @@ def test_musk1_whole_agrees_over_solvers(data_set):
         ({"tau": "x/D"}, "tau must be a number above 0 and at most 1, or such as \"1/D\", not 'x/D'."),
         ({"gram": "raw"}, 'gram must be one of "empirical", "clipped", "plain", not \'raw\'.'),
         ({"bias": "none"}, 'bias must be one of "free", "regularised", not \'none\'.'),
-        ({"normalize": "sum"}, 'normalize must be one of "constant", "cosine", not \'sum\'.'),
+        ({"normalise": "sum"}, 'normalise must be one of "constant", "cosine", not \'sum\'.'),
         (
             {"kernel": Linear(), "tau": 0.5},
-            "Damped takes a kernel whose values are nowhere negative, and this has such.",
+            "PowerKernel needs a kernel with nonnegative values, and this kernel has negative values.",
         ),
     ],
 )
-def test_parameter_out_of_range_is_told_in_one_sentence(wrong, said, golden_bags):
+def test_a_parameter_out_of_range_raises_an_error_of_one_sentence(wrong, message, golden_bags):
     bags, y = golden_bags
     with pytest.raises(ParameterError) as caught:
         BoxCountingSVM(**{"scale": "zscore", **wrong}).fit(bags, y)
-    assert str(caught.value) == said
+    assert str(caught.value) == message

@@ -1,4 +1,4 @@
-"""The two examples with atoms inside atoms end where other software says, by every solver of exponential cones."""
+"""The two examples with nested atoms agree with other software, for every solver of exponential cones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.special import expit
 
 import milopt
 from milopt.compilation.status import PointStatus, Termination
-from milopt.declaration.programs.leaves import Evaluation
+from milopt.declaration.programs.leaves import FunctionEvaluation
 from milopt.declaration.programs.program import leaves
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -32,11 +32,13 @@ def example(name: str) -> ModuleType:
 
 def points_of(program: milopt.Program) -> np.ndarray:
     """Return the instances as the model scaled them: the points at which f is evaluated."""
-    (points,) = {id(leaf): leaf.points for leaf in leaves(program.objective) if isinstance(leaf, Evaluation)}.values()
+    (points,) = {
+        id(leaf): leaf.points for leaf in leaves(program.objective) if isinstance(leaf, FunctionEvaluation)
+    }.values()
     return np.asarray(points)
 
 
-def solved(program: milopt.Program, solver: str) -> milopt.Result:
+def solve_example(program: milopt.Program, solver: str) -> milopt.Result:
     result = milopt.solve(program, solver, scheme="ccp")
     assert (result.termination, result.point) == (Termination.STATIONARY, PointStatus.CERTIFIED), str(result)
     return result
@@ -44,9 +46,9 @@ def solved(program: milopt.Program, solver: str) -> milopt.Result:
 
 def test_logistic_maxima_agree_with_cvxpy_at_the_same_witnesses() -> None:
     module = example("logistic_maxima")
-    bags, y = module.musk()
+    bags, y = module.load_musk()
     program = module.LogisticMaxima().program(bags, y)
-    result = solved(program, "clarabel")
+    result = solve_example(program, "clarabel")
     K = program.functions["f"].kernel(points_of(program), points_of(program))
     values, vectors = np.linalg.eigh(K)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -60,16 +62,16 @@ def test_logistic_maxima_agree_with_cvxpy_at_the_same_witnesses() -> None:
     expected = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(v) + cp.sum(cp.hstack(losses)))).solve(solver="CLARABEL")
     assert result.objective == pytest.approx(expected, abs=1e-6)
     for solver in SOLVERS[1:]:
-        assert solved(program, solver).objective == pytest.approx(expected, abs=1e-6), solver
+        assert solve_example(program, solver).objective == pytest.approx(expected, abs=1e-6), solver
 
 
 def test_noisy_or_agrees_with_l_bfgs() -> None:
-    """At the tangents of the last step the program is convex and smooth, and at the point it is stationary."""
+    """At the tangents of the last step the program is convex and smooth, and the point is stationary."""
     module = example("noisy_or")
     rng, y = np.random.default_rng(0), np.where(np.arange(24) % 2, 1, -1)
     bags = milopt.as_bags([np.vstack([rng.normal(-1, 1, (3, 2)), rng.normal(sign, 0.7, (1, 2))]) for sign in y])
     program = module.NoisyOr().program(bags, y)
-    result = solved(program, "clarabel")
+    result = solve_example(program, "clarabel")
     X = np.column_stack([points_of(program), np.ones(len(bags.instances))])
     point = np.append(result.functions["f"](np.eye(2)), result.values["b"])
     start = X @ point
@@ -87,9 +89,9 @@ def test_noisy_or_agrees_with_l_bfgs() -> None:
         return 0.5 * v[:2] @ v[:2] + losses.sum(), np.append(v[:2], 0.0) + X.T @ (slope * np.repeat(pull, bags.sizes))
 
     for tangents in (True, False):
-        found = minimize(objective, point, (tangents,), jac=True, method="L-BFGS-B", options={"ftol": 1e-15})
-        assert result.objective == pytest.approx(found.fun, abs=1e-6)
+        optimum = minimize(objective, point, (tangents,), jac=True, method="L-BFGS-B", options={"ftol": 1e-15})
+        assert result.objective == pytest.approx(optimum.fun, abs=1e-6)
     away = minimize(objective, point + 0.5, (True,), jac=True, method="L-BFGS-B", options={"ftol": 1e-15})
     assert result.objective == pytest.approx(away.fun, abs=1e-6)
     for solver in SOLVERS[1:]:
-        assert solved(program, solver).objective == pytest.approx(result.objective, abs=1e-6), solver
+        assert solve_example(program, solver).objective == pytest.approx(result.objective, abs=1e-6), solver

@@ -1,4 +1,4 @@
-"""GMIL-1: Winnow over all boxes, whose inner products are what the kernel counts."""
+"""GMIL-1: Winnow over all boxes, whose inner products equal the counts of the kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from milopt.models.gmil1 import GMIL1, box_features
 from tests.bag_kernels.test_box_counting import FIVE, GOLDEN
 
 
-def test_features_are_those_of_the_golden_matrix(golden_bags):
+def test_features_equal_the_golden_matrix(golden_bags):
     bags, _ = golden_bags
     features = box_features(FIVE.codes(bags), bags, FIVE.s)
     np.testing.assert_array_equal(features @ features.T, GOLDEN)
@@ -31,7 +31,7 @@ def test_winnow_learns_a_conjunction_with_repulsion():
     assert (model.predict(test) == np.where(z == 1, "binds", "not")).mean() > 0.7
 
 
-def test_weights_move_by_the_promotion_after_each_mistake_and_not_otherwise():
+def test_weights_change_by_the_promotion_after_mistakes_only():
     bags = as_bags([np.array([[0.0]]), np.array([[1.0]])])
     model = GMIL1(bins=2, promotion=2.0, epochs=1).fit(bags, [0, 1])
     # x = (phi, 1 - phi) over {0}, {0, 1}, {1}: w'x = 3 = theta for both bags, which is a mistake for the second.
@@ -40,7 +40,7 @@ def test_weights_move_by_the_promotion_after_each_mistake_and_not_otherwise():
     assert GMIL1(bins=2, promotion=2.0).fit(bags, [0, 1]).predict(bags).tolist() == [0, 1]
 
 
-def test_bad_input_is_told():
+def test_bad_input_raises_an_error():
     bags, y = conjunctive(20)
     with pytest.raises(ParameterError, match=r"promotion must be a number above 1, not 1\.0"):
         GMIL1(promotion=1.0).fit(bags, y)
@@ -48,9 +48,9 @@ def test_bad_input_is_told():
         GMIL1(promotion="much").fit(bags, y)
     with pytest.raises(ParameterError, match="epochs must be a whole number of at least 1, not 0"):
         GMIL1(epochs=0).fit(bags, y)
-    with pytest.raises(ParameterError, match=r"The grid has 2\.55e\+07 boxes, more than memory allows as features"):
+    with pytest.raises(ParameterError, match=r"The grid has 2\.55e\+07 boxes, too many to store as features"):
         GMIL1(bins=100, binning="uniform").fit(bags, y)
-    with pytest.raises(BagsError, match="one label a bag, of two classes, not 20 of 20"):
+    with pytest.raises(BagsError, match="one label per bag, of two classes, not 20 labels of 20 classes"):
         GMIL1().fit(bags, np.arange(20))
     with pytest.raises(ParameterError, match="not fitted yet"):
         GMIL1().predict(bags)

@@ -1,4 +1,4 @@
-"""MI-SVM: one stationary point whoever solves the steps, never a rise, and the global optimum where bags are few."""
+"""MI-SVM: all solvers end at one stationary point, the objective never increases, and exact equals enumeration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOLVERS = general_solvers(Feature.QUADRATIC, but=tuple(SLOW))
 
 
 def random_bags(seed, m=6, size=3, shift=1.0):
-    """Bags of which the positive ones have one instance moved away from the rest."""
+    """Make bags of which the positive ones have one shifted instance."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(m) % 2, -1.0, 1.0)
     bags = [rng.normal(size=(size, 2)) for _ in range(m)]
@@ -36,14 +36,14 @@ def random_bags(seed, m=6, size=3, shift=1.0):
 
 
 def factor(gram):
-    """L with LL' = K, eigenvalues below 1e-10 of the largest dropped."""
+    """Return L with LL' = K, without eigenvalues below 1e-10 of the largest."""
     values, vectors = np.linalg.eigh(gram)
     kept = values > 1e-10 * values[-1]
     return vectors[:, kept] * np.sqrt(values[kept])
 
 
 def with_witnesses(bags, y, C, L, witnesses):
-    """The optimum for fixed witnesses of the positive bags, by cvxpy, from the formulas alone."""
+    """Compute the optimum for fixed witnesses of the positive bags with cvxpy, from the formulas alone."""
     beta, b, slack = cp.Variable(L.shape[1]), cp.Variable(), cp.Variable(len(bags))
     rows = [slack >= 0]
     for i in range(len(bags)):
@@ -55,14 +55,14 @@ def with_witnesses(bags, y, C, L, witnesses):
 
 
 def by_enumeration(bags, y, C):
-    """The smallest optimum over every choice of witnesses."""
+    """Compute the smallest optimum over all choices of witnesses."""
     L = factor(K(bags.instances, bags.instances))
     choices = [range(bags.offsets[i], bags.offsets[i + 1]) if y[i] > 0 else (-1,) for i in range(len(bags))]
     return min(with_witnesses(bags, y, C, L, witnesses) for witnesses in product(*choices))
 
 
 @pytest.mark.parametrize("name", ["highs", "clarabel", "ecos"])
-def test_exact_is_enumeration_on_the_golden_bags(name, golden_bags):
+def test_exact_equals_enumeration_on_the_golden_bags(name, golden_bags):
     bags, y = golden_bags
     result = solve(MISVM(C=1.0, kernel=K, scale="none").program(bags, y), name, "exact")
     assert (result.termination, result.point) == (Termination.OPTIMAL, PointStatus.CERTIFIED)
@@ -73,7 +73,7 @@ def test_exact_is_enumeration_on_the_golden_bags(name, golden_bags):
 @pytest.mark.thorough(unless={"seed": [0, 1]})
 @pytest.mark.parametrize("C", [1.0, 10.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_exact_is_enumeration_and_bounds_ccp_from_below(seed, C):
+def test_exact_equals_enumeration_and_is_a_lower_bound_of_ccp(seed, C):
     bags, y = random_bags(seed)
     program = MISVM(C=C, kernel=K, scale="none").program(bags, y)
     exact, local = solve(program, "highs", "exact"), solve(program, "highs", "ccp")
@@ -84,7 +84,7 @@ def test_exact_is_enumeration_and_bounds_ccp_from_below(seed, C):
     assert exact.bound <= local.objective + 1e-6 * (1 + local.objective)
 
 
-def test_ccp_may_end_above_the_global_optimum_and_does_not_call_itself_optimal():
+def test_ccp_may_end_above_the_global_optimum_and_is_not_reported_as_optimal():
     gaps = []
     for seed in range(8):
         program = MISVM(C=10.0, kernel=K, scale="none").program(*random_bags(seed, shift=0.0))
@@ -105,7 +105,7 @@ def _musk1_by_highs(C, folder_of):
 @pytest.mark.thorough(unless={"name": ["highs", "clarabel"]})
 @pytest.mark.parametrize("C", [1.0, 10.0, 100.0])
 @pytest.mark.parametrize("name", SOLVERS)
-def test_musk1_ends_at_one_stationary_point(name, C, data_set):
+def test_all_solvers_end_at_the_same_stationary_point_on_musk1(name, C, data_set):
     bags, y = data_set("musk1")
     result = solve(MISVM(C=C, kernel=RBF()).program(bags, y), name)
     assert (result.termination, result.point) == (Termination.STATIONARY, PointStatus.CERTIFIED)
@@ -116,7 +116,7 @@ def test_musk1_ends_at_one_stationary_point(name, C, data_set):
 
 
 @pytest.mark.parametrize("C", [1.0, 10.0, 100.0])
-def test_musk1_objective_never_rises(C, data_set):
+def test_the_objective_never_increases_on_musk1(C, data_set):
     result = _musk1_by_highs(C, data_set)
     objectives = np.array([step.objective for step in result.history])
     assert len(objectives) >= 3
@@ -135,7 +135,7 @@ def test_musk1_stationary_point_is_a_fixed_point_of_an_independent_step(data_set
     assert with_witnesses(bags, y, 10.0, L, witnesses) == pytest.approx(result.objective, rel=1e-6)
 
 
-def test_bags_of_one_give_the_plain_svm():
+def test_bags_of_one_instance_give_the_plain_svm():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(14, 2))
     y = np.where(x[:, 0] + 0.5 * rng.normal(size=14) > 0, 1.0, -1.0)
@@ -146,11 +146,11 @@ def test_bags_of_one_give_the_plain_svm():
     assert result.objective == pytest.approx(np.abs(a).sum() - 0.5 * a @ gram @ a, rel=1e-6)
 
 
-def test_order_of_bags_and_of_instances_and_copies_of_instances_change_nothing():
+def test_scores_do_not_depend_on_order_and_copies_of_instances():
     bags, y = random_bags(5, m=10)
     new, _ = random_bags(6, m=10)
     order = np.random.default_rng(0).permutation(len(bags))
-    # Each bag backwards, then its last instance once more; the first instance of old is then the third.
+    # Reverse each bag and repeat its last instance; the former first instance is then the third.
     shuffled = [np.concatenate([bags[i][::-1], bags[i][2:]]) for i in order]
     first, third = np.arange(10) * 3, np.arange(10) * 4 + 2
     one = MISVM(kernel=K, scale="none", solver="clarabel", scheme=ConvexConcave(start=first)).fit(bags, y)
@@ -160,7 +160,7 @@ def test_order_of_bags_and_of_instances_and_copies_of_instances_change_nothing()
 
 
 @pytest.mark.parametrize("C", [0.0, -3, float("inf"), "ten", None])
-def test_parameter_out_of_range_is_told_in_one_sentence(C, golden_bags):
+def test_a_parameter_out_of_range_raises_an_error_of_one_sentence(C, golden_bags):
     with pytest.raises(ParameterError) as caught:
         MISVM(C=C).fit(*golden_bags)
     assert str(caught.value) == f"C must be a positive number, not {C!r}."

@@ -1,4 +1,4 @@
-"""MILES: the golden optimum, its dual linear program, and one optimum whoever solves it."""
+"""MILES: the golden optimum, its dual linear program, and one optimum for all solvers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOLVERS = general_solvers(but=tuple(FIRST_ORDER))
 
 
 def dual(M, y, lam, cost) -> Program:
-    """max 1'd  s.t.  |sum_i y_i d_i M[i, z]| <= lambda,  y'd = 0,  0 <= d <= C."""
+    """Solve max 1'd  s.t.  |sum_i y_i d_i M[i, z]| <= lambda,  y'd = 0,  0 <= d <= C."""
     program = Program("MILES, dual")
     d = program.variable("d", len(y), lower=0, upper=cost)
     pull = (y[:, None] * M).T
@@ -56,7 +56,7 @@ def test_optimum_is_that_of_the_dual_program_with_weights_and_costs_by_class(see
     assert other.termination is Termination.OPTIMAL
     assert primal.objective > 0.1
     assert primal.objective == pytest.approx(other.objective, abs=1e-9)
-    # The dual's d are the primal's multipliers: feasible for it, with its value.
+    # The multipliers of the primal are feasible for the dual, with the same value.
     d = primal.duals["margin"]
     assert d.sum() == pytest.approx(other.objective, abs=1e-8)
     assert np.abs(M.T @ (y * d)).max() <= 0.2 + 1e-8
@@ -77,7 +77,7 @@ def test_scores_of_training_bags_meet_the_margins_and_a_lone_instance_is_a_bag_o
     np.testing.assert_allclose(np.concatenate(model.instance_scores(alone)), model.decision_function(alone), atol=1e-10)
 
 
-def test_order_of_bags_and_of_instances_changes_nothing():
+def test_scores_do_not_depend_on_the_order_of_bags_and_instances():
     bags, y = random_bags(2)
     rng = np.random.default_rng(0)
     order = rng.permutation(len(bags))
@@ -88,7 +88,7 @@ def test_order_of_bags_and_of_instances_changes_nothing():
     )
     assert one.result_.objective == pytest.approx(other.result_.objective, abs=1e-9)
     new, _ = random_bags(3)
-    # A vertex need not be unique, so labels are compared where the score is not on the boundary.
+    # The optimal vertex may not be unique, so labels are only compared away from the boundary.
     scores, others = one.decision_function(new), other.decision_function(new)
     clear = np.abs(scores) > 1e-3
     assert clear.sum() >= 5
@@ -96,7 +96,7 @@ def test_order_of_bags_and_of_instances_changes_nothing():
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_musk1_has_one_certified_optimum(name, data_set):
+def test_all_solvers_find_the_same_certified_optimum_on_musk1(name, data_set):
     bags, y = data_set("musk1")
     model = MILES(lam=0.5, kernel=RBF())
     result = solve(model.program(bags, y), name)
@@ -106,7 +106,7 @@ def test_musk1_has_one_certified_optimum(name, data_set):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"lam": 0.0}, "lam must be a positive number, not 0.0."),
         ({"lam": float("nan")}, "lam must be a positive number, not nan."),
@@ -114,7 +114,7 @@ def test_musk1_has_one_certified_optimum(name, data_set):
         ({"mu": "half"}, "mu must lie strictly between 0 and 1, not 'half'."),
     ],
 )
-def test_parameter_out_of_range_is_told_in_one_sentence(wrong, said, golden_bags):
+def test_a_parameter_out_of_range_raises_an_error_of_one_sentence(wrong, message, golden_bags):
     with pytest.raises(ParameterError) as caught:
         MILES(**wrong).fit(*golden_bags)
-    assert str(caught.value) == said
+    assert str(caught.value) == message

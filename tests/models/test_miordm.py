@@ -1,4 +1,4 @@
-"""MIORDM: the paper's loop cycles on twelve points, the convex-concave procedure never rises, exact is enumeration."""
+"""MIORDM: the algorithm of the paper cycles on twelve points, CCP never increases, and exact equals enumeration."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from milopt import (
     Program,
     Representatives,
     as_bags,
-    get,
+    get_solver,
     load_data,
     quad_form,
     solve,
 )
-from milopt.compilation.minorant import one_hot
+from milopt.compilation.minorant import one_hot_minorants
 from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.models import MIORDM, ODM
 from milopt.outcome.point_values import PointValues
 from milopt.schemes.separable import separable_optimum
-from milopt.schemes.start import starting_witness
+from milopt.schemes.start import starting_stand_in
 from milopt.solving.step_session import StepSession
 
 K = RBF(0.5)
@@ -45,7 +45,7 @@ def miordm(**more) -> MIORDM:
 
 
 def true_objective(result, bags, y, lam=LAMBDA, theta=THETA, mu=MU):
-    """Jtrue at the result's function, from the definition."""
+    """Return the objective Jtrue at the function of the result, from the definition."""
     t = y * bags.max(result.functions["f"](bags.instances))
     loss = np.maximum(1 - theta - t, 0) ** 2 + mu * np.maximum(t - 1 - theta, 0) ** 2
     return 0.5 * result.functions["f"].norm_squared + lam / (len(bags) * (1 - theta) ** 2) * loss.sum()
@@ -64,8 +64,8 @@ def random_bags(seed, m=6, size=3, shift=1.0):
     return as_bags(bags), y
 
 
-def reselected(bags, y, start, name):
-    """Which representatives one solve with `start` leads to."""
+def reselect(bags, y, start, name):
+    """Return the representatives that one solve with `start` leads to."""
     result = solve(miordm().program(bags, y), name, Representatives(start=start, max_steps=1))
     return tuple(bags.argmax(result.functions["f"](bags.instances)).tolist())
 
@@ -87,13 +87,13 @@ def test_golden_inner_solve_on_bag_means(name, form, golden_bags):
 @pytest.mark.parametrize("name", ["native", "highs", "clarabel"])
 def test_alternation_from_bag_means_enters_the_golden_cycle_of_period_two(name, golden_bags):
     bags, y = golden_bags
-    assert reselected(bags, y, bags.mean(bags.instances), name) == CYCLE[0]
-    assert reselected(bags, y, np.array(CYCLE[0]), name) == CYCLE[1]
-    assert reselected(bags, y, np.array(CYCLE[1]), name) == CYCLE[0]
+    assert reselect(bags, y, bags.mean(bags.instances), name) == CYCLE[0]
+    assert reselect(bags, y, np.array(CYCLE[0]), name) == CYCLE[1]
+    assert reselect(bags, y, np.array(CYCLE[1]), name) == CYCLE[0]
     with pytest.warns(MiloptWarning, match="ended as cycle"):
         result = miordm(solver=name, scheme="representatives").fit(bags, y).result_
     assert result.termination is Termination.CYCLE
-    # Feasible and no fixed point; yet all that the loop promises, so that commands end well.
+    # Feasible but not a fixed point: this is a success of the alternation, so commands exit with code 0.
     assert (result.point, result.exit_code) == (PointStatus.FEASIBLE, 0)
     assert [step.changed for step in result.history] == [6, 3, 3]
     np.testing.assert_array_equal(
@@ -112,7 +112,7 @@ def test_alternation_keeps_the_best_iterate_of_the_cycle(start, golden_bags):
 
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.sampled_from([16.0, 512.0]), st.sampled_from([0.1, 0.7]))
-def test_alternation_always_ends_and_says_how(seed, lam, theta):
+def test_the_alternation_always_terminates_with_a_status(seed, lam, theta):
     bags, y = random_bags(seed, m=8, size=4)
     result = miordm(lam=lam, theta=theta, solver="native", scheme="representatives").fit(bags, y).result_
     assert result.termination in (Termination.STATIONARY, Termination.CYCLE, Termination.LIMIT)
@@ -121,7 +121,7 @@ def test_alternation_always_ends_and_says_how(seed, lam, theta):
 
 
 @pytest.mark.parametrize("name", ["native", "highs", "clarabel", "ecos"])
-def test_convex_concave_procedure_never_rises_and_ends_below_the_alternation(name, golden_bags):
+def test_the_convex_concave_procedure_never_increases_and_ends_below_the_alternation(name, golden_bags):
     bags, y = golden_bags
     result = miordm(solver=name).fit(bags, y).result_
     assert (result.scheme, result.termination, result.point) == ("ccp", Termination.STATIONARY, PointStatus.CERTIFIED)
@@ -134,7 +134,7 @@ def test_convex_concave_procedure_never_rises_and_ends_below_the_alternation(nam
 
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.sampled_from([16.0, 512.0]), st.sampled_from([0.1, 0.7]))
-def test_steps_of_the_procedure_fall_and_are_certified(seed, lam, theta):
+def test_steps_of_the_procedure_decrease_and_are_certified(seed, lam, theta):
     bags, y = random_bags(seed, m=8, size=4)
     result = miordm(lam=lam, theta=theta, solver="native").fit(bags, y).result_
     assert (result.termination, result.point) == (Termination.STATIONARY, PointStatus.CERTIFIED)
@@ -145,7 +145,7 @@ def test_steps_of_the_procedure_fall_and_are_certified(seed, lam, theta):
 
 
 def with_witnesses(bags, y, witnesses):
-    """The convex step of the specification at fixed witnesses, by cvxpy, from the formulas alone."""
+    """Compute the convex step of the specification at fixed witnesses with cvxpy, from the formulas alone."""
     gram = K(bags.instances, bags.instances)
     values, vectors = np.linalg.eigh(gram)
     kept = values > 1e-10 * values[-1]
@@ -168,35 +168,35 @@ def test_a_step_of_the_procedure_is_the_program_of_the_specification(name):
     bags, y = random_bags(3)
     first = bags.offsets[:-1].copy()
     program = miordm().program(bags, y)
-    chosen = one_hot({program.maxima()[0]: first})
-    for form in ("dual", "coordinates") if name != "native" else ("dual",):
-        with StepSession(program, get(name), Options(form=form), witnesses=chosen) as session:
+    chosen = one_hot_minorants({program.maxima()[0]: first})
+    for form in ("dual", "primal") if name != "native" else ("dual",):
+        with StepSession(program, get_solver(name), Options(form=form), witnesses=chosen) as session:
             assert session.solve().objective == pytest.approx(with_witnesses(bags, y, first), rel=1e-6)
 
 
 def from_means_and_inside(seed):
-    """The objective at the bags' means, and the procedure from there and from the witnesses found there."""
+    """Return the objective at the bag means, and the procedure from there and from the witnesses found there."""
     bags, y = random_bags(seed, m=8, size=4)
     program, start = miordm(theta=0.1).program(bags, y), bags.mean(bags.instances)
     (atom,) = program.maxima()
-    with StepSession(program, get("native"), witnesses={atom: starting_witness(atom, start)}) as session:
+    with StepSession(program, get_solver("native"), witnesses={atom: starting_stand_in(atom, start)}) as session:
         outside = session.solve()
         values = PointValues(session.lowering, outside)
-        inside = bags.argmax(values.inner(atom))
+        inside = bags.argmax(values.argument(atom))
     one, other = (solve(program, "native", ConvexConcave(start=chosen)) for chosen in (start, inside))
     return outside.objective, *([step.objective for step in run.history] for run in (one, other))
 
 
-def test_from_points_that_are_no_instances_the_procedure_first_enters_the_bags():
-    """At a mean the function may be larger than anywhere in its bag: a value there is none to descend from."""
+def test_from_points_that_are_not_instances_the_first_step_moves_to_instances():
+    """At a mean, the function may be larger than at every instance of the bag: no descent can start from this value."""
     outside, one, other = from_means_and_inside(0)
     assert one == pytest.approx(other)
     assert outside < one[0]
 
 
 @pytest.mark.parametrize("seed", [1, 6, 10, 11, 19])
-def test_rounding_does_not_decide_between_tied_witnesses(seed):
-    """Under one core type or another these seeds have instances that are tied up to rounding."""
+def test_ties_between_witnesses_do_not_depend_on_rounding(seed):
+    """For these seeds, some core types have instances that are tied up to rounding."""
     _, one, other = from_means_and_inside(seed)
     assert one == pytest.approx(other)
 
@@ -204,7 +204,7 @@ def test_rounding_does_not_decide_between_tied_witnesses(seed):
 @pytest.mark.thorough(unless={"seed": [0]})
 @pytest.mark.parametrize("name", ["native", "highs"])
 @pytest.mark.parametrize("seed", range(2))
-def test_exact_is_enumeration_and_bounds_the_procedure_from_below(seed, name):
+def test_exact_equals_enumeration_and_is_a_lower_bound_of_the_procedure(seed, name):
     bags, y = random_bags(seed, m=4, size=3, shift=0.3)
     best = min(with_witnesses(bags, y, witnesses) for witnesses in product(*np.split(np.arange(12), 4)))
     result = miordm(solver=name, scheme="exact").fit(bags, y).result_
@@ -222,7 +222,7 @@ def test_exact_keeps_the_best_point_at_a_limit(golden_bags):
 
 
 @pytest.mark.parametrize("scheme", ["ccp", "exact", "representatives"])
-def test_a_point_cut_short_is_feasible_only_with_the_slacks_of_its_own_function(scheme):
+def test_a_point_at_a_limit_is_feasible_only_with_completed_slacks(scheme):
     data = load_data("musk1")
     result = MIORDM(scheme=scheme, options=Options(time_limit=1e-3)).fit(data.bags, data.labels).result_
     assert result.termination is Termination.LIMIT
@@ -230,13 +230,13 @@ def test_a_point_cut_short_is_feasible_only_with_the_slacks_of_its_own_function(
 
 
 @pytest.mark.parametrize("model", [MIORDM, ODM])
-def test_the_primal_form_finds_a_solver_by_itself(model, golden_bags):
+def test_auto_finds_a_solver_for_the_primal_form(model, golden_bags):
     primal, dual = (model(form=form).fit(*golden_bags).result_ for form in ("primal", "dual"))
     assert (primal.solver, dual.solver) == ("clarabel", "native")
     assert primal.objective == pytest.approx(dual.objective, rel=1e-6)
 
 
-def test_bags_of_one_are_odm_in_one_step(golden_bags):
+def test_bags_of_one_instance_give_odm_in_one_step(golden_bags):
     bags, y = golden_bags
     for scheme in ("representatives", "ccp"):
         one = miordm(solver="native", scheme=scheme).fit(means(bags), y)
@@ -250,7 +250,7 @@ def _largest(model, bags):
     return np.array([scores.max() for scores in model.instance_scores(bags)])
 
 
-def test_both_sides_of_one_maximum_need_one_witness_a_bag(golden_bags):
+def test_both_sides_of_one_maximum_need_one_witness_per_bag(golden_bags):
     bags, y = golden_bags
     program = miordm().program(bags, y)
     assert program.kind == "DC"
@@ -259,7 +259,7 @@ def test_both_sides_of_one_maximum_need_one_witness_a_bag(golden_bags):
     assert sides == {"lower": ([1, 3, 5], [0, 2, 4]), "upper": ([0, 2, 4], [1, 3, 5])}
 
 
-def test_order_of_bags_and_of_instances_and_copies_of_instances_change_nothing():
+def test_scores_do_not_depend_on_order_and_copies_of_instances():
     bags, y = random_bags(5, m=10)
     new, _ = random_bags(6, m=10)
     order = np.random.default_rng(0).permutation(len(bags))
@@ -271,7 +271,7 @@ def test_order_of_bags_and_of_instances_and_copies_of_instances_change_nothing()
 
 
 @pytest.mark.parametrize("scheme", ["ccp", "representatives", "exact"])
-def test_bags_of_identical_instances_are_bags_of_one(scheme):
+def test_bags_of_identical_instances_equal_bags_of_one_instance(scheme):
     bags, y = random_bags(2, m=6, size=1)
     copies = [np.repeat(bag, 3, axis=0) for bag in bags]
     one = miordm(scheme=scheme).fit(bags, y)
@@ -280,14 +280,14 @@ def test_bags_of_identical_instances_are_bags_of_one(scheme):
     np.testing.assert_allclose(other.decision_function(bags), one.decision_function(bags), atol=1e-6)
 
 
-def test_identical_bags_of_both_classes_are_scored_alike():
+def test_identical_bags_of_both_classes_have_equal_scores():
     bag = np.array([[0.0, 1.0], [2.0, 0.5]])
     model = miordm().fit([bag] * 4, [0, 1, 0, 1])
     assert model.result_.point is PointStatus.CERTIFIED
     np.testing.assert_allclose(model.decision_function([bag]), 0.0, atol=1e-6)
 
 
-def test_it_starts_from_the_means_of_instances_unless_the_kernel_has_no_such_points(golden_bags):
+def test_the_start_is_the_mean_of_each_bag_unless_the_kernel_has_no_such_points(golden_bags):
     bags, y = golden_bags
     np.testing.assert_array_equal(miordm().program(bags, y).start, bags.mean(bags.instances))
     gram = K(bags.instances, bags.instances)
@@ -305,22 +305,22 @@ def test_class_dependent_margins_move_the_margins_of_their_class(golden_bags):
     assert t[y > 0].mean() < t[y < 0].mean()
 
 
-def test_native_goes_on_from_the_last_step_when_witnesses_change_and_rows_join(data_set):
+def test_native_continues_from_the_last_step_when_witnesses_change_and_rows_are_added(data_set):
     arrays, y = data_set("musk1")
     bags = as_bags(arrays)
     program = miordm(kernel=RBF()).program(bags, y)
     (atom,) = program.maxima()
     for lazy in (False, True):
         with StepSession(
-            program, get("native"), Options(lazy=lazy), witnesses=one_hot({atom: bags.offsets[:-1]})
+            program, get_solver("native"), Options(lazy=lazy), witnesses=one_hot_minorants({atom: bags.offsets[:-1]})
         ) as session:
             first = session.solve()
-            session.set_witnesses(one_hot({atom: bags.offsets[:-1]}))
+            session.set_witnesses(one_hot_minorants({atom: bags.offsets[:-1]}))
             assert session.solve().iterations == 0
-            session.set_witnesses(one_hot({atom: bags.offsets[1:] - 1}))
+            session.set_witnesses(one_hot_minorants({atom: bags.offsets[1:] - 1}))
             warm = session.solve()
-        chosen = one_hot({atom: bags.offsets[1:] - 1})
-        with StepSession(program, get("native"), Options(lazy=lazy), witnesses=chosen) as session:
+        chosen = one_hot_minorants({atom: bags.offsets[1:] - 1})
+        with StepSession(program, get_solver("native"), Options(lazy=lazy), witnesses=chosen) as session:
             cold = session.solve()
         assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
         assert warm.iterations < cold.iterations
@@ -338,17 +338,17 @@ def test_slacks_are_completed_in_closed_form_as_a_solver_would(golden_bags):
     program.subject_to(2 * xi <= 1.5, name="below")
     program.subject_to(hinge >= 1 - y, name="loss")
     value, values = separable_optimum(program, 1e-9)
-    found = solve(program, "clarabel")
-    assert value == pytest.approx(found.objective, rel=1e-7)
+    result = solve(program, "clarabel")
+    assert value == pytest.approx(result.objective, rel=1e-7)
     for name, numbers in values.items():
-        np.testing.assert_allclose(numbers, found.values[name], atol=1e-6)
+        np.testing.assert_allclose(numbers, result.values[name], atol=1e-6)
     program.subject_to(xi[0] + xi[1] >= 0, name="together")
     assert separable_optimum(program, 1e-9) is None
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "highs", "ecos", "cvxpy:OSQP"])
-def test_the_primal_form_is_proved_on_nearly_dependent_points(solver):
-    """Points within 3e-7 of the others' span have no coordinate, yet large multipliers: f must not lose them."""
+def test_the_primal_form_is_certified_on_nearly_dependent_points(solver):
+    """Points within 3e-7 of the span of others have no coordinate but large multipliers, which f must contain."""
     rng = np.random.default_rng(0)
     bags = [rng.normal(size=(2, 2)) + 0.5 * (i % 2) for i in range(30)]
     y = np.array([-1, 1] * 15)

@@ -1,4 +1,4 @@
-"""MIRSVM: the C-SVM at given representatives, the plain SVM on bags of one, and the program of MI-SVM otherwise."""
+"""MIRSVM: the C-SVM at given representatives, the plain SVM on bags of one instance, the program of MI-SVM."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cases(seed, m=10, size=4):
     return bags, y
 
 
-def test_bags_of_one_give_the_plain_svm_in_one_step():
+def test_bags_of_one_instance_give_the_plain_svm_in_one_step():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(14, 2))
     y = np.where(x[:, 0] + 0.5 * rng.normal(size=14) > 0, 1.0, -1.0)
@@ -50,7 +50,7 @@ def test_a_step_is_the_svm_on_the_representatives(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_best_iterate_is_kept_and_another_scheme_makes_it_mi_svm(seed):
+def test_the_best_iterate_is_returned_and_another_scheme_gives_mi_svm(seed):
     bags, y = cases(seed)
     result = mirsvm(solver="highs").fit(bags, y).result_
     assert result.objective == pytest.approx(min(step.objective for step in result.history))
@@ -61,7 +61,7 @@ def test_the_best_iterate_is_kept_and_another_scheme_makes_it_mi_svm(seed):
     assert settled.objective == pytest.approx(same.objective)
 
 
-def test_random_starts_differ_by_seed_and_repeat_with_it():
+def test_random_starts_depend_only_on_the_seed():
     bags, y = cases(1, m=16)
     starts = [mirsvm(start="random", random_state=seed).program(bags, y).start.tolist() for seed in (0, 0, 1)]
     assert starts[0] == starts[1] != starts[2]

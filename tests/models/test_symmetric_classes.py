@@ -30,7 +30,7 @@ SYMMETRIC = [
     SAFE(rank=5, random_state=0),
     LSSVM(),
     SetKernelSVM(),
-    SetKernelSVM(normalize="feature"),
+    SetKernelSVM(normalise="feature"),
     BoxCountingSVM(gram="clipped"),
     SoftKSC(),
     ShapeletBoost(ball="one-hot", atoms=10, random_state=0),
@@ -50,7 +50,7 @@ NOT_SYMMETRIC = [
 
 @pytest.fixture(scope="module")
 def bags() -> tuple[list[np.ndarray], np.ndarray]:
-    """Overlapping bags of one to four instances, of which no model separates all."""
+    """Make overlapping bags of one to four instances that no model separates completely."""
     rng = np.random.default_rng(0)
     y = np.arange(24) % 2
     return [rng.normal(size=(int(rng.integers(1, 5)), 2)) + 0.8 * label for label in y], y
@@ -58,9 +58,7 @@ def bags() -> tuple[list[np.ndarray], np.ndarray]:
 
 @pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
 @pytest.mark.parametrize("model", [*SYMMETRIC, *NOT_SYMMETRIC], ids=repr)
-def test_exchanging_the_classes_negates_the_scores_of_models_with_symmetric_classes_and_of_no_others(
-    bags, model
-) -> None:
+def test_exchanging_the_classes_negates_the_scores_of_models_with_symmetric_classes_only(bags, model) -> None:
     X, y = bags
     scores = model.fit(X, y).decision_function(X)
     exchanged = model.fit(X, 1 - y).decision_function(X)
@@ -75,4 +73,4 @@ def test_the_statement_of_every_registered_model_is_confirmed() -> None:
     assert all(model.has_symmetric_classes for model in SYMMETRIC)
     assert not any(model.has_symmetric_classes for model in NOT_SYMMETRIC)
     confirmed = {type(model) for model in (*SYMMETRIC, *NOT_SYMMETRIC)}
-    assert confirmed == {registry.model(name) for name in registry.model_names()}
+    assert confirmed == {registry.model_class(name) for name in registry.model_names()}

@@ -1,4 +1,4 @@
-"""What was declared is a key of a result: multipliers by constraint, values and reduced costs by variable."""
+"""Declared objects are keys of a result: multipliers by constraint, values and reduced costs by variable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from milopt.errors import UnknownNameError
 
 
 def production() -> Program:
-    """max 3a + 5b  s.t.  a <= 4, 2b <= 12, 3a + 2b <= 18: a textbook's plan, a = 2, b = 6, multipliers 0, 3/2, 1."""
+    """Return max 3a + 5b  s.t.  a <= 4, 2b <= 12, 3a + 2b <= 18, with a = 2, b = 6 and multipliers 0, 3/2, 1."""
     program = Program("production")
     x = program.variable("x", 2, lower=0)
     program.maximize(3 * x[0] + 5 * x[1])
@@ -22,7 +22,7 @@ def production() -> Program:
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
-def test_multipliers_and_slacks_by_constraint(solver: str) -> None:
+def test_multipliers_and_slacks_are_found_by_constraint(solver: str) -> None:
     program = production()
     result = milopt.solve(program, solver)
     for name, multiplier, slack in (("first", 0.0, 2.0), ("second", 1.5, 0.0), ("third", 1.0, 0.0)):
@@ -44,7 +44,7 @@ def test_reduced_costs_are_the_multipliers_of_bounds(solver: str) -> None:
     assert result.values[x] == pytest.approx([0.0, 1.0, 1.0], abs=1e-6)
 
 
-def test_what_subject_to_returns_is_named_and_a_second_use_is_another_block() -> None:
+def test_each_call_of_subject_to_returns_a_named_block() -> None:
     program = Program("twice")
     x = program.variable("x", lower=0)
     program.minimize(x)
@@ -55,7 +55,7 @@ def test_what_subject_to_returns_is_named_and_a_second_use_is_another_block() ->
     assert float(result.duals[first] + result.duals[second]) == pytest.approx(1.0)
 
 
-def test_a_constraint_that_is_no_block_is_refused_with_the_names() -> None:
+def test_an_unknown_constraint_raises_an_error_that_lists_the_names() -> None:
     program = production()
     x = program.variables["x"]
     result = milopt.solve(program, "highs")
@@ -65,7 +65,7 @@ def test_a_constraint_that_is_no_block_is_refused_with_the_names() -> None:
         result.values[Program("other").variable("x", 2)]
 
 
-def test_a_scalar_has_the_shape_of_a_scalar_everywhere() -> None:
+def test_scalars_have_the_empty_shape() -> None:
     program = production()
     x = program.variables["x"]
     result = milopt.solve(program, "highs")
@@ -83,7 +83,7 @@ def test_statuses_are_equal_to_their_names() -> None:
 
 
 @pytest.mark.parametrize(("maximize", "infeasible", "unbounded"), [(False, np.inf, -np.inf), (True, -np.inf, np.inf)])
-def test_the_objective_without_a_point_is_what_the_optimum_is_in_the_limit(
+def test_the_objective_of_an_infeasible_or_unbounded_program_is_infinite(
     maximize: bool, infeasible: float, unbounded: float
 ) -> None:
     program = Program("limits")

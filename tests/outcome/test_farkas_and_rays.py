@@ -1,4 +1,4 @@
-"""Multipliers that prove infeasibility and rays of unbounded programs, verified with numpy from the same numbers."""
+"""Multipliers that prove infeasibility, and rays of unbounded programs, verified with numpy."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ TOLERANCE = 1e-6
 
 
 def _bound_terms(r: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
-    """Return the sum of r_j bound_j; a multiplier of a bound that is not there must be 0."""
+    """Return the sum of r_j bound_j; the multiplier of an infinite bound must be 0."""
     bound = np.where(r > 0, lower, upper)
     assert np.isfinite(bound[r != 0]).all()
     return float(r[r != 0] @ bound[r != 0])
 
 
 def _infeasible_rows(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Rows A x >= b that contradict l <= x <= u: a positive combination of rows needs more than the box has."""
+    """Return rows A x >= b that contradict l <= x <= u: a positive combination of them is infeasible in the box."""
     generator = np.random.default_rng(seed)
     A = generator.normal(size=(5, 4))
     lower, upper = generator.uniform(-2, 0, 4), generator.uniform(0, 2, 4)
     lower[0], upper[1] = -np.inf, np.inf
     weight = generator.uniform(0.5, 1, 5)
-    # The combination of all rows has no entry on columns without a bound on the side that it wants.
+    # The combination of the rows has no entry on columns whose bound in that direction is infinite.
     pull = weight @ A
     A[0, 0] -= (pull[0] - abs(pull[0])) / weight[0]
     A[0, 1] -= (pull[1] + abs(pull[1])) / weight[0]
@@ -44,9 +44,9 @@ def _infeasible_rows(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
 @pytest.mark.parametrize("quadratic", [False, True])
 @pytest.mark.parametrize("solver", sorted({*LINEAR, *QUADRATIC}))
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_and_bounds_add_up_to_a_contradiction(seed: int, solver: str, quadratic: bool) -> None:
+def test_rows_and_bounds_sum_to_a_contradiction(seed: int, solver: str, quadratic: bool) -> None:
     if solver not in (QUADRATIC if quadratic else LINEAR):
-        pytest.skip(f"{solver} takes the other kind")
+        pytest.skip(f"{solver} does not support this kind of program")
     A, b, lower, upper = _infeasible_rows(seed)
     program = Program("infeasible")
     x = program.variable("x", 4, lower=lower, upper=upper)
@@ -85,8 +85,11 @@ def test_equations_have_multipliers_of_any_sign(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", CONIC)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_ball_far_from_a_half_space(seed: int, solver: str) -> None:
-    """norm(x - c) <= d,  a'x >= b,  x >= -5; the sum is largest where a y_2 + r has the direction of x - c."""
+def test_multipliers_separate_a_ball_from_a_half_space(seed: int, solver: str) -> None:
+    """The rows are norm(x - c) <= d,  a'x >= b,  x >= -5.
+
+    The sum is largest where a y_2 + r has the direction of x - c.
+    """
     generator = np.random.default_rng(seed)
     c, a, d = generator.normal(size=3), generator.normal(size=3), 1.0
     b = a @ c + np.linalg.norm(a) * d + 0.5
@@ -108,7 +111,7 @@ def test_a_ball_far_from_a_half_space(seed: int, solver: str) -> None:
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos"])
-def test_linear_rows_of_a_function(solver: str) -> None:
+def test_multipliers_contradict_linear_rows_of_a_function(solver: str) -> None:
     X, kernel = np.array([[0.0], [1.0], [3.0]]), milopt.RBF(1.0)
     program = Program("function")
     f, b = program.function("f", kernel), program.variable("b", lower=0, upper=1)
@@ -126,8 +129,8 @@ def test_linear_rows_of_a_function(solver: str) -> None:
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
-def test_a_short_function_is_not_large(solver: str) -> None:
-    """norm(f) <= 0.3, f(x) >= 1: the sum y'f(X) - z ||f|| is at most 0 if y'K y <= z^2."""
+def test_multipliers_contradict_a_norm_bound_and_large_values(solver: str) -> None:
+    """The rows are norm(f) <= 0.3 and f(x) >= 1: the sum y'f(X) - z ||f|| is at most 0 if y'K y <= z^2."""
     X, kernel = np.array([[0.0], [1.0], [3.0]]), milopt.RBF(1.0)
     program = Program("short")
     f = program.function("f", kernel)
@@ -212,7 +215,7 @@ def test_the_ray_of_a_function_is_a_function(solver: str) -> None:
     assert values @ [1.0, 2.0, 0.0] > 1e-3
 
 
-def test_a_search_over_integers_has_no_multipliers() -> None:
+def test_infeasibility_proved_by_integer_search_has_no_multipliers() -> None:
     program = Program("parity")
     x = program.variable("x", 2, lower=0, upper=5, integer=True)
     rows = program.subject_to(2 * x[0] - 2 * x[1] == 1, name="rows")
@@ -222,7 +225,7 @@ def test_a_search_over_integers_has_no_multipliers() -> None:
         result.farkas[rows]
 
 
-def test_results_with_a_point_have_neither() -> None:
+def test_results_with_a_point_have_neither_multipliers_nor_ray() -> None:
     program = Program()
     x = program.variable("x", lower=0)
     program.minimize(x)
@@ -232,7 +235,10 @@ def test_results_with_a_point_have_neither() -> None:
 
 
 def _step_without_a_proof() -> Result:
-    """bag_max(x) >= 1 with x_0 <= 0 is feasible; a step whose witness is x_0 is not."""
+    """Return the result of ccp for rows whose convex steps are infeasible.
+
+    norm_inf(x) >= 3 cannot hold within the bounds, but an infeasible convex step is no proof of that.
+    """
     program = Program("dc")
     x = program.variable("x", 2, lower=-1, upper=[0, 2])
     program.minimize(x.sum())
@@ -240,7 +246,7 @@ def _step_without_a_proof() -> Result:
     return milopt.solve(program, "highs", scheme="ccp")
 
 
-def test_a_step_of_an_alternation_is_no_proof() -> None:
+def test_an_infeasible_step_of_an_alternation_proves_nothing() -> None:
     result = _step_without_a_proof()
     assert result.point == "none"
     assert not result.farkas
@@ -248,7 +254,7 @@ def test_a_step_of_an_alternation_is_no_proof() -> None:
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos", "cvxpy:CLARABEL"])
 def test_cone_multipliers_have_the_direction_of_the_gradient(solver: str) -> None:
-    """min q'x,  2 norm(x - c) <= 2 has x = c - q / ||q|| and the multipliers (||q||, q) of the cone (1, x - c)."""
+    """The program min q'x,  2 norm(x - c) <= 2 has x = c - q / ||q|| and the multipliers (||q||, q) of (1, x - c)."""
     q, c = np.array([3.0, -4.0]), np.array([1.0, 2.0])
     program = Program("ball")
     x = program.variable("x", 2)
@@ -261,7 +267,7 @@ def test_cone_multipliers_have_the_direction_of_the_gradient(solver: str) -> Non
     assert z == pytest.approx([5.0, *q], abs=1e-5)
 
 
-def test_cone_multipliers_of_groups_and_of_the_objective() -> None:
+def test_cone_multipliers_of_groups_and_objective_satisfy_stationarity() -> None:
     q = np.array([3.0, 4.0, 0.0, 5.0, 12.0])
     program = Program("groups")
     x, t = program.variable("x", 5), program.variable("t", lower=0)

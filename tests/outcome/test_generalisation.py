@@ -1,4 +1,4 @@
-"""Margin bounds: complexities below what is claimed, counts above what is found, and the arithmetic."""
+"""Margin bounds: complexities are below the bound, selections are at most the counts, and the arithmetic is right."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from milopt import RBF, Bags, as_bags
 from milopt.declaration.kernels.kernel import CallableKernel, Kernel, Linear, Polynomial
 from milopt.declaration.programs.ball import Ball
 from milopt.errors import ConvexityError
-from milopt.outcome.generalisation import bounds
+from milopt.outcome.generalisation import ensemble_bounds
 from milopt.outcome.margin_bounds import complexity, complexity_by_moments, fixed_bound, uniform_bound
-from milopt.outcome.selections import ln_cells, selections, within_bag_dimension
+from milopt.outcome.selection_count import count_selections, ln_cells, within_bag_dimension
 
 COUNTED = [(8, 3, 2, 48), (20, 4, 2, 240), (20, 4, 3, 14282), (40, 5, 2, 800)]
-"""Bags, their size, their dimension, and Cover's count."""
+"""Number of bags, their size, their dimension, and Cover's count."""
 
 
 def random_bags(seed: int, sizes: list[int], dimension: int) -> Bags:
@@ -32,58 +32,58 @@ def directions(seed: int, count: int, dimension: int) -> np.ndarray:
     return u / np.linalg.norm(u, axis=0)
 
 
-def chosen(bags: Bags, u: np.ndarray) -> int:
-    """How many selections these functions make."""
+def count_chosen(bags: Bags, u: np.ndarray) -> int:
+    """Return the number of distinct selections that these functions make."""
     return int(np.unique(bags.argmax(bags.instances @ u), axis=1).shape[1])
 
 
 def signs(m: int, seed: int = 0) -> np.ndarray:
-    """All of them, or so many as say what their mean is."""
+    """Return all sign vectors, or a sample that is large enough to estimate a mean."""
     if m <= 8:
         return np.array(list(product((-1.0, 1.0), repeat=m)))
     return np.random.default_rng(seed).choice([-1.0, 1.0], size=(1000, m))
 
 
 @pytest.mark.parametrize(("m", "size", "dimension", "cover"), COUNTED)
-def test_covers_count_lies_between_the_selections_that_are_made_and_all_that_can_be_named(
+def test_covers_count_lies_between_the_observed_selections_and_the_papers_count(
     m: int, size: int, dimension: int, cover: int
 ) -> None:
     bags = random_bags(0, [size] * m, dimension)
-    counted = selections(Linear(), bags)
+    counted = count_selections(Linear(), bags)
     assert counted.q == dimension
     assert counted.ln_cover is not None
     assert exp(counted.ln_cover) == pytest.approx(cover)
     assert exp(counted.ln_product) == pytest.approx(float(size) ** m)
     assert counted.ln_count == counted.ln_cover
-    assert chosen(bags, directions(1, 20_000, dimension)) <= cover < (m * size) ** (2 * dimension)
+    assert count_chosen(bags, directions(1, 20_000, dimension)) <= cover < (m * size) ** (2 * dimension)
 
 
-def test_triangles_in_the_plane_are_chosen_from_in_three_ways_each() -> None:
-    """Every one turns its choice at three directions of its own, and these part the circle."""
-    assert chosen(random_bags(0, [3] * 8, 2), directions(1, 100_000, 2)) == 24
+def test_triangles_in_the_plane_have_three_selections_each() -> None:
+    """Each triangle changes its selection at three directions of its own, which divide the circle into arcs."""
+    assert count_chosen(random_bags(0, [3] * 8, 2), directions(1, 100_000, 2)) == 24
 
 
 @given(st.integers(0, 1000), st.lists(st.integers(1, 4), min_size=1, max_size=7), st.integers(1, 3))
 @settings(max_examples=25, deadline=None)
-def test_no_selection_is_missed_by_either_count(seed: int, sizes: list[int], dimension: int) -> None:
+def test_observed_selections_are_at_most_either_count(seed: int, sizes: list[int], dimension: int) -> None:
     bags = random_bags(seed, sizes, dimension)
     pairs, q = sum(size * (size - 1) // 2 for size in sizes), min(dimension, sum(sizes) - len(sizes))
-    made = chosen(bags, directions(seed, 5000, dimension))
+    made = count_chosen(bags, directions(seed, 5000, dimension))
     assert made <= np.prod(sizes)
     assert made <= round(exp(ln_cells(pairs, q)[q]))
-    assert log(made) <= selections(Linear(), bags).ln_count + 1e-9
+    assert log(made) <= count_selections(Linear(), bags).ln_count + 1e-9
 
 
-def test_cells_of_few_hyperplanes_are_all_sides_of_each() -> None:
+def test_few_hyperplanes_have_all_combinations_of_sides_as_cells() -> None:
     np.testing.assert_allclose(np.exp(ln_cells(3, 6)), [1, 2, 6, 8, 8, 8, 8])
     assert ln_cells(0, 2).tolist() == [0, 0, 0]
-    # Many hyperplanes: 2 sum_{k<3} C(P - 1, k), in whole numbers.
+    # Many hyperplanes: 2 sum_{k<3} C(P - 1, k), in integers.
     P = 10**9
     assert ln_cells(P, 3)[3] == pytest.approx(log(2 + 2 * (P - 1) + (P - 1) * (P - 2)), rel=1e-14)
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.5), Linear(), Polynomial(2), Polynomial(3, coef0=0.0)])
-def test_the_dimension_is_the_rank_of_the_gram_matrix_centred_in_every_bag(kernel: Kernel) -> None:
+def test_the_dimension_is_the_rank_of_the_gram_matrix_centred_within_bags(kernel: Kernel) -> None:
     bags = random_bags(0, [2, 3, 4, 5] * 5, 2)
     J = bags.membership.toarray()
     C = np.eye(70) - J @ np.diag(1 / bags.sizes) @ J.T
@@ -94,24 +94,24 @@ def test_the_dimension_is_the_rank_of_the_gram_matrix_centred_in_every_bag(kerne
     assert within_bag_dimension(kernel, bags, rank - 1) is None
 
 
-def test_instances_that_differ_between_bags_alone_add_no_dimension() -> None:
+def test_differences_between_bags_add_no_dimension() -> None:
     bags = as_bags([np.array([[float(i), 0.0], [float(i), 1.0]]) for i in range(9)])
     assert within_bag_dimension(Linear(), bags, 2) == 1
-    assert selections(Linear(), bags).ln_count == pytest.approx(log(2))
+    assert count_selections(Linear(), bags).ln_count == pytest.approx(log(2))
 
 
-def test_a_dimension_that_would_not_help_is_not_looked_for() -> None:
-    counted = selections(RBF(5.0), random_bags(0, [5] * 30, 3))
+def test_a_dimension_above_the_useful_range_is_not_computed() -> None:
+    counted = count_selections(RBF(5.0), random_bags(0, [5] * 30, 3))
     assert counted.q is None
     assert counted.ln_cover is None
     assert "above the product" in counted.reason
     assert counted.ln_count == pytest.approx(30 * log(5))
 
 
-def test_a_dimension_that_costs_too_much_is_not_looked_for_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dimension_that_is_too_expensive_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     bags = random_bags(0, [5] * 30, 3)
-    monkeypatch.setattr("milopt.outcome.selections.WORK", 2.0**2 * 150)
-    counted = selections(Linear(), bags)
+    monkeypatch.setattr("milopt.outcome.selection_count.MAX_MULTIPLICATIONS", 2.0**2 * 150)
+    counted = count_selections(Linear(), bags)
     assert (counted.q, counted.ln_cover, counted.ln_count) == (None, None, counted.ln_product)
     assert counted.reason == "q, the dimension of differences within bags, is above 2: finding it would cost much."
 
@@ -127,7 +127,7 @@ def test_rademacher_complexities_are_below_the_bound(m: int, size: int, dimensio
 
 @given(st.integers(0, 1000), st.lists(st.integers(1, 3), min_size=1, max_size=8), st.integers(1, 3))
 @settings(max_examples=25, deadline=None)
-def test_all_signs_all_columns_and_both_constants_are_below_the_bound(
+def test_complexities_with_both_signs_and_constants_are_below_the_bound(
     seed: int, sizes: list[int], dimension: int
 ) -> None:
     """The mean over all signs is exact; the supremum over functions of norm 1.5 is taken over many of them."""
@@ -138,16 +138,16 @@ def test_all_signs_all_columns_and_both_constants_are_below_the_bound(
     margins = np.ones(m)
     constants = Lam * R * np.ones((m, 1))
     classes = {
-        bounds([ball], margins, 0.5): h,
-        bounds([ball, ball], margins, 0.5): np.hstack([h, -h]),
-        bounds([ball], margins, 0.5, bias=0.0): np.hstack([h, constants, -constants]),
-        bounds([ball, ball], margins, 0.5, bias=0.0): np.hstack([h, -h, constants, -constants]),
+        ensemble_bounds([ball], margins, 0.5): h,
+        ensemble_bounds([ball, ball], margins, 0.5): np.hstack([h, -h]),
+        ensemble_bounds([ball], margins, 0.5, bias=0.0): np.hstack([h, constants, -constants]),
+        ensemble_bounds([ball, ball], margins, 0.5, bias=0.0): np.hstack([h, -h, constants, -constants]),
     }
-    for said, columns in classes.items():
+    for bounds, columns in classes.items():
         found = (signs(m) @ columns).max(axis=1).mean() / m
-        assert pytest.approx(R) == said.R
-        assert found <= said.Rad + 1e-12
-        assert found <= said.Rad_mgf + 1e-12
+        assert pytest.approx(R) == bounds.R
+        assert found <= bounds.Rad + 1e-12
+        assert found <= bounds.Rad_mgf + 1e-12
 
 
 @pytest.mark.parametrize(("m", "found", "printed"), [(5, 0.4255, 0.2878), (50, 0.1407, 0.0910), (500, 0.0447, 0.0288)])
@@ -161,14 +161,14 @@ def test_the_printed_lemma_is_false_and_the_corrected_one_is_not(m: int, found: 
     assert sqrt(sqrt(2) - 1) / sqrt(m) == pytest.approx(printed, abs=1e-4)
     assert norm / m > printed
     orthonormal = as_bags([row[None] for row in np.eye(m)])
-    said = bounds([Ball(Linear(), orthonormal, 1.0)], np.ones(m), 0.5)
-    assert (said.ln_Theta, said.ln_product, said.ln_cover, said.q) == (0, 0, 0, 0)
-    assert norm / m <= said.Rad <= said.Rad_mgf
+    bounds = ensemble_bounds([Ball(Linear(), orthonormal, 1.0)], np.ones(m), 0.5)
+    assert (bounds.ln_Theta, bounds.ln_product, bounds.ln_cover, bounds.q) == (0, 0, 0, 0)
+    assert norm / m <= bounds.Rad <= bounds.Rad_mgf
     # Rademacher signs leave the norm at sqrt(m): the corrected bound is attained.
-    assert said.Rad == pytest.approx(sqrt(m) / m)
+    assert bounds.Rad == pytest.approx(sqrt(m) / m)
 
 
-def test_values_that_were_computed_by_hand() -> None:
+def test_bounds_agree_with_values_computed_by_hand() -> None:
     series = complexity(1.0, 1.0, 50, min(50 * log(121), ln_cells(50 * 121 * 60, 30)[30]))
     assert fixed_bound(0.0, 0.1, series, 50) == pytest.approx(65, abs=0.5)
     for m, value in ((100, 2.37), (1000, 0.82), (10_000, 0.28)):
@@ -181,7 +181,9 @@ def test_values_that_were_computed_by_hand() -> None:
 
 @given(st.floats(0.01, 2.0), st.floats(1.01, 3.0), st.floats(0.0, 5.0), st.integers(2, 1000))
 @settings(max_examples=50, deadline=None)
-def test_a_larger_margin_of_the_same_error_proves_more(rho: float, factor: float, rad: float, m: int) -> None:
+def test_a_larger_margin_with_the_same_error_gives_a_smaller_bound(
+    rho: float, factor: float, rad: float, m: int
+) -> None:
     assert fixed_bound(0.1, factor * rho, rad, m) <= fixed_bound(0.1, rho, rad, m)
     assert uniform_bound(0.1, factor * rho, rad, 1.0, m) <= uniform_bound(0.1, rho, rad, 1.0, m)
     assert fixed_bound(0.1, rho, rad, m) <= uniform_bound(0.1, rho, rad, 1.0, m)
@@ -189,94 +191,102 @@ def test_a_larger_margin_of_the_same_error_proves_more(rho: float, factor: float
 
 @given(st.integers(0, 1000), st.sampled_from([0.1, 0.25, 0.5, 1.0]))
 @settings(max_examples=20, deadline=None)
-def test_the_margin_errs_on_no_more_than_nu_and_the_best_margin_is_the_best_of_all(seed: int, nu: float) -> None:
+def test_the_margin_error_is_at_most_nu_and_the_best_margin_minimises_the_bound(seed: int, nu: float) -> None:
     bags = random_bags(seed, [2] * 40, 2)
     margins = np.random.default_rng(seed).uniform(-0.2, 1.0, size=40)
-    said = bounds([Ball(RBF(1.0), bags, 1.0)], margins, nu)
-    assert said.E_rho == (margins < said.rho).mean() <= nu
-    assert (margins <= said.rho).mean() > nu or nu == 1
+    bounds = ensemble_bounds([Ball(RBF(1.0), bags, 1.0)], margins, nu)
+    assert bounds.E_rho == (margins < bounds.rho).mean() <= nu
+    assert (margins <= bounds.rho).mean() > nu or nu == 1
     grid = np.linspace(1e-3, 1.0, 2000)
-    tried = [uniform_bound(float((margins < rho).mean()), rho, said.Rad, 1.0, 40) for rho in grid]
-    assert said.B_best <= min(tried) + 1e-12
-    assert said.B_best <= said.B_unif
-    assert said.B_best == pytest.approx(min(tried), rel=0.05)
+    tried = [uniform_bound(float((margins < rho).mean()), rho, bounds.Rad, 1.0, 40) for rho in grid]
+    assert bounds.B_best <= min(tried) + 1e-12
+    assert bounds.B_best <= bounds.B_unif
+    assert bounds.B_best == pytest.approx(min(tried), rel=0.05)
 
 
 @pytest.mark.parametrize("bias", [None, 0.2])
 @pytest.mark.parametrize(("m", "size"), [(12, 2), (4000, 1)])
-def test_the_line_tells_a_bound_with_the_margin_that_it_is_at(m: int, size: int, bias: float | None) -> None:
-    """Few bags prove least where all err, and many at a margin of theirs; the numbers told give the bound again."""
+def test_the_report_line_states_the_bound_and_its_margin(m: int, size: int, bias: float | None) -> None:
+    """With few bags the best margin is the largest possible one, with many bags it is one of theirs.
+
+    The printed numbers reproduce the bound.
+    """
     bags, margins = random_bags(0, [size] * m, 2), np.linspace(-0.1, 0.9, m)
-    said = bounds([Ball(RBF(1.0), bags, 1.0)], margins, 0.3, bias=bias)
-    assert said.E_best == (margins / said.scale < said.rho_best).mean() != said.E_rho
-    assert said.B_best == uniform_bound(said.E_best, said.rho_best, said.Rad, said.Lam * said.R, m)
-    assert (said.rho_best == 1.0) == (m == 12)
-    assert f"at most {said.B_best:.4g}" in said.line()
-    assert said.line().endswith(f"by margin error {said.E_best:.4g} at rho {said.rho_best:.4g}")
-    for error, rho, bound in ((said.E_rho, said.rho, said.B_unif), (said.E_best, said.rho_best, said.B_best)):
-        assert f"{rho:.4g}: margin error {error:.4g}, bound {bound:.4g}\n" in f"{said}\n"
+    bounds = ensemble_bounds([Ball(RBF(1.0), bags, 1.0)], margins, 0.3, bias=bias)
+    assert bounds.E_best == (margins / bounds.scale < bounds.rho_best).mean() != bounds.E_rho
+    assert bounds.B_best == uniform_bound(bounds.E_best, bounds.rho_best, bounds.Rad, bounds.Lam * bounds.R, m)
+    assert (bounds.rho_best == 1.0) == (m == 12)
+    assert f"at most {bounds.B_best:.4g}" in bounds.line()
+    assert bounds.line().endswith(f"by margin error {bounds.E_best:.4g} at rho {bounds.rho_best:.4g}")
+    for error, rho, bound in (
+        (bounds.E_rho, bounds.rho, bounds.B_unif),
+        (bounds.E_best, bounds.rho_best, bounds.B_best),
+    ):
+        assert f"{rho:.4g}: margin error {error:.4g}, bound {bound:.4g}\n" in f"{bounds}\n"
 
 
-def test_bags_on_the_margin_do_not_fall_short_of_it_by_rounding() -> None:
+def test_bags_on_the_margin_are_not_below_it_by_rounding() -> None:
     bags = random_bags(0, [2] * 8, 2)
     margins = np.array([0.1, 0.3 - 1e-15, 0.3 - 1e-12, 0.3, 0.3, 0.4, 0.5, 0.6])
-    said = bounds([Ball(RBF(1.0), bags, 1.0)], margins, 0.5)
-    assert said.rho == pytest.approx(0.3)
-    assert said.E_rho == 1 / 8
+    bounds = ensemble_bounds([Ball(RBF(1.0), bags, 1.0)], margins, 0.5)
+    assert bounds.rho == pytest.approx(0.3)
+    assert bounds.E_rho == 1 / 8
 
 
-def test_only_the_ratio_of_radius_and_margin_counts() -> None:
+def test_bounds_depend_only_on_the_ratio_of_radius_and_margin() -> None:
     bags, margins = random_bags(0, [3] * 20, 2), np.linspace(-0.1, 0.8, 20)
-    one = bounds([Ball(Linear(), bags, 1.0)], margins, 0.2, bias=0.3)
-    wide = bounds([Ball(Linear(), bags, 7.0)], 7 * margins, 0.2, bias=7 * 0.3)
+    one = ensemble_bounds([Ball(Linear(), bags, 1.0)], margins, 0.2, bias=0.3)
+    wide = ensemble_bounds([Ball(Linear(), bags, 7.0)], 7 * margins, 0.2, bias=7 * 0.3)
     for name in ("B_fixed", "B_unif", "B_best", "E_rho", "scale"):
         assert getattr(wide, name) == pytest.approx(getattr(one, name))
     assert wide.rho == pytest.approx(7 * one.rho)
 
 
-def test_atoms_of_the_l1_ball_lie_in_the_ball_of_the_longest() -> None:
+def test_the_l1_ball_lies_in_the_ball_of_its_longest_atom() -> None:
     bags, atoms = random_bags(0, [2, 2], 2), np.array([[3.0, 4.0], [1.0, 0.0]])
     assert Ball(Linear(), bags, 0.5, atoms).norm == pytest.approx(2.5)
     assert Ball(RBF(1.0), bags, 0.5, atoms).norm == 0.5
 
 
-def test_classes_add_up() -> None:
+def test_counts_of_classes_are_summed() -> None:
     short, long = random_bags(0, [5] * 6, 2), random_bags(1, [3] * 6, 4)
     one, other = Ball(RBF(50.0), short, 1.0), Ball(RBF(50.0), long, 2.0)
-    said = bounds([one, one, other, other], np.ones(6), 0.5, bias=0.1)
-    assert exp(said.ln_Theta) == pytest.approx(2 * 5**6 + 2 * 3**6 + 1)
-    assert (said.N, said.P_S, said.Lam, said.R) == (48, 48, 2.0, 1.0)
+    bounds = ensemble_bounds([one, one, other, other], np.ones(6), 0.5, bias=0.1)
+    assert exp(bounds.ln_Theta) == pytest.approx(2 * 5**6 + 2 * 3**6 + 1)
+    assert (bounds.N, bounds.P_S, bounds.Lam, bounds.R) == (48, 48, 2.0, 1.0)
 
 
-def test_a_margin_that_is_not_positive_proves_nothing_and_is_still_json() -> None:
-    said = bounds([Ball(Linear(), random_bags(0, [2] * 4, 2), 1.0)], np.array([-1.0, -0.5, -0.2, 0.0]), 0.25)
-    assert (said.B_fixed, said.B_unif) == (inf, inf)
-    plain = said.as_dict()
+def test_a_non_positive_margin_gives_infinite_bounds_and_valid_json() -> None:
+    bounds = ensemble_bounds([Ball(Linear(), random_bags(0, [2] * 4, 2), 1.0)], np.array([-1.0, -0.5, -0.2, 0.0]), 0.25)
+    assert (bounds.B_fixed, bounds.B_unif) == (inf, inf)
+    plain = bounds.as_dict()
     assert (plain["B_fixed"], plain["B_unif"]) == (None, None)
     assert plain["B_best"] > 1
     assert plain["clipped"] == {"B_fixed": 1.0, "B_unif": 1.0, "B_best": 1.0}
-    assert "(vacuous)" in str(said)
+    assert "(vacuous)" in str(bounds)
 
 
-def test_features_that_are_all_zero_prove_nothing() -> None:
-    said = bounds([Ball(Linear(), as_bags([np.zeros((2, 2))] * 4), 1.0)], np.array([-1.0, 1, 1, 1]), 0.5, bias=1.0)
-    assert (said.rho, said.rho_star, said.ln_Theta, said.B_best) == (0, 1, pytest.approx(log(2)), inf)
-    assert said.as_dict()["scale"] is None
+def test_zero_features_give_an_infinite_bound() -> None:
+    bounds = ensemble_bounds(
+        [Ball(Linear(), as_bags([np.zeros((2, 2))] * 4), 1.0)], np.array([-1.0, 1, 1, 1]), 0.5, bias=1.0
+    )
+    assert (bounds.rho, bounds.rho_star, bounds.ln_Theta, bounds.B_best) == (0, 1, pytest.approx(log(2)), inf)
+    assert bounds.as_dict()["scale"] is None
 
 
-def test_the_papers_count_is_told_for_linear_kernels() -> None:
+def test_the_papers_count_is_reported_for_linear_kernels_only() -> None:
     bags = random_bags(0, [3] * 8, 2)
-    assert bounds([Ball(Linear(), bags, 1.0)], np.ones(8), 0.5).ln_printed == pytest.approx(4 * log(24))
-    assert bounds([Ball(RBF(1.0), bags, 1.0)], np.ones(8), 0.5).ln_printed is None
+    assert ensemble_bounds([Ball(Linear(), bags, 1.0)], np.ones(8), 0.5).ln_printed == pytest.approx(4 * log(24))
+    assert ensemble_bounds([Ball(RBF(1.0), bags, 1.0)], np.ones(8), 0.5).ln_printed is None
 
 
 @pytest.mark.parametrize("size", [4, 600])
-def test_a_kernel_without_a_space_has_no_bound(size: int) -> None:
+def test_an_indefinite_kernel_has_no_bound(size: int) -> None:
     def minus(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return np.asarray(A @ B.T) - 3.0
 
     bags = random_bags(0, [size] * 3, 2)
     with pytest.raises(ConvexityError, match="There is no bound: the kernel is not positive semidefinite"):
-        bounds([Ball(CallableKernel(minus), bags, 1.0)], np.ones(3), 0.5)
-    plain = bounds([Ball(CallableKernel(lambda A, B: A @ B.T), bags, 1.0)], np.ones(3), 0.5)
-    assert plain.ln_Theta == pytest.approx(bounds([Ball(Linear(), bags, 1.0)], np.ones(3), 0.5).ln_Theta)
+        ensemble_bounds([Ball(CallableKernel(minus), bags, 1.0)], np.ones(3), 0.5)
+    plain = ensemble_bounds([Ball(CallableKernel(lambda A, B: A @ B.T), bags, 1.0)], np.ones(3), 0.5)
+    assert plain.ln_Theta == pytest.approx(ensemble_bounds([Ball(Linear(), bags, 1.0)], np.ones(3), 0.5).ln_Theta)

@@ -1,4 +1,4 @@
-"""A result without a point says so when it is asked for values."""
+"""Values of a result, and the error if it has no point."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from milopt import RBF, Program, as_bags, bag_max
 from milopt.errors import UncertifiedError
 
 
-def test_value_without_a_point_is_one_error_that_tells_why() -> None:
+def test_value_without_a_point_raises_an_error_with_the_reason() -> None:
     program = Program("ray")
     x = program.variable("x", 2, lower=0)
     program.minimize(-x.sum())
@@ -19,7 +19,7 @@ def test_value_without_a_point_is_one_error_that_tells_why() -> None:
         result.value(x + 1)
 
 
-def test_score_without_a_point_is_the_same_error() -> None:
+def test_score_without_a_point_raises_an_error_with_the_reason() -> None:
     bags = as_bags([np.eye(2), np.ones((1, 2))])
     program = Program("empty")
     f, b = program.function("f", RBF(1.0)), program.variable("b", lower=0)
@@ -30,7 +30,7 @@ def test_score_without_a_point_is_the_same_error() -> None:
         milopt.solve(program, "highs").score(bags)
 
 
-def test_value_of_a_point_is_that_of_the_expression() -> None:
+def test_value_evaluates_the_expression_at_the_point() -> None:
     program = Program("box")
     x = program.variable("x", 2, lower=1)
     program.minimize(x.sum())

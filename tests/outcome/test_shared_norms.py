@@ -1,4 +1,4 @@
-"""A function's norm in several cones: the certificate shares its multiplier among them."""
+"""The norm of a function in several cones: the certificate divides its multiplier among them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LENGTH = float(np.sqrt(PULL @ RBF(0.5)(POINTS, POINTS) @ PULL))
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
 @pytest.mark.parametrize(("first", "second"), [(1.0, 2.0), (1.0, 1.0), (2.0, 1.0)])
-def test_two_balls_are_the_smaller_one(first: float, second: float, solver: str) -> None:
+def test_two_balls_have_the_optimum_of_the_smaller_one(first: float, second: float, solver: str) -> None:
     program = Program("two balls")
     f = program.function("f", RBF(0.5))
     program.maximize(PULL @ f(POINTS))
@@ -29,7 +29,7 @@ def test_two_balls_are_the_smaller_one(first: float, second: float, solver: str)
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
-def test_a_norm_in_the_objective_and_in_a_ball(solver: str) -> None:
+def test_a_norm_in_the_objective_and_in_a_constraint_is_certified(solver: str) -> None:
     program = Program("norm twice")
     f = program.function("f", RBF(0.5))
     program.maximize(PULL @ f(POINTS) - 0.5 * f.norm())

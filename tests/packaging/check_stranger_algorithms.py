@@ -11,14 +11,14 @@ import sys
 from milopt.schemes.registered import scheme_class
 from milopt.testing import check_scheme, check_solver
 
-SLOW = "ProxQP reaches its limit of iterations"
+ITERATION_LIMIT = "ProxQP reaches its limit of iterations"
 EXCEPTIONS = {
-    "dc, infeasible": SLOW,
-    "lp, columns scaled by 1e6": SLOW,
-    "lp, infeasible": SLOW,
-    "lp, unbounded": SLOW,
-    "qp, infeasible": SLOW,
-    "qp, unbounded function": SLOW,
+    "dc, infeasible": ITERATION_LIMIT,
+    "lp, columns scaled by 1e6": ITERATION_LIMIT,
+    "lp, infeasible": ITERATION_LIMIT,
+    "lp, unbounded": ITERATION_LIMIT,
+    "qp, infeasible": ITERATION_LIMIT,
+    "qp, unbounded function": ITERATION_LIMIT,
     "Ctrl-C": "ProxQP does not hear signals",
 }
 

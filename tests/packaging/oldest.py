@@ -1,6 +1,6 @@
 """Install milopt with the oldest versions of its dependencies that pyproject.toml allows, and run smoke.py there.
 
-`python tests/packaging/oldest.py` works in a folder of its own and leaves nothing behind. It needs a Python for which
+`python tests/packaging/oldest.py` works in a temporary folder. It needs a Python for which
 these versions have wheels.
 """
 
@@ -36,7 +36,7 @@ def _oldest(requirement: str) -> str:
 
 
 def requirements() -> list[str]:
-    """Return what users install: the dependencies, and those of the extras that are not for development."""
+    """Return the requirements of users: the dependencies, and those of the extras that are not for development."""
     project = PROJECT["project"]
     optional = project["optional-dependencies"]
     return [*project["dependencies"], *(one for extra in EXTRAS for one in optional[extra])]

@@ -1,6 +1,6 @@
-"""Check that an installed milopt works with the versions of its dependencies that lie beside it.
+"""Check that an installed milopt works with the versions of its dependencies that are installed with it.
 
-`python smoke.py` needs nothing but milopt. Every solver solves the small programs below that it takes, every model is
+`python smoke.py` needs only milopt. Every solver solves the small programs below that it supports, every model is
 fitted and predicts, and every command of the command line runs. The exit status is 0 only if all of this works.
 `tests/packaging/oldest.py` runs this file with the oldest versions that pyproject.toml allows.
 """
@@ -30,11 +30,11 @@ COMMANDS = ("compare", "fit", "predict", "evaluate", "rank", "inspect", "models"
 MILOPT = [sys.executable, "-m", "milopt.cli"]
 
 NEED_LATER_CVXPY = ("cvxpy:PIQP", "cvxpy:SCIP")
-"""The oldest cvxpy calls PIQP by the names of an earlier version, and does not pass on SCIP's bound."""
+"""Solvers that fail with the oldest cvxpy: it has an earlier interface of PIQP, and no bound of SCIP."""
 
 
 def toy_bags() -> tuple[list[np.ndarray], np.ndarray]:
-    """Return twenty bags in the plane; an instance near (2, 2) makes a bag positive."""
+    """Return twenty bags in the plane; a bag is positive if one of its instances is near (2, 2)."""
     rng, labels = np.random.default_rng(0), np.arange(20) % 2
     return [np.vstack([rng.normal(0, 0.5, (3, 2)), rng.normal(2 * label, 0.3, (1, 2))]) for label in labels], labels
 
@@ -87,8 +87,8 @@ PROGRAMS: tuple[Callable[[], tuple[milopt.Program, float]], ...] = (
 
 def solver_names() -> list[str]:
     """Return every solver that is installed, those of cvxpy and Pyomo included."""
-    names = [solver.name for solver in registry.plain_solvers()]
-    families = [name.partition(":")[0] for name in registry.names() if name.endswith(":NAME")]
+    names = [solver.name for solver in registry.installed_solvers()]
+    families = [name.partition(":")[0] for name in registry.solver_names() if name.endswith(":NAME")]
     variants = [variant for family in families for variant in registry.variants(family)]
     return [*names, *(variant for variant in variants if variant not in NEED_LATER_CVXPY)]
 
@@ -113,13 +113,13 @@ def check_solvers() -> None:
             certified = (str(result.termination), str(result.point)) == ("optimal", "certified")
             if not certified or abs(result.objective - optimum) > 1e-4 * (1 + abs(optimum)):
                 wrong.append(f"{name}, {program.name}: {result.termination}, {result.objective}; {result.message}")
-    print(f"  programs that each solver takes: {solved}")
-    wrong += [f"{name} takes no program" for name, count in solved.items() if not count]
+    print(f"  number of programs that each solver supports: {solved}")
+    wrong += [f"{name} supports no program" for name, count in solved.items() if not count]
     assert not wrong, "\n".join(["", *wrong])
 
 
 def check_models() -> None:
-    # Those that compile most first: two processes share the work.
+    # Models that compile most come first, because two processes share the work.
     names = sorted(registry.model_names(), key=lambda name: name not in ("shapelet-boost", "box-svm"))
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         for line in pool.map(check_model, names):
@@ -129,8 +129,8 @@ def check_models() -> None:
 def check_model(name: str) -> str:
     bags, labels = toy_bags()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MiloptWarning)  # of a cycle, which the line below tells
-        model = registry.model(name)().fit(bags, labels)
+        warnings.simplefilter("ignore", MiloptWarning)  # a cycle is reported by the line below
+        model = registry.model_class(name)().fit(bags, labels)
     accuracy = float(np.mean(model.predict(bags) == labels))
     assert accuracy >= 0.9, (name, accuracy)
     return f"{name}: {model.result_.termination}, accuracy {accuracy:.2f}"
@@ -155,7 +155,7 @@ def check_command_line() -> None:
         for command in ("models", "solvers", "data"):
             run(command, "--json", where=scratch)
         for solver in ("highs", "cvxpy:HIGHS", "pyomo:highs"):
-            # A solver's library must not print into the document.
+            # The library of a solver must not print into the JSON document.
             json.loads(run("fit", "toy.csv", "--model", "mi-svm", "--solver", solver, "--json", where=scratch))
         run("fit", "toy.csv", "--model", "mi-svm", "--save", "saved", "--plot", "steps.png", where=scratch)
         run("predict", "saved", "toy.csv", where=scratch)
@@ -166,22 +166,23 @@ def check_command_line() -> None:
 
 
 @contextlib.contextmanager
-def timed(what: str) -> Iterator[None]:
-    print(f"{what}:", flush=True)
+def print_time(title: str) -> Iterator[None]:
+    """Print a title and the time of the block."""
+    print(f"{title}:", flush=True)
     start = time.monotonic()
     yield
-    print(f"{what}: {time.monotonic() - start:.0f} s", flush=True)
+    print(f"{title}: {time.monotonic() - start:.0f} s", flush=True)
 
 
 def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     print(f"milopt {milopt.__version__} in {Path(milopt.__file__).parent}")
-    for what, check in {
+    for title, check in {
         "solvers": check_solvers,
         "models": check_models,
         "command line": check_command_line,
     }.items():
-        with timed(what):
+        with print_time(title):
             check()
 
 

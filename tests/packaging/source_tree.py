@@ -1,4 +1,4 @@
-"""The packages of a checkout: where each one lies, and copies of the checkout to build from."""
+"""Locations of the modules of a checkout, and copies of the checkout to build from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SETUPTOOLS = PROJECT["tool"]["setuptools"]
 
 
 def modules() -> dict[str, str]:
-    """Return where every module lies, in a wheel and in the checkout: 'milopt/models/odm.py' -> 'models/odm.py'."""
+    """Return the path of every module in a wheel and in the checkout: 'milopt/models/odm.py' -> 'models/odm.py'."""
     return {
         f"{package.replace('.', '/')}/{path.relative_to(ROOT / folder).as_posix()}": path.relative_to(ROOT).as_posix()
         for package, folder in SETUPTOOLS["package-dir"].items()
@@ -27,6 +27,6 @@ def packages_on_disk() -> set[str]:
 
 
 def copy_checkout(target: Path) -> None:
-    """Copy the project's files, links as links; an old build/ or egg-info would leak into a wheel."""
+    """Copy the project's files, links as links; without build/ and egg-info, which would end up in a wheel."""
     leave = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist")
     shutil.copytree(ROOT, target, symlinks=True, ignore=leave)

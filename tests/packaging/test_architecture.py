@@ -29,8 +29,8 @@ def module_of(path: str) -> str:
     return inside.removesuffix(".py").replace("/", ".")
 
 
-def found(path: str, name: str) -> object:
-    """Return what a file defines under a name; fail if it is imported there from elsewhere."""
+def defined_object(path: str, name: str) -> object:
+    """Return the object that a file defines under a name; fail if the file only imports it."""
     value: object = importlib.import_module(module_of(path))
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     for part in name.split("."):
@@ -62,11 +62,11 @@ def test_every_path_exists(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_class_and_function_is_defined_where_the_page_says(page: str) -> None:
+def test_every_class_and_function_is_defined_in_the_stated_file(page: str) -> None:
     stations = [match for text in quoted(page) if (match := STATION.match(text)) and "NAME" not in text]
     assert len(stations) >= 10
     for match in stations:
-        found(match[1], match[2])
+        defined_object(match[1], match[2])
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -82,7 +82,7 @@ def test_members_are_members_of_the_class_before_them() -> None:
     lists = re.findall(r"Class: `([^`:]+):(\w+)`.*?\n- \[ \] Members: (.*?)(?=\n- \[ \]|\n\n)", text, re.DOTALL)
     assert len(lists) == 8
     for path, name, members in lists:
-        cls = found(path, name)
+        cls = defined_object(path, name)
         assert isinstance(cls, type)
         known = {member for one in cls.__mro__ for member in (*vars(one), *vars(one).get("__annotations__", {}))}
         for member in QUOTED.findall(members):
@@ -94,7 +94,7 @@ def test_every_abstract_member_is_in_its_checklist() -> None:
     for path, name, members in re.findall(
         r"Class: `([^`:]+):(\w+)`.*?\n- \[ \] Members: (.*?)(?=\n- \[ \]|\n\n)", text, re.DOTALL
     ):
-        required = getattr(found(path, name), "__abstractmethods__", frozenset())
+        required = getattr(defined_object(path, name), "__abstractmethods__", frozenset())
         if name != "BagKernel":  # It defines those of Kernel itself.
             assert required <= set(QUOTED.findall(members.partition("(")[0])), name
 

@@ -1,35 +1,43 @@
-"""The pages in docs/: their code runs, from top to bottom of a page, and prints what they say."""
+"""The pages in docs/: their code runs from top to bottom, and code and commands print the stated output."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import re
 from pathlib import Path
 
 import pytest
 
 import milopt
 from milopt.declaration import atoms
+from tests.packaging.pages import ROOT, check_code, check_commands, code_of, commands_of, link_examples
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = sorted(path.name for path in DOCS.glob("*.md") if "```python" in path.read_text(encoding="utf-8"))
+DOCS = ROOT / "docs"
+PAGES = {str(page.relative_to(DOCS)): page for page in sorted(DOCS.glob("**/*.md"))}
+COMMANDS = [(name, *pair) for name, page in PAGES.items() for pair in commands_of(page)]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_a_page_prints_what_it_says(page: str) -> None:
-    names: dict[str, object] = {}
-    text = (DOCS / page).read_text(encoding="utf-8")
-    for code, stated in re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", text, re.DOTALL):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(code, page, "exec"), names)  # the project's own text, nobody else's
-        assert printed.getvalue() == stated
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if code_of(page)])
+def test_the_code_of_a_page_prints_the_stated_output(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_examples(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    check_code(PAGES[name])
+
+
+@pytest.mark.parametrize(("name", "commands", "expected"), COMMANDS, ids=[commands for _, commands, _ in COMMANDS])
+def test_the_commands_of_a_page_print_the_stated_output(
+    name: str, commands: str, expected: str, tmp_path: Path
+) -> None:
+    check_commands(commands, expected, tmp_path)
+
+
+def test_the_pages_have_code_and_commands() -> None:
+    assert len(COMMANDS) >= 7
+    assert sum(bool(code_of(page)) for page in PAGES.values()) >= 15
 
 
 def test_the_page_on_atoms_lists_every_atom() -> None:
-    table = (DOCS / "atoms.md").read_text(encoding="utf-8").partition("## Composition")[0]
+    table = PAGES["atoms.md"].read_text(encoding="utf-8").partition("## Composition")[0]
     functions = {name for name in atoms.__all__ if not isinstance(getattr(atoms, name), type)}
-    assert "atoms.md" in PAGES
     assert functions == {name for name in functions if f"`{name}(" in table or f"`{name}`" in table}
     assert all(hasattr(milopt, name) for name in functions)

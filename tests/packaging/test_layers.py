@@ -1,4 +1,4 @@
-"""The contract of layers holds, and one import against it breaks it."""
+"""The import contract of the layers detects an import from a higher layer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("module", "line", "told"),
+    ("module", "line", "reported"),
     [
         ("milopt/outcome/outcome.py", "", ""),
         ("milopt/errors.py", "import milopt.cones", "milopt.errors is not allowed to import milopt.cones"),
@@ -43,10 +43,10 @@ def tree(tmp_path: Path) -> Path:
     ],
     ids=["as it is", "errors", "compilation", "models", "a module without a layer"],
 )
-def test_every_package_imports_only_from_the_layers_below(tree: Path, module: str, line: str, told: str) -> None:
+def test_every_package_imports_only_from_the_layers_below(tree: Path, module: str, line: str, reported: str) -> None:
     path = tree / module
     path.write_text((path.read_text(encoding="utf-8") if path.exists() else "") + f"\n{line}\n", encoding="utf-8")
     done = contract_holds(tree)
     words = " ".join((done.stdout + done.stderr).split())
-    assert (done.returncode == 0) == (not told), words
-    assert told in words
+    assert (done.returncode == 0) == (not reported), words
+    assert reported in words

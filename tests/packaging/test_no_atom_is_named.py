@@ -1,7 +1,7 @@
 """No module of milopt names an atom class, or the second-order or exponential cone, except where it is defined.
 
 A new atom is one file, and a new cone is one file and one line per solver that takes it. Pattern matchers and tables of
-solvers may name both. The abstract kinds of atoms (`Atom`, `Radial`, `Selecting`) may be named everywhere.
+solvers may name both. The abstract kinds of atoms (`Atom`, `RadialAtom`, `SelectionAtom`) may be named everywhere.
 """
 
 from __future__ import annotations
@@ -20,8 +20,15 @@ from milopt.cones import CONES, NONNEGATIVE, ZERO
 from milopt.declaration.atoms import Atom
 
 ROOT = Path(milopt.__file__).parent
-MAY_NAME = ("__init__.py", "cones", "compilation/bridges", "declaration/atoms", "solvers", "testing/known_programs")
-"""Files and folders below milopt."""
+ALLOWED_PATHS = (
+    "__init__.py",
+    "cones",
+    "compilation/bridges",
+    "declaration/atoms",
+    "solvers",
+    "testing/known_programs",
+)
+"""Files and folders of milopt that may name atoms and cones."""
 
 
 @cache
@@ -61,7 +68,7 @@ def names_in(source: str) -> set[str]:
 
 
 def namesakes_in(source: str) -> set[str]:
-    """Return the names of atom classes that stand for another class in a module: defined there, or imported."""
+    """Return the names of atom classes that mean another class in a module, which is defined or imported there."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ClassDef):
@@ -82,12 +89,12 @@ def atoms_and_cones_in(source: str) -> set[str]:
 def modules() -> list[Path]:
     """Return the modules that must not name an atom or a cone."""
     outside = [path.relative_to(ROOT) for folder in (ROOT, ROOT / "models") for path in folder.rglob("*.py")]
-    return sorted({path for path in outside if not path.as_posix().startswith(MAY_NAME)})
+    return sorted({path for path in outside if not path.as_posix().startswith(ALLOWED_PATHS)})
 
 
-def test_the_atoms_and_the_cones_are_found() -> None:
+def test_atoms_and_cones_are_detected() -> None:
     assert {"Logistic", "Norm", "LogSumExp", "SumSquares", "QuadForm"} <= atom_classes()
-    assert not {"Atom", "Radial", "Selecting"} & atom_classes()
+    assert not {"Atom", "RadialAtom", "SelectionAtom"} & atom_classes()
     assert {"SECOND_ORDER", "EXPONENTIAL", "SecondOrder", "Exponential", "second_order"} <= cone_names()
     paths = {path.as_posix() for path in modules()}
     assert {"compilation/lowering.py", "outcome/declared_proof.py", "models/miles.py"} <= paths
@@ -111,12 +118,12 @@ def test_no_module_names_an_atom_or_a_cone() -> None:
         "isinstance(leaf, atoms.QuadForm)",
     ],
 )
-def test_one_import_more_is_found(line: str) -> None:
+def test_an_additional_import_is_detected(line: str) -> None:
     assert atoms_and_cones_in(line)
 
 
 def test_other_modules_may_be_imported() -> None:
-    source = "from milopt.cones import NONNEGATIVE, ZERO\nfrom milopt.declaration.atoms import Selecting, exp, norm"
+    source = "from milopt.cones import NONNEGATIVE, ZERO\nfrom milopt.declaration.atoms import SelectionAtom, exp, norm"
     assert not atoms_and_cones_in(source)
-    assert not atoms_and_cones_in("from milopt.compilation.evaluation_form import Square\nsquares: list[Square] = []")
+    assert not atoms_and_cones_in("from cvxpy.atoms.quad_form import QuadForm\nforms: list[QuadForm] = []")
     assert atoms_and_cones_in("from milopt.declaration.atoms.sum_squares import Square\nsquares: list[Square] = []")

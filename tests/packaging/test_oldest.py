@@ -1,4 +1,4 @@
-"""The oldest versions that are allowed, as constraints for pip."""
+"""Lower bounds of dependencies as constraints for pip."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def oldest() -> ModuleType:
-    """Load the script as it runs, with its own folder on the path."""
+    """Load the script with its folder on the path, as when it runs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE))
         spec = importlib.util.spec_from_file_location("oldest", HERE / "oldest.py")

@@ -1,4 +1,4 @@
-"""A scheme and a solver of another package: installed, found by their names, ranked, saved and reported."""
+"""A scheme and a solver of another package: installed, found by name, ranked, saved and reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Runs = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """Install the package into a folder of its own; return what runs Python with it."""
+    """Install the package into a new folder; return a function that runs Python with it."""
     folder = tmp_path_factory.mktemp("stranger")
     shutil.copytree(STRANGER, folder / "source", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
     install = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     assert done.returncode == 0, done.stdout + done.stderr
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder / "site"), str(ROOT)])}
 
-    def runs(*arguments: str, **variables: str) -> str:
+    def run_python(*arguments: str, **variables: str) -> str:
         command = [sys.executable, *arguments]
         done = subprocess.run(
             command, cwd=folder, env=environment | variables, capture_output=True, text=True, check=False
@@ -40,60 +40,60 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    return runs
+    return run_python
 
 
 @pytest.fixture(scope="module")
-def found(run: Runs) -> dict[str, Any]:
+def output(run: Runs) -> dict[str, Any]:
     """Run the script that uses the package."""
     result: dict[str, Any] = json.loads(run(str(Path(__file__).with_name("use_stranger_algorithms.py"))))
     assert Path(result["from"]).parent.parent.name == "site"
     return result
 
 
-def test_the_scheme_runs_by_its_name_and_keeps_the_best_end(found: dict[str, Any]) -> None:
-    restarts, once = found["restarts"], found["ccp"]
+def test_the_scheme_runs_by_its_name_and_keeps_the_best_result(output: dict[str, Any]) -> None:
+    restarts, once = output["restarts"], output["ccp"]
     assert (restarts["scheme"], restarts["termination"], restarts["point"]) == (
         "random_restarts",
         "stationary",
         "certified",
     )
     assert restarts["objective"] < once["objective"] * (1 - 1e-6)
-    assert found["fitted"]["scheme"] == "random_restarts"
+    assert output["fitted"]["scheme"] == "random_restarts"
 
 
-def test_the_steps_of_all_restarts_are_in_the_history(found: dict[str, Any]) -> None:
-    restarts = found["restarts"]
-    assert restarts["steps"] >= 5 + found["ccp"]["steps"]
+def test_the_steps_of_all_restarts_are_in_the_history(output: dict[str, Any]) -> None:
+    restarts = output["restarts"]
+    assert restarts["steps"] >= 5 + output["ccp"]["steps"]
     assert restarts["seconds"] == sorted(restarts["seconds"])
     assert 0 < restarts["solve"] <= restarts["total"]
 
 
-def test_the_scheme_is_saved_by_its_name(found: dict[str, Any]) -> None:
-    assert found["loaded"] == "random_restarts"
-    assert found["kept"] == "RandomRestarts(restarts=2, seed=0)"
+def test_the_scheme_is_saved_by_its_name(output: dict[str, Any]) -> None:
+    assert output["loaded"] == "random_restarts"
+    assert output["kept"] == "RandomRestarts(restarts=2, seed=0)"
 
 
-def test_the_solver_is_chosen_by_auto_where_it_ranks_first(found: dict[str, Any]) -> None:
-    small = found["small"]
+def test_auto_chooses_the_solver_if_it_ranks_first(output: dict[str, Any]) -> None:
+    small = output["small"]
     assert (small["solver"], small["attempts"], small["point"]) == ("proxqp", ["proxqp"], "certified")
-    assert small["objective"] == pytest.approx(found["clarabel"]["objective"], abs=1e-6)
+    assert small["objective"] == pytest.approx(output["clarabel"]["objective"], abs=1e-6)
 
 
-def test_auto_does_not_choose_it_elsewhere(found: dict[str, Any]) -> None:
-    assert found["large"]["solver"] == "clarabel"
-    assert found["linear"]["solver"] == "highs"
+def test_auto_does_not_choose_the_solver_for_other_programs(output: dict[str, Any]) -> None:
+    assert output["large"]["solver"] == "clarabel"
+    assert output["linear"]["solver"] == "highs"
 
 
-def test_a_time_limit_that_it_cannot_keep_is_told_and_makes_auto_prefer_others(found: dict[str, Any]) -> None:
-    assert found["limited"]["solver"] == "proxqp"
-    assert found["warnings"] == [
-        "proxqp may take longer than the time limit of 60 s: ProxQP has no setting for a time limit."
-    ]
-    assert found["automatic within a limit"]["solver"] == "clarabel"
+def test_a_time_limit_that_the_solver_cannot_keep_gives_a_warning_and_another_choice_of_auto(
+    output: dict[str, Any],
+) -> None:
+    assert output["limited"]["solver"] == "proxqp"
+    assert output["warnings"] == ["proxqp may exceed the time limit of 60 s: ProxQP has no setting for a time limit."]
+    assert output["automatic within a limit"]["solver"] == "clarabel"
 
 
-def test_the_command_line_lists_completes_and_runs_them(run: Runs) -> None:
+def test_the_command_line_lists_completes_and_runs_scheme_and_solver(run: Runs) -> None:
     assert "random_restarts" in run("-m", "milopt.cli", "schemes")
     assert "ProxQP has no setting for a time limit" in " ".join(run("-m", "milopt.cli", "solvers").split())
     line = "milopt fit musk1 --scheme ran"
@@ -107,16 +107,16 @@ def test_the_command_line_lists_completes_and_runs_them(run: Runs) -> None:
     assert report["seconds"]["scheme"] > 0
 
 
-def test_they_pass_the_checks_for_extensions(run: Runs) -> None:
-    found = json.loads(run("-W", "ignore", str(Path(__file__).with_name("check_stranger_algorithms.py"))))
-    assert found["solver"] >= 60
-    assert set(found["excepted"]) | set(found["unneeded"]) == set(check_stranger_algorithms.EXCEPTIONS)
-    assert "ProxQP has no setting for a time limit" in found["time limit"]
-    assert found["scheme"] >= 17
-    assert "saved by its name" in found["passed by the scheme"]
+def test_scheme_and_solver_pass_the_checks_for_extensions(run: Runs) -> None:
+    output = json.loads(run("-W", "ignore", str(Path(__file__).with_name("check_stranger_algorithms.py"))))
+    assert output["solver"] >= 60
+    assert set(output["excepted"]) | set(output["unneeded"]) == set(check_stranger_algorithms.EXCEPTIONS)
+    assert "ProxQP has no setting for a time limit" in output["time limit"]
+    assert output["scheme"] >= 17
+    assert "saved by its name" in output["passed by the scheme"]
 
 
-def test_no_file_of_milopt_names_them() -> None:
+def test_no_file_of_milopt_names_scheme_or_solver() -> None:
     for path in (ROOT / "milopt").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert "random_restarts" not in text, path

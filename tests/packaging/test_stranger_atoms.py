@@ -21,8 +21,8 @@ STRANGER = ROOT / "tests" / "stranger"
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Install the package into a folder of its own, and run its script there."""
+def output(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Install the package into a new folder, run its script there, and return its output."""
     folder = tmp_path_factory.mktemp("stranger")
     shutil.copytree(STRANGER, folder / "source", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
     install = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
@@ -60,8 +60,8 @@ SOLVERS = {
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_every_solver_that_takes_the_cones_is_certified(name: str, found: dict[str, Any]) -> None:
-    answers = found[name]["answers"]
+def test_every_solver_that_supports_the_cones_is_certified(name: str, output: dict[str, Any]) -> None:
+    answers = output[name]["answers"]
     assert answers.keys() >= SOLVERS[name]
     assert name == "peak" or "highs" not in answers
     best = optimum(name)
@@ -70,14 +70,14 @@ def test_every_solver_that_takes_the_cones_is_certified(name: str, found: dict[s
         assert objective == pytest.approx(best, abs=1e-5), solver
 
 
-def test_the_atoms_are_written_to_latex_and_to_cbf(found: dict[str, Any]) -> None:
-    assert r"\operatorname{peak}_{" in found["peak"]["latex"]
-    assert r"\operatorname{softplus}_{2}" in found["softplus"]["latex"]
-    assert "EXP" not in found["peak"]["cbf"]
-    assert found["softplus"]["cbf"].count("EXP 3") == 14
+def test_the_atoms_are_written_to_latex_and_to_cbf(output: dict[str, Any]) -> None:
+    assert r"\operatorname{peak}_{" in output["peak"]["latex"]
+    assert r"\operatorname{softplus}_{2}" in output["softplus"]["latex"]
+    assert "EXP" not in output["peak"]["cbf"]
+    assert output["softplus"]["cbf"].count("EXP 3") == 14
 
 
-def test_no_file_of_milopt_names_them() -> None:
+def test_no_file_of_milopt_names_the_atoms() -> None:
     folder = Path(milopt.__file__).parent
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py")]
     assert len(texts) > 100

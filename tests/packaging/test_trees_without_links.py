@@ -43,7 +43,7 @@ The other arguments are folders with dependencies. Their .pth files are not read
 
 def git(*arguments: str, where: Path) -> None:
     author = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a"}
-    # No user's or machine's settings: those of a user might sign commits, or change line ends.
+    # Without settings of the user or the machine, which might sign commits or change line ends.
     plain = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     subprocess.run(["git", *arguments], cwd=where, env=os.environ | author | plain, check=True, capture_output=True)
 
@@ -74,7 +74,7 @@ def archive(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a clone that has files for links, as on Windows."""
+    """Return a clone with plain files instead of links, as on Windows."""
     folder = tmp_path_factory.mktemp("clone") / "milopt"
     git("clone", "--quiet", "--config", "core.symlinks=false", str(repository), str(folder), where=repository)
     assert [(folder / link).read_text() for link in LINKS] == ["../models", "../solvers"]

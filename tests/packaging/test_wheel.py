@@ -1,4 +1,4 @@
-"""The source archive and the wheel carry the models and solvers as real folders, and nothing besides milopt."""
+"""The source archive and the wheel contain models and solvers as folders, and no package besides milopt."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ VERSION = milopt.__version__
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the source archive of a copy of the checkout, and the wheel built from that archive."""
+def build_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the source archive of a copy of the checkout, and the wheel built from it."""
     copy = tmp_path_factory.mktemp("checkout") / "milopt"
     copy_checkout(copy)
     folder = tmp_path_factory.mktemp("dist")
@@ -30,12 +30,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-BESIDE = ("milopt/data/embedded/*", "milopt/cli/schemas/*.json")
+DATA_FILES = ("milopt/data/embedded/*", "milopt/cli/schemas/*.json")
 
 
 @pytest.fixture(scope="module")
-def wheel(built: Path) -> Path:
-    return built / f"milopt-{VERSION}-py3-none-any.whl"
+def wheel(build_folder: Path) -> Path:
+    return build_folder / f"milopt-{VERSION}-py3-none-any.whl"
 
 
 def test_the_wheel_has_every_module_and_only_milopt(wheel: Path) -> None:
@@ -44,15 +44,15 @@ def test_the_wheel_has_every_module_and_only_milopt(wheel: Path) -> None:
         links = [info.filename for info in archive.infolist() if stat.S_ISLNK(info.external_attr >> 16)]
     assert {name for name in names if name.endswith(".py")} == set(modules())
     assert {"milopt/models/__init__.py", "milopt/solvers/__init__.py", "milopt/py.typed"} <= names
-    beside = {path.relative_to(ROOT).as_posix() for pattern in BESIDE for path in ROOT.glob(pattern)}
+    beside = {path.relative_to(ROOT).as_posix() for pattern in DATA_FILES for path in ROOT.glob(pattern)}
     assert len(beside) >= 12
     assert beside <= names
     assert {name.partition("/")[0] for name in names} == {"milopt", f"milopt-{VERSION}.dist-info"}
     assert links == []
 
 
-def test_the_source_archive_has_real_files(built: Path) -> None:
-    with tarfile.open(built / f"milopt-{VERSION}.tar.gz") as archive:
+def test_the_source_archive_has_real_files(build_folder: Path) -> None:
+    with tarfile.open(build_folder / f"milopt-{VERSION}.tar.gz") as archive:
         members = archive.getmembers()
     assert all(member.isfile() or member.isdir() for member in members)
     names = {member.name.partition("/")[2] for member in members}

@@ -1,4 +1,4 @@
-"""Solve programs by the installed scheme and the installed solver, and print what was found.
+"""Solve programs with the installed scheme and the installed solver, and print the results as JSON.
 
 `python use_stranger_algorithms.py` prints JSON. `tests/packaging/test_stranger_algorithms.py` runs this file and reads
 it.
@@ -27,7 +27,7 @@ def bags_and_labels() -> tuple[milopt.Bags, np.ndarray]:
     return milopt.as_bags(list(instances)), y
 
 
-def quadratic(columns: int) -> milopt.Program:
+def quadratic_program(columns: int) -> milopt.Program:
     """Return a convex QP with an equality, inequalities and bounds."""
     rng = np.random.default_rng(1)
     program = milopt.Program("quadratic")
@@ -38,7 +38,7 @@ def quadratic(columns: int) -> milopt.Program:
     return program
 
 
-def told(result: milopt.Result) -> dict[str, object]:
+def describe_result(result: milopt.Result) -> dict[str, object]:
     return {
         "solver": result.solver,
         "scheme": result.scheme,
@@ -60,37 +60,37 @@ def main() -> None:
     fitted = model(kernel=milopt.RBF(5.0), C=10.0, scheme="random_restarts").fit(bags, y)
     fitted.save("fitted.milopt")
     own = milopt.solve(program, scheme="random_restarts", solver="clarabel")
-    kept = model(kernel=milopt.RBF(5.0), C=10.0, scheme=type(registered())(restarts=2))
+    kept = model(kernel=milopt.RBF(5.0), C=10.0, scheme=type(registered_scheme())(restarts=2))
     kept.fit(bags, y).save("kept.milopt")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        limited = milopt.solve(quadratic(5), "proxqp", time_limit=60)
-        automatic = milopt.solve(quadratic(5), time_limit=60)
+        limited = milopt.solve(quadratic_program(5), "proxqp", time_limit=60)
+        automatic = milopt.solve(quadratic_program(5), time_limit=60)
     found = {
         "from": milopt_stranger_algorithms.__file__,
-        "restarts": told(own),
-        "ccp": told(milopt.solve(program, scheme="ccp", solver="clarabel")),
-        "fitted": told(fitted.result_),
+        "restarts": describe_result(own),
+        "ccp": describe_result(milopt.solve(program, scheme="ccp", solver="clarabel")),
+        "fitted": describe_result(fitted.result_),
         "loaded": milopt.load_model("fitted.milopt").report().as_dict()["scheme"],
         "kept": repr(milopt.load_model("kept.milopt").scheme),
-        "small": told(milopt.solve(quadratic(5))),
-        "clarabel": told(milopt.solve(quadratic(5), "clarabel")),
-        "large": told(milopt.solve(quadratic(600))),
-        "linear": told(milopt.solve(linear())),
-        "limited": told(limited),
-        "automatic within a limit": told(automatic),
+        "small": describe_result(milopt.solve(quadratic_program(5))),
+        "clarabel": describe_result(milopt.solve(quadratic_program(5), "clarabel")),
+        "large": describe_result(milopt.solve(quadratic_program(600))),
+        "linear": describe_result(milopt.solve(linear_program())),
+        "limited": describe_result(limited),
+        "automatic within a limit": describe_result(automatic),
         "warnings": [str(one.message) for one in caught],
     }
     json.dump(found, sys.stdout)
 
 
-def registered() -> milopt.Scheme:
+def registered_scheme() -> milopt.Scheme:
     from milopt.schemes.registered import scheme_class
 
     return scheme_class("random_restarts")()
 
 
-def linear() -> milopt.Program:
+def linear_program() -> milopt.Program:
     program = milopt.Program("linear")
     x = program.variable("x", 3, lower=0)
     program.minimize(x.sum())

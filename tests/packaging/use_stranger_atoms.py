@@ -1,4 +1,4 @@
-"""Check the installed atoms, solve a program with them by every solver that takes its cones, and print what was found.
+"""Check the installed atoms, solve a program with every solver that supports its cones, and print the results as JSON.
 
 `python use_stranger_atoms.py` prints JSON. `tests/packaging/test_stranger_atoms.py` runs this file and reads it.
 """
@@ -38,7 +38,7 @@ def main() -> None:
     found: dict[str, object] = {"from": milopt_stranger_atoms.__file__}
     for name in ("peak", "softplus"):
         program = program_of(name)
-        answers = {solver: milopt.solve(program, solver) for solver in milopt.explain(program).takers}
+        answers = {solver: milopt.solve(program, solver) for solver in milopt.explain(program).supporting_solvers}
         found[name] = {
             "latex": program.to_latex(),
             "cbf": program.to_cbf(),

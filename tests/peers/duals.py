@@ -1,7 +1,7 @@
 """Multipliers, shadow prices and reduced costs.
 
-The multipliers of milopt belong to rows as they are declared in a minimisation: those of an equation tell how the
-optimum changes with its right side. Those of cvxpy have the other sign for equations.
+The multipliers of milopt belong to rows as they are declared in a minimisation: those of an equation are the derivative
+of the optimum by its right side. Those of cvxpy have the opposite sign for equations.
 """
 
 from __future__ import annotations

@@ -32,19 +32,19 @@ FAMILIES = (
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A problem, the page it comes from, and what the page says about its answer."""
+class PeerProblem:
+    """Problem with the page it comes from and the optimal value that the page states."""
 
     name: str
     family: str
     milopt: Callable[[], tuple[Any, ...]]
     cvxpy: Callable[[], tuple[Any, ...]]
     source: str
-    """The project and the name of the page; "textbook" if no page has the problem in this form."""
+    """Project and name of the page; "textbook" if no page has the problem in this form."""
     known: str = ""
-    """The optimal value that the page states, with as many digits as it states; empty if it states none."""
+    """Optimal value with as many digits as the page states; empty if it states none."""
     rewritten: str = ""
-    """Why the declaration in milopt is not a direct transcription; empty if it is one."""
+    """Reason why the declaration in milopt is not a direct transcription; empty if it is one."""
 
     @property
     def is_documented(self) -> bool:
@@ -53,12 +53,12 @@ class Problem:
 
     @property
     def lines(self) -> tuple[int, int]:
-        """The numbers of lines in milopt and in cvxpy."""
+        """Numbers of lines in milopt and in cvxpy."""
         return code_lines(self.milopt), code_lines(self.cvxpy)
 
 
 def peer(source: str, known: str = "", rewritten: str = "") -> Callable[[Any], Any]:
-    """Mark a function `..._milopt` as a problem; its other half is the function `..._cvxpy` of the same module."""
+    """Return a decorator that marks a function `..._milopt` as a problem, with the counterpart `..._cvxpy`."""
 
     def mark(function: Any) -> Any:
         function.about = (source, known, rewritten)
@@ -67,16 +67,16 @@ def peer(source: str, known: str = "", rewritten: str = "") -> Callable[[Any], A
     return mark
 
 
-def problems() -> list[Problem]:
+def problems() -> list[PeerProblem]:
     """Return all problems, family by family, in the order in which they are written."""
-    found = []
+    result = []
     for family in FAMILIES:
         functions = vars(import_module(f"tests.peers.{family}"))
         for name, function in functions.items():
             if hasattr(function, "about"):
                 own = name.removesuffix("_milopt")
-                found.append(Problem(own, family, function, functions[f"{own}_cvxpy"], *function.about))
-    return found
+                result.append(PeerProblem(own, family, function, functions[f"{own}_cvxpy"], *function.about))
+    return result
 
 
 def code_lines(function: Callable[..., object]) -> int:

@@ -19,7 +19,7 @@ def random_second_order_program():
         A.append(random.randn(5, 10))
         b.append(random.randn(5))
         c.append(random.randn(10))
-        # The page takes the norm of a matrix here; all that matters is that x is feasible.
+        # The page uses the norm of a matrix here; it only matters that x is feasible.
         d.append(np.linalg.norm(A[-1] @ x + b, 2) - c[-1].T @ x)
     F = random.randn(5, 10)
     return f, A, b, c, d, F, F @ x

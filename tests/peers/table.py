@@ -1,11 +1,11 @@
-"""Print per family the number of problems, their lines in milopt and in cvxpy, and which were rewritten.
+"""Table of peer problems per family: number of problems, lines in milopt and cvxpy, rewritten problems.
 
-`documented` counts those that a page of another project has, `known` those whose page states the answer.
+`documented` counts the problems on a page of another project, `known` those whose page states the answer.
 """
 
 from __future__ import annotations
 
-from tests.peers.problem import FAMILIES, Problem, problems
+from tests.peers.problem import FAMILIES, PeerProblem, problems
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
         print(f"  {problem.name}: {problem.lines[0]} lines against {problem.lines[1]}")
 
 
-def row(family: str, some: list[Problem]) -> str:
+def row(family: str, some: list[PeerProblem]) -> str:
     """Return one line of the table."""
     ours, theirs = (sum(problem.lines[which] for problem in some) for which in (0, 1))
     rewritten = sum(bool(problem.rewritten) for problem in some)

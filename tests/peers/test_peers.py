@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import milopt
-from tests.peers.problem import Problem, problems
+from tests.peers.problem import PeerProblem, problems
 
 OBJECTIVE = 1e-6
 ANSWERS = 1e-4
-"""How far answers other than the optimum may differ, relative to their size: a solver stops at 1e-8 in the optimum."""
+"""Relative tolerance of answers other than the optimum; a solver stops at 1e-8 in the optimum."""
 PROBLEMS = problems()
 pytestmark = pytest.mark.filterwarnings(
     "ignore::RuntimeWarning:cvxpy", "ignore:The problem has an expression:UserWarning"
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=[problem.name for problem in PROBLEMS])
-def test_milopt_and_cvxpy_agree(problem: Problem) -> None:
+def test_milopt_and_cvxpy_agree(problem: PeerProblem) -> None:
     result, *ours = problem.milopt()
     reference, *theirs = problem.cvxpy()
     assert isinstance(result, milopt.Result)
@@ -47,7 +47,7 @@ def agree(ours: object, theirs: object, tolerance: float) -> bool:
 
 
 def assert_known(known: str, result: milopt.Result) -> None:
-    """Check the status or the optimum that a page states: the last digit that it states may be off by one."""
+    """Check the status or the optimum that a page states; its last digit may be off by one."""
     if known in ("infeasible", "unbounded"):
         assert result.termination == known
     else:

@@ -1,6 +1,6 @@
-"""Public problems with known answers: by `auto` proved, by other solvers proved or honestly given up.
+"""Public problems with known answers: `auto` proves them; other solvers prove them or give up.
 
-`python benchmarks/public_problems.py` tries all of them by every solver.
+`python benchmarks/public_problems.py` runs all of them with every solver.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PROBLEMS = {
     *("adlittle", "afiro", "shell", "israel", "box1", "klein1", "gas11", "flugpl", "egout"),
     *("CVXQP1_S", "DUALC8", "GENHS28", "HS118", "HS268", "HS51", "PRIMALC1", "QAFIRO"),
 }
-"""Those that take less than a second."""
+"""Problems that take less than a second."""
 OTHERS = ("highs", "clarabel", "ecos", "native")
 
 

@@ -1,4 +1,4 @@
-"""Programs that milopt writes, read back and solved: the same optimum, by names where the format has names."""
+"""Programs that milopt writes and reads back have the same optimum, by names if the format has names."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_optimum_is_the_same(family: str, ending: str, seed: int, tmp_path: 
     write(path)
     again = milopt.read_program(path)
     second = milopt.solve(again).require_certified()
-    # Files hold the minimisation of the negative.
+    # Files contain the minimisation of the negative objective.
     assert -second.objective == pytest.approx(first.objective, rel=1e-5, abs=1e-5)
     third = tmp_path / f"again.{ending}"
     getattr(again, f"to_{ending}")(third)
@@ -95,8 +95,8 @@ def test_the_optimum_is_the_same(family: str, ending: str, seed: int, tmp_path: 
         assert again.labels == milopt.read_program(third).labels
 
 
-def test_every_part_of_a_cbf_file_counts(tmp_path: Path) -> None:
-    """The optimum of the file, by cvxpy, from the definition of the format."""
+def test_every_part_of_a_cbf_file_is_used(tmp_path: Path) -> None:
+    """The optimum of the file agrees with cvxpy, by the definition of the format."""
     import cvxpy as cp
 
     path = tmp_path / "small.cbf"
@@ -115,22 +115,22 @@ def test_every_part_of_a_cbf_file_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
-        ("VER\n2", "VER\n9", 'line 3: "9" is no whole number of at most 4.'),
-        ("QR 3", "PSD 3", 'milopt does not read the cone "PSD"; it reads F, L=, L+, L-, Q, QR, EXP.'),
+        ("VER\n2", "VER\n9", 'line 3: "9" is not a whole number of at most 4.'),
+        ("QR 3", "PSD 3", 'milopt does not support the cone "PSD"; it supports F, L=, L+, L-, Q, QR, EXP.'),
         ("EXP 3", "EXP 4", "a cone EXP cannot have 4 entries."),
-        ("13 6", "14 6", "the cones have 13 entries together; 14 were announced."),
-        ("0 0 1.0\n0 3", "13 0 1.0\n0 3", '"13" is no whole number of at most 12.'),
-        ("12 -4.0", "12 nan", '"nan" is no finite number.'),
+        ("13 6", "14 6", "the cones have 13 entries in total, but 14 were declared."),
+        ("0 0 1.0\n0 3", "13 0 1.0\n0 3", '"13" is not a whole number of at most 12.'),
+        ("12 -4.0", "12 nan", '"nan" is not a finite number.'),
         ("12 -4.0\n", "", "the file ends in the middle of a section."),
-        ("OBJBCOORD", "PSDVAR", 'milopt does not read the section "PSDVAR".'),
+        ("OBJBCOORD", "PSDVAR", 'milopt does not support the section "PSDVAR".'),
     ],
 )
-def test_a_broken_cbf_file_is_refused_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_a_broken_cbf_file_is_rejected_with_its_line(old: str, new: str, message: str, tmp_path: Path) -> None:
     assert old in CBF
     path = tmp_path / "broken.cbf"
     path.write_text(CBF.replace(old, new, 1))
     with pytest.raises(DataError, match=r"broken\.cbf, line \d+: ") as caught:
         milopt.read_program(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)

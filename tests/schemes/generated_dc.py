@@ -1,10 +1,10 @@
-"""Random small DC programs with witnesses, and the enumeration of all selections that judges them.
+"""Random small DC programs with witnesses, and their optima by enumeration of all selections.
 
     min or max  c'w,  ||w - a||^2 + c'w,  ||w||_1 + c'w,  or  c'w - sum_i h_i
     s.t.        +-h_i (+-h_j) - k ||w|| >= r,   w in a box, a half-line or free,         h_i = max_{x in B_i} x'w
 
-A selection fixes one instance per bag for every maximum on its other side; what remains is a convex program that cvxpy
-solves. The program is infeasible if every selection is, and unbounded if one selection is.
+A selection fixes one instance per bag for every maximum on its other side. A convex program remains, which cvxpy
+solves. The DC program is infeasible if every selection is infeasible, and unbounded if one selection is unbounded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BOXES = ("box", "below", "free")
 
 @dataclass(frozen=True)
 class GeneratedDC:
-    """One program: row k is  signs[k] @ h - cone[k] ||w|| >= r[k]."""
+    """A random program: row k is  signs[k] @ h - cone[k] ||w|| >= r[k]."""
 
     bags: Bags
     signs: Floats
@@ -39,11 +39,11 @@ class GeneratedDC:
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
-        """(lower, upper) of every variable."""
+        """Return the lower and upper bound of every variable."""
         return {"box": (-2.0, 2.0), "below": (-1.0, None), "free": (None, None)}[self.box]
 
     def declare(self) -> Program:
-        """The program in milopt's language."""
+        """Declare the program in milopt."""
         program = Program("generated DC")
         lower, upper = self.bounds
         w = program.variable("w", self.c.size, lower=lower, upper=upper)
@@ -74,7 +74,7 @@ class GeneratedDC:
         return float(np.max(self.r - self.signs @ heights + self.cone * np.linalg.norm(w)))
 
     def optimum(self) -> float:
-        """The optimum of the minimisation; inf if the program is infeasible, -inf if it is unbounded."""
+        """Return the optimum of the minimisation; inf if the program is infeasible, -inf if it is unbounded."""
         X = np.asarray(self.bags.instances)
         parts = np.split(X, self.bags.offsets[1:-1])
         in_objective = self.objective == "maxima"
@@ -103,12 +103,12 @@ class GeneratedDC:
             "maxima": lambda: linear - 0.5 * sum(witness.values()),
             "zero": lambda: 0.0 * linear,
         }[self.objective]()
-        if not np.isfinite(_solved(0, rows)):
+        if not np.isfinite(_solve_convex(0, rows)):
             return np.inf
-        return _solved(objective, rows)
+        return _solve_convex(objective, rows)
 
 
-def _solved(objective: cp.Expression | int, rows: list[cp.Constraint]) -> float:
+def _solve_convex(objective: cp.Expression | int, rows: list[cp.Constraint]) -> float:
     problem = cp.Problem(cp.Minimize(objective), rows)
     problem.solve(solver=cp.CLARABEL)
     assert problem.status in ("optimal", "infeasible", "unbounded"), problem.status
@@ -116,7 +116,7 @@ def _solved(objective: cp.Expression | int, rows: list[cp.Constraint]) -> float:
 
 
 def generated_dc(seed: int) -> GeneratedDC:
-    """Draw a program."""
+    """Draw a random program."""
     rng = np.random.default_rng(seed)
     bags = as_bags([rng.normal(size=(rng.integers(1, 4), 2)) for _ in range(rng.integers(1, 4))])
     count = int(rng.integers(1, 4))

@@ -1,4 +1,4 @@
-"""`auto`: the first solver of its list, and the next one only if that fails."""
+"""`auto` uses the first solver in its order, and the next one only if that solver fails."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Fails = Callable[[type[Engine], Termination], None]
 
 
 @pytest.fixture
-def fails(monkeypatch: pytest.MonkeyPatch) -> Fails:
-    """Make every solve of an engine end like this, without a point."""
+def make_solver_fail(monkeypatch: pytest.MonkeyPatch) -> Fails:
+    """Make every solve of an engine end with the given termination and without a point."""
 
     def fail(engine: type[Engine], termination: Termination) -> None:
         monkeypatch.setattr(engine, "solve", lambda self, time_limit: Answer(termination, "made to fail"))
@@ -37,62 +37,66 @@ def quadratic(target: float = 1.0) -> Program:
     return program
 
 
-def tried(result: Result) -> list[str]:
+def tried_solvers(result: Result) -> list[str]:
     return [attempt.solver for attempt in result.attempts]
 
 
-def test_one_solver_is_enough() -> None:
+def test_no_other_solver_is_tried_after_a_certified_answer() -> None:
     result = solve(quadratic())
-    assert (result.solver, tried(result)) == ("clarabel", ["clarabel"])
+    assert (result.solver, tried_solvers(result)) == ("clarabel", ["clarabel"])
 
 
 @pytest.mark.parametrize("termination", [Termination.STALLED, Termination.ERROR])
-def test_the_next_solver_is_tried_where_one_fails(termination: Termination, fails: Fails) -> None:
-    fails(ClarabelEngine, termination)
+def test_the_next_solver_is_tried_if_one_fails(termination: Termination, make_solver_fail: Fails) -> None:
+    make_solver_fail(ClarabelEngine, termination)
     result = solve(quadratic())
-    assert (result.solver, result.point, tried(result)) == ("highs", PointStatus.CERTIFIED, ["clarabel", "highs"])
+    assert (result.solver, result.point, tried_solvers(result)) == (
+        "highs",
+        PointStatus.CERTIFIED,
+        ["clarabel", "highs"],
+    )
     assert result.objective == pytest.approx(1 / 3)
     assert result.attempts[0].point is PointStatus.NONE
 
 
-def test_linear_programs_fall_back_from_highs(fails: Fails) -> None:
-    fails(HighsEngine, Termination.ERROR)
+def test_linear_programs_fall_back_from_highs(make_solver_fail: Fails) -> None:
+    make_solver_fail(HighsEngine, Termination.ERROR)
     program = Program("linear")
     x = program.variable("x", 2, lower=0)
     program.minimize(x.sum())
     program.subject_to(x[0] + 2 * x[1] >= 1)
-    assert tried(solve(program)) == ["highs", "clarabel"]
+    assert tried_solvers(solve(program)) == ["highs", "clarabel"]
 
 
-def test_solvers_that_do_not_take_the_program_are_not_tried(fails: Fails) -> None:
+def test_solvers_that_do_not_support_the_program_are_not_tried(make_solver_fail: Fails) -> None:
     pytest.importorskip("ecos", reason="ECOS has no wheels for Python 3.13 and later")
-    fails(ClarabelEngine, Termination.ERROR)
+    make_solver_fail(ClarabelEngine, Termination.ERROR)
     program = Program("cone")
     x = program.variable("x", 2)
     program.minimize(x.sum())
     program.subject_to(norm(x) <= 1)
-    assert tried(solve(program)) == ["clarabel", "ecos"]
+    assert tried_solvers(solve(program)) == ["clarabel", "ecos"]
 
 
-def test_a_limit_of_the_solvers_own_is_a_reason_to_try_the_next(fails: Fails) -> None:
-    fails(ClarabelEngine, Termination.LIMIT)
+def test_the_next_solver_is_tried_after_a_limit_of_the_solver(make_solver_fail: Fails) -> None:
+    make_solver_fail(ClarabelEngine, Termination.LIMIT)
     result = solve(quadratic(), time_limit=60)
-    assert (result.termination, tried(result)) == (Termination.OPTIMAL, ["clarabel", "highs"])
+    assert (result.termination, tried_solvers(result)) == (Termination.OPTIMAL, ["clarabel", "highs"])
     assert result.attempts[0].termination is Termination.LIMIT
 
 
-def test_the_time_limit_holds_for_all_solvers_together(fails: Fails) -> None:
-    fails(ClarabelEngine, Termination.ERROR)
+def test_the_time_limit_holds_for_all_solvers_together(make_solver_fail: Fails) -> None:
+    make_solver_fail(ClarabelEngine, Termination.ERROR)
     result = solve(quadratic(), time_limit=1e-9)
-    assert tried(result) == ["clarabel"]
+    assert tried_solvers(result) == ["clarabel"]
 
 
-def test_a_solver_asked_for_by_name_has_no_fallback(fails: Fails) -> None:
-    fails(ClarabelEngine, Termination.ERROR)
-    assert tried(solve(quadratic(), "clarabel")) == ["clarabel"]
+def test_a_named_solver_has_no_fallback(make_solver_fail: Fails) -> None:
+    make_solver_fail(ClarabelEngine, Termination.ERROR)
+    assert tried_solvers(solve(quadratic(), "clarabel")) == ["clarabel"]
 
 
-def test_a_scheme_begins_again_with_the_next_solver(fails: Fails) -> None:
+def test_a_scheme_starts_again_with_the_next_solver(make_solver_fail: Fails) -> None:
     bags = as_bags([np.array([[1.0], [2.0]]), np.array([[-1.0], [0.5]])])
     program = Program("witnesses")
     w = program.variable("w", 1)
@@ -100,20 +104,20 @@ def test_a_scheme_begins_again_with_the_next_solver(fails: Fails) -> None:
     program.minimize(sum_squares(w) + slack.sum())
     program.subject_to(np.array([1.0, -1.0]) * bag_max(bags.instances @ w, bags) >= 1 - slack)
     want = solve(program, "highs")
-    fails(ClarabelEngine, Termination.STALLED)
+    make_solver_fail(ClarabelEngine, Termination.STALLED)
     result = solve(program)
-    assert (result.scheme, result.solver, tried(result)) == ("ccp", "highs", ["clarabel", "highs"])
+    assert (result.scheme, result.solver, tried_solvers(result)) == ("ccp", "highs", ["clarabel", "highs"])
     assert result.objective == pytest.approx(want.objective)
 
 
-def test_programs_in_one_session_fall_back_one_by_one(fails: Fails) -> None:
-    fails(ClarabelEngine, Termination.ERROR)
+def test_each_program_of_a_shared_session_falls_back_separately(make_solver_fail: Fails) -> None:
+    make_solver_fail(ClarabelEngine, Termination.ERROR)
     results = list(solve_each([quadratic(), quadratic(0.5)]))
-    assert [tried(result) for result in results] == [["clarabel", "highs"]] * 2
+    assert [tried_solvers(result) for result in results] == [["clarabel", "highs"]] * 2
     assert [result.point for result in results] == [PointStatus.CERTIFIED] * 2
 
 
-def test_a_program_that_no_solver_takes_is_refused_with_all_reasons() -> None:
+def test_the_error_for_an_unsupported_program_lists_all_reasons() -> None:
     program = Program("concave")
     x = program.variable("x", 2, lower=0, upper=1)
     program.minimize(-sum_squares(x))

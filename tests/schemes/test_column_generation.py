@@ -1,4 +1,4 @@
-"""Column generation over programs of a stranger's making: it knows nothing of bags' shapelets."""
+"""Column generation for programs that are not among milopt's models."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from time import sleep
 import numpy as np
 import pytest
 
-from milopt import Linear, Options, Program, as_bags, bag_max, bag_mean, explain, get, norm, solve
-from milopt.compilation.sides import on_other_side
+from milopt import Linear, Options, Program, as_bags, bag_max, bag_mean, explain, get_solver, norm, solve
+from milopt.compilation.sides import other_side_atoms
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import DeclarationError, MiloptError, MiloptWarning, ParameterError, UnknownNameError
-from milopt.interrupt import Ended
+from milopt.interrupt import CallEnd
 from milopt.models.shapelet_boost import ShapeletBoost
-from milopt.schemes.ceilings import ranges_of
+from milopt.schemes.ceilings import instance_ranges
 from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solvers.highs import model as highs_model
 from milopt.solvers.highs.model import HighsModel
 from milopt.solving.clock import Clock
-from milopt.solving.pricing import Found, Priced
+from milopt.solving.pricing import PricedColumn, PricingResult
 from milopt.solving.solver_parts import SolverParts
 
 RNG = np.random.default_rng(0)
@@ -33,9 +33,9 @@ BAGS = as_bags([RNG.normal(1.5 * sign, 0.7, size=(3, 2)) for sign in Y])
 
 
 def linear_problem(solver_start: np.ndarray | None = None) -> SemiInfinite:
-    """min gamma s.t. (y h)'d <= gamma for h = mean of a linear function in the unit ball, d on the simplex.
+    """Return min gamma s.t. (y h)'d <= gamma for h = mean of a linear function in the unit ball, d on the simplex.
 
-    A convex oracle, so that the bounds meet: gamma* = min_d || sum_i y_i d_i mean_i ||.
+    The oracle is convex, so that the bounds meet: gamma* = min_d || sum_i y_i d_i mean_i ||.
     """
     master = Program("simplex game")
     d = master.variable("d", len(BAGS), lower=0)
@@ -76,71 +76,73 @@ def test_bounds_meet_at_the_optimum(solver: str) -> None:
     assert all(b is not None and b >= result.objective - 1e-9 for b in highs)
 
 
-def test_a_problem_can_be_solved_again_and_looked_at() -> None:
+def test_a_problem_can_be_solved_again_and_inspected() -> None:
     problem = linear_problem()
     first, second = (solve(problem, "clarabel", ColumnGeneration(tolerance=1e-4)) for _ in range(2))
     assert first.objective == pytest.approx(second.objective, abs=1e-7)
     assert set(problem.parts) == {"master", "oracle"}
     assert "edge(0)" in problem.parts["master"].to_lp() or "edge[0]" in problem.parts["master"].to_lp()
-    problem.forget()
+    problem.remove_rows()
     assert set(problem.master.constraints) == {"simplex"}
 
 
-class Slow(ProgramPricing):
-    """An oracle that takes its time."""
+class SlowPricing(ProgramPricing):
+    """A pricing that takes a long time."""
 
     def price(self, *given):
         sleep(0.02)
         return super().price(*given)
 
 
-def test_the_oracles_time_is_time_spent_solving() -> None:
+def test_time_of_the_oracle_counts_as_solving() -> None:
     problem, options = linear_problem(), Options()
-    slow = Slow(problem.oracles[0], BAGS, get("clarabel"), options)
-    result = ColumnGeneration(max_rounds=3).run_with(problem, get("highs"), [slow], options)
+    slow = SlowPricing(problem.oracles[0], BAGS, get_solver("clarabel"), options)
+    result = ColumnGeneration(max_rounds=3).run_with(problem, get_solver("highs"), [slow], options)
     assert 0.06 <= result.seconds.solve <= result.seconds.total
 
 
-class Silent(ProgramPricing):
-    """An oracle that proves no bound, finds nothing after some answers, and may say why."""
+class SilentPricing(ProgramPricing):
+    """A pricing that proves no bound, and finds nothing after a number of answers, with a reason if one is given."""
 
     def __init__(self, problem: SemiInfinite, answers: int, failure: str) -> None:
-        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+        super().__init__(problem.oracles[0], BAGS, get_solver("clarabel"), Options())
         self._left, self._failure = answers, failure
 
     def price(self, *given):
         self._left -= 1
-        return Found(super().price(*given).columns) if self._left >= 0 else Found((), None, self._failure)
+        return (
+            PricingResult(super().price(*given).columns) if self._left >= 0 else PricingResult((), None, self._failure)
+        )
 
 
 @pytest.mark.parametrize(
-    ("answers", "failure", "limit", "ended", "said"),
+    ("answers", "failure", "limit", "ended", "expected"),
     [
-        (0, "", None, Termination.STALLED, "Degenerate: at the start no column"),
+        (0, "", None, Termination.STALLED, "Degenerate: at the first prices no column"),
         (0, "It broke", None, Termination.STALLED, "It broke; there is no column yet."),
         (0, "It broke", 1e-9, Termination.LIMIT, "Time limit before any column."),
         (2, "", None, Termination.STATIONARY, ""),
         (2, "It broke", None, Termination.STALLED, "It broke; the best ensemble is kept."),
     ],
 )
-def test_an_oracle_that_finds_nothing_ends_the_run_as_its_reason_says(answers, failure, limit, ended, said) -> None:
+def test_an_oracle_that_finds_nothing_ends_the_run_with_its_reason(answers, failure, limit, ended, expected) -> None:
     problem, options = linear_problem(), Options(time_limit=limit)
-    silent = Silent(problem, answers, failure)
-    result = ColumnGeneration().run_with(problem, get("highs"), [silent], options)
+    silent = SilentPricing(problem, answers, failure)
+    result = ColumnGeneration().run_with(problem, get_solver("highs"), [silent], options)
     assert result.termination is ended
-    assert result.message.startswith(said)
+    assert result.message.startswith(expected)
     assert len(result.history) == answers
     assert result.ensemble is not None
     assert bool(result.ensemble.count) is bool(answers)
 
 
-def test_an_oracle_whose_steps_are_not_certified_is_told_and_its_feasible_columns_are_kept() -> None:
+def test_uncertified_steps_of_an_oracle_are_reported_and_feasible_columns_are_kept() -> None:
     problem, options = linear_problem(), Options(tolerance=1e-15)
-    oracle = ProgramPricing(problem.oracles[0], BAGS, get("clarabel"), options)
+    oracle = ProgramPricing(problem.oracles[0], BAGS, get_solver("clarabel"), options)
     (price,) = problem.oracles[0].prices
-    found = oracle.price({price: np.full(len(BAGS), 0.1)}, 1, Clock(None))
-    assert re.fullmatch(r"The oracle's step is not certified: primal \S+, dual \S+, gap \S+", found.failure)
-    result = ColumnGeneration(tolerance=1e-3).run_with(problem, get("highs"), [oracle], Options())
+    pricing_result = oracle.price({price: np.full(len(BAGS), 0.1)}, 1, Clock(None))
+    assert re.fullmatch(r"The oracle's step is not certified: primal \S+, dual \S+, gap \S+", pricing_result.failure)
+    result = ColumnGeneration(tolerance=1e-3).run_with(problem, get_solver("highs"), [oracle], Options())
     assert result.termination is Termination.STALLED
     assert result.message.startswith("The oracle's step is not certified: ")
     assert result.ensemble is not None
@@ -148,42 +150,42 @@ def test_an_oracle_whose_steps_are_not_certified_is_told_and_its_feasible_column
     assert result.objective == pytest.approx(smallest_norm(), rel=1e-3)
 
 
-class Interrupted(ProgramPricing):
-    """An oracle during whose n-th price Ctrl-C is pressed."""
+class InterruptedPricing(ProgramPricing):
+    """A pricing during whose n-th call Ctrl-C is pressed."""
 
     def __init__(self, problem: SemiInfinite, at: int) -> None:
-        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
-        self.at, self.asked = at, 0
+        super().__init__(problem.oracles[0], BAGS, get_solver("clarabel"), Options())
+        self.at, self.calls = at, 0
 
     def price(self, prices, starts, clock):
-        self.asked += 1
-        clock.interrupted |= self.asked == self.at
+        self.calls += 1
+        clock.interrupted |= self.calls == self.at
         return super().price(prices, starts, clock)
 
 
 @pytest.mark.parametrize("at", [1, 2])
-def test_ctrl_c_in_one_oracle_leaves_the_others_unasked(at: int) -> None:
-    one = linear_problem()
-    problem = SemiInfinite(one.master, one.family, [one.oracles[0]] * 2, BAGS, one.start)
-    first, second = Interrupted(problem, at), Interrupted(problem, 0)
-    result = ColumnGeneration(tolerance=1e-6).run_with(problem, get("highs"), [first, second], Options())
-    assert (first.asked, second.asked) == (at, at - 1)
+def test_ctrl_c_in_one_oracle_skips_the_others(at: int) -> None:
+    single = linear_problem()
+    problem = SemiInfinite(single.master, single.family, [single.oracles[0]] * 2, BAGS, single.start)
+    first, second = InterruptedPricing(problem, at), InterruptedPricing(problem, 0)
+    result = ColumnGeneration(tolerance=1e-6).run_with(problem, get_solver("highs"), [first, second], Options())
+    assert (first.calls, second.calls) == (at, at - 1)
     assert result.termination is Termination.LIMIT
     assert result.message == "Interrupted; the best ensemble is kept."
     assert result.ensemble is not None
     assert result.ensemble.count
-    # Half of the oracles prove nothing about the other half.
+    # Bounds of half of the oracles prove nothing about the others.
     assert (result.bound is None) is (at == 1)
 
 
 def test_ctrl_c_in_an_exact_oracle_keeps_its_best_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    def left_behind(call: Callable[[], object], stop: Callable[[], None], patience: float = 1.0) -> Ended:
+    def left_behind(call: Callable[[], object], stop: Callable[[], None], patience: float = 1.0) -> CallEnd:
         call()
         if not searches or pressed:
-            return Ended.FINISHED
+            return CallEnd.FINISHED
         pressed.append(True)
         stop()
-        return Ended.ABANDONED
+        return CallEnd.ABANDONED
 
     searches: list[str] = []
     pressed: list[bool] = []
@@ -205,25 +207,25 @@ def test_ctrl_c_in_an_exact_oracle_keeps_its_best_column(monkeypatch: pytest.Mon
     assert model.decision_function(bags).shape == (8,)
 
 
-def test_ranges_are_not_sought_once_the_time_is_up() -> None:
+def test_ranges_are_not_computed_after_the_time_limit() -> None:
     program = Program("largest instances")
     a = program.variable("a", 2, lower=-1, upper=1)
     atom = bag_max(BAGS.instances @ a, BAGS)
     program.maximize(atom.sum())
     clock = Clock(None)
     clock.interrupted = True
-    [(low, high)] = ranges_of(program, on_other_side(program), get("highs"), Options(), clock).values()
+    [(low, high)] = instance_ranges(program, other_side_atoms(program), get_solver("highs"), Options(), clock).values()
     assert (low == -np.inf).all()
     assert (high == np.inf).all()
 
 
-def test_who_can_solve_it_is_told_by_part() -> None:
-    told = {one.solver: one for one in explain(linear_problem())}
-    assert told["clarabel"].takes
-    assert not told["highs"].takes
-    assert told["highs"].reason.startswith("the oracle:")
-    assert not told["libsvm"].takes
-    assert told["libsvm"].reason.startswith("the master:")
+def test_explain_reports_support_of_master_and_oracle() -> None:
+    support = {entry.solver: entry for entry in explain(linear_problem())}
+    assert support["clarabel"].supports
+    assert not support["highs"].supports
+    assert support["highs"].reason.startswith("the oracle:")
+    assert not support["libsvm"].supports
+    assert support["libsvm"].reason.startswith("the master:")
 
 
 def test_rows_of_the_master_itself_are_part_of_the_bound() -> None:
@@ -235,7 +237,7 @@ def test_rows_of_the_master_itself_are_part_of_the_bound() -> None:
     assert result.bound == pytest.approx(10)
 
 
-def test_dropping_columns_and_keeping_them_end_alike() -> None:
+def test_dropping_idle_columns_does_not_change_the_optimum() -> None:
     kept, dropped = (
         solve(linear_problem(), "clarabel", ColumnGeneration(tolerance=1e-4, idle=idle)) for idle in (0, 1)
     )
@@ -243,76 +245,76 @@ def test_dropping_columns_and_keeping_them_end_alike() -> None:
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
-def test_what_an_interior_point_solver_leaves_of_zero_is_no_weight(solver: str) -> None:
-    """A stranger's column that is worse than another in every bag has no weight in any optimum."""
+def test_tiny_multipliers_of_an_interior_point_solver_are_not_weights(solver: str) -> None:
+    """A column that is worse than another one in every bag has no weight in any optimum."""
     problem = linear_problem()
-    oracle = ProgramPricing(problem.oracles[0], BAGS, get("clarabel"), Options())
+    oracle = ProgramPricing(problem.oracles[0], BAGS, get_solver("clarabel"), Options())
     (price,) = problem.oracles[0].prices
     [best] = oracle.price({price: problem.start[problem.variables["d"]]}, 1, Clock(None)).columns
     worse = replace(best, column=best.column - 0.5 * Y, value=best.value - 0.5)
-    pricings = [Given(problem, one) for one in (best, worse)]
+    pricings = [FixedColumnPricing(problem, entry) for entry in (best, worse)]
     twice = SemiInfinite(problem.master, problem.family, [problem.oracles[0]] * 2, BAGS, problem.start)
-    result = ColumnGeneration(max_rounds=1).run_with(twice, get(solver), pricings, Options())
+    result = ColumnGeneration(max_rounds=1).run_with(twice, get_solver(solver), pricings, Options())
     assert 0 < result.duals["edge[1]"] < 1e-7
     assert result.ensemble is not None
-    assert [one.count for one in result.ensemble.members] == [1, 0]
+    assert [entry.count for entry in result.ensemble.members] == [1, 0]
     assert result.ensemble.weights.sum() == pytest.approx(result.duals["edge[0]"] + result.duals["edge[1]"], abs=1e-15)
 
 
-class Given(ProgramPricing):
-    """An oracle that knows one column."""
+class FixedColumnPricing(ProgramPricing):
+    """A pricing that always returns the same column."""
 
-    def __init__(self, problem: SemiInfinite, column: Priced) -> None:
-        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+    def __init__(self, problem: SemiInfinite, column: PricedColumn) -> None:
+        super().__init__(problem.oracles[0], BAGS, get_solver("clarabel"), Options())
         self._given = column
 
     def price(self, *given):
-        return Found((self._given,))
+        return PricingResult((self._given,))
 
 
-class BestOf(ProgramPricing):
-    """An oracle that knows some columns, and tells the one of the largest edge."""
+class BestColumnPricing(ProgramPricing):
+    """A pricing that returns the column with the largest edge among given columns."""
 
-    def __init__(self, problem: SemiInfinite, like: Priced, columns: np.ndarray) -> None:
-        super().__init__(problem.oracles[0], BAGS, get("clarabel"), Options())
+    def __init__(self, problem: SemiInfinite, like: PricedColumn, columns: np.ndarray) -> None:
+        super().__init__(problem.oracles[0], BAGS, get_solver("clarabel"), Options())
         self._like, self._columns = like, columns
 
     def price(self, prices, *_):
         [d] = prices.values()
         edges = self._columns @ (Y * d)
         k = int(np.argmax(edges))
-        return Found((replace(self._like, column=self._columns[k], value=float(edges[k])),))
+        return PricingResult((replace(self._like, column=self._columns[k], value=float(edges[k])),))
 
 
 @pytest.mark.parametrize("solver", ["native", "highs"])
-def test_a_value_that_stays_while_rows_take_direction_after_direction_has_not_stalled(solver: str) -> None:
-    """An edge d_i for each bag i: the value is 0 while a bag without a row can take all the weight, then 1/10."""
+def test_a_constant_objective_is_not_stalled_while_rows_remove_directions(solver: str) -> None:
+    """The edge of column i is d_i: the objective is 0 while a bag without a row can get all the weight, then 1/10."""
     problem = linear_problem()
-    oracle = ProgramPricing(problem.oracles[0], BAGS, get("clarabel"), Options())
+    oracle = ProgramPricing(problem.oracles[0], BAGS, get_solver("clarabel"), Options())
     (price,) = problem.oracles[0].prices
     [like] = oracle.price({price: problem.start[problem.variables["d"]]}, 1, Clock(None)).columns
-    pricing = BestOf(problem, like, np.diag(Y))
-    result = ColumnGeneration(patience=1, idle=1).run_with(problem, get(solver), [pricing], Options())
+    pricing = BestColumnPricing(problem, like, np.diag(Y))
+    result = ColumnGeneration(patience=1, idle=1).run_with(problem, get_solver(solver), [pricing], Options())
     assert [step.objective for step in result.history] == pytest.approx([0.0] * 9 + [0.1], abs=1e-9)
     assert result.termination is Termination.STATIONARY
 
 
-def test_a_flag_names_a_solver_for_each_part() -> None:
-    assert SolverParts.of("highs") == SolverParts("highs", "highs")
-    assert SolverParts.of("master=highs, oracle=native") == SolverParts("highs", "native")
-    assert SolverParts.of("oracle=native") == SolverParts("auto", "native")
+def test_a_text_names_a_solver_for_each_part() -> None:
+    assert SolverParts.parse("highs") == SolverParts("highs", "highs")
+    assert SolverParts.parse("master=highs, oracle=native") == SolverParts("highs", "native")
+    assert SolverParts.parse("oracle=native") == SolverParts("auto", "native")
     with pytest.raises(UnknownNameError, match="oracle"):
-        SolverParts.of("orcale=native")
+        SolverParts.parse("orcale=native")
     with pytest.raises(ParameterError, match="master=NAME,oracle=NAME"):
-        SolverParts.of("master=,oracle=native")
+        SolverParts.parse("master=,oracle=native")
     with pytest.raises(ParameterError, match="one solver, or by one for each part"):
-        SolverParts.of(("highs", "native"))
+        SolverParts.parse(("highs", "native"))
     with pytest.raises(ParameterError, match="The master has two solvers, highs and native: name one for each part"):
-        SolverParts.of("master=highs,master=native")
+        SolverParts.parse("master=highs,master=native")
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "expected"),
     [
         ({"tolerance": 0.0}, "between 0 and 1"),
         ({"tolerance": "a"}, "between 0 and 1"),
@@ -322,8 +324,8 @@ def test_a_flag_names_a_solver_for_each_part() -> None:
         ({"max_rounds": 0}, "at least 1"),
     ],
 )
-def test_manners_are_checked(wrong: dict[str, float], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_settings_are_checked(wrong: dict[str, float], expected: str) -> None:
+    with pytest.raises(ParameterError, match=expected):
         ColumnGeneration(**wrong)
 
 
@@ -338,15 +340,15 @@ def test_declarations_are_checked() -> None:
     with pytest.raises(DeclarationError, match="needs a start"):
         SemiInfinite(problem.master, problem.family, oracle, BAGS, {})
     wrong = Oracle(oracle.program, {next(iter(oracle.prices)): d}, oracle.column)
-    with pytest.raises(DeclarationError, match="is no variable of"):
+    with pytest.raises(DeclarationError, match="is not a variable of"):
         SemiInfinite(problem.master, problem.family, wrong, BAGS, problem.start)
-    with pytest.raises(DeclarationError, match="is no parameter of"):
+    with pytest.raises(DeclarationError, match="is not a parameter of"):
         Oracle(other, oracle.prices, oracle.column)
     with pytest.raises(MiloptError, match="one comparison of scalars"):
         problem.master.family("vectors", lambda h: d >= 0)(np.zeros(3))
 
 
-def test_it_shows_its_parts_as_text_and_its_master_as_a_file(tmp_path) -> None:
+def test_a_semi_infinite_program_prints_its_parts_and_writes_its_master(tmp_path) -> None:
     problem = linear_problem()
     solve(problem, "clarabel", ColumnGeneration(max_rounds=3))
     assert "[master]" in problem.summary()

@@ -1,4 +1,4 @@
-"""Exact searches by SCIP: the optima of HiGHS's MILPs, of branching over witnesses, and of enumeration."""
+"""Exact searches by SCIP agree with HiGHS, with branching over witnesses, and with enumeration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from milopt.compilation.sides import witnessed_maxima
 from milopt.compilation.status import PointStatus, Termination
 from milopt.outcome.result import Result
 from milopt.schemes.branch_and_bound import BranchAndBound
-from milopt.schemes.ceilings import CUTOFF_MARGIN, no_worse_than, wide_ranges
+from milopt.schemes.ceilings import CUTOFF_MARGIN, wide_ranges, with_objective_cutoff
 from milopt.solving.clock import Clock
 
 pytest.importorskip("pyscipopt", reason="an extra")
@@ -32,7 +32,7 @@ def mi_svm(seed: int, kernel: milopt.Kernel) -> Program:
 
 
 def largest_maxima(seed: int) -> Program:
-    """A linear DC program: HiGHS and SCIP solve the same MILP."""
+    """Return a linear DC program, for which HiGHS and SCIP solve the same MILP."""
     rng = np.random.default_rng(seed)
     bags = as_bags([rng.normal(size=(3, 2)) for _ in range(4)])
     program = Program("maxima")
@@ -45,10 +45,10 @@ def largest_maxima(seed: int) -> Program:
 
 @pytest.fixture
 def no_branching(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def raise_error(*_: object) -> None:
         raise AssertionError("milopt branched over witnesses itself")
 
-    monkeypatch.setattr(BranchAndBound, "search", refuse)
+    monkeypatch.setattr(BranchAndBound, "search", raise_error)
 
 
 def check(result: Result, objective: float) -> None:
@@ -61,7 +61,7 @@ def check(result: Result, objective: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_linear_programs_have_the_optimum_that_highs_finds(seed: int, no_branching: None) -> None:
+def test_linear_programs_have_the_same_optimum_as_with_highs(seed: int, no_branching: None) -> None:
     expected = milopt.solve(largest_maxima(seed), "highs", scheme="exact").require_certified()
     check(milopt.solve(largest_maxima(seed), "scip", scheme="exact"), expected.objective)
 
@@ -101,15 +101,15 @@ def test_mi_svm_agrees_with_enumeration(no_branching: None) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_values_inside_maxima_are_bounded_over_the_points_no_worse_than_a_known_one(seed: int) -> None:
+def test_values_inside_maxima_are_bounded_by_the_objective_cutoff(seed: int) -> None:
     program = mi_svm(seed, RBF(0.5))
     known = milopt.solve(program, "clarabel", scheme="ccp")
     best = milopt.solve(program, "clarabel", scheme="exact").require_certified()
-    better = no_worse_than(program, known)
+    better = with_objective_cutoff(program, known)
     row = better.constraints["no worse"].expression
     assert known.value(row) == pytest.approx(CUTOFF_MARGIN * (1 + known.objective), rel=1e-6)
     (maximum,) = witnessed_maxima(program, "exact")
-    solver, options = milopt.get("clarabel"), milopt.Options()
+    solver, options = milopt.get_solver("clarabel"), milopt.Options()
     ((low, high),) = wide_ranges(better, [maximum], solver, options, Clock(None)).values()
     inside = best.value(maximum.argument)
     assert np.isfinite(low).all()
@@ -157,6 +157,6 @@ def test_infeasible_program_is_proved_infeasible() -> None:
 
 
 def _step_solver(program: Program) -> str:
-    from milopt.schemes.automatic import automatic
+    from milopt.schemes.automatic import automatic_solver
 
-    return automatic(program).name
+    return automatic_solver(program).name

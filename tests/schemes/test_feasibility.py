@@ -1,4 +1,4 @@
-"""The status of a DC program: what a restricted step says about it, and what it does not."""
+"""The status of a DC program whose first step is infeasible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ X = np.array([[1.0], [-1.0]])
 
 
 def _two_sides(least: float, *, limit: float = 2.0, square: bool = True) -> Program:
-    """|w| >= least as the maximum over one bag {1, -1}: its mean is 0, so that the first step is infeasible."""
+    """Return |w| >= least as the maximum over one bag {1, -1}: its mean is 0, so that the first step is infeasible."""
     program = Program("two sides")
     w = program.variable("w", 1, lower=-limit, upper=limit)
     program.minimize(sum_squares(w) if square else w.sum())
@@ -28,7 +28,7 @@ def _two_sides(least: float, *, limit: float = 2.0, square: bool = True) -> Prog
 @pytest.mark.parametrize("solver", ["highs", "clarabel"])
 @pytest.mark.parametrize("square", [True, False], ids=["qp", "lp"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_an_infeasible_first_step_is_no_verdict(scheme: str, square: bool, solver: str) -> None:
+def test_an_infeasible_first_step_does_not_make_the_program_infeasible(scheme: str, square: bool, solver: str) -> None:
     result = milopt.solve(_two_sides(1.0, square=square), solver, scheme)
     assert result.point is PointStatus.CERTIFIED, str(result)
     assert abs(float(result.values["w"][0])) >= 1 - 1e-6
@@ -37,7 +37,7 @@ def test_an_infeasible_first_step_is_no_verdict(scheme: str, square: bool, solve
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_row_that_no_instance_can_satisfy_is_a_proof(scheme: str) -> None:
+def test_a_row_that_no_instance_can_satisfy_proves_infeasibility(scheme: str) -> None:
     result = milopt.solve(_two_sides(3.0), "clarabel", scheme)
     assert result.termination is Termination.INFEASIBLE
     assert result.point is PointStatus.NONE
@@ -46,7 +46,7 @@ def test_a_row_that_no_instance_can_satisfy_is_a_proof(scheme: str) -> None:
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_an_infeasible_convex_part_is_a_proof(scheme: str, solver: str) -> None:
+def test_an_infeasible_convex_part_proves_infeasibility(scheme: str, solver: str) -> None:
     program = _two_sides(1.0, square=False)
     program.subject_to(program.variables["w"].sum() >= 5, name="ceiling")
     result = milopt.solve(program, solver, scheme)
@@ -55,7 +55,7 @@ def test_an_infeasible_convex_part_is_a_proof(scheme: str, solver: str) -> None:
 
 
 def _disjoint() -> Program:
-    """w >= 1.2 or w <= -2, and w <= -1.2 or w >= 2, over [-1.5, 1.5]: each row holds somewhere, never both."""
+    """Return w >= 1.2 or w <= -2, and w <= -1.2 or w >= 2, over [-1.5, 1.5]: each row can hold, but not both."""
     program = Program("disjoint")
     w = program.variable("w", 1, lower=-1.5, upper=1.5)
     program.minimize(w.sum())
@@ -66,7 +66,7 @@ def _disjoint() -> Program:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_without_a_proof_no_feasible_point_was_found(scheme: str) -> None:
+def test_without_a_proof_the_result_is_stalled(scheme: str) -> None:
     result = milopt.solve(_disjoint(), "highs", scheme)
     assert result.point is PointStatus.NONE
     if scheme == "exact":
@@ -79,7 +79,7 @@ def test_without_a_proof_no_feasible_point_was_found(scheme: str) -> None:
 @pytest.mark.parametrize("solver", ["highs", "clarabel"])
 @pytest.mark.parametrize("scheme", ["ccp", "representatives"])
 def test_witnesses_are_found_for_functions_of_a_kernel(scheme: str, solver: str) -> None:
-    """Hard margins, and a positive bag whose mean is that of a negative one."""
+    """Hard margins, and a positive bag with the same mean as a negative one."""
     bags = as_bags([np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([[0.0, 0.0], [0.1, 0.0]])])
     program = Program("hard margins")
     f = program.function("f", Linear())
@@ -91,8 +91,8 @@ def test_witnesses_are_found_for_functions_of_a_kernel(scheme: str, solver: str)
     assert (np.array([1.0, -1.0]) * result.value(bag_max(f(bags)) + b) >= 1 - 1e-6).all()
 
 
-def test_exact_leaves_out_an_open_row_with_a_norm() -> None:
-    """The unconstrained minimum satisfies the row by its second instance; an open row must not cut it off."""
+def test_exact_omits_an_open_row_with_a_norm() -> None:
+    """The unconstrained minimum satisfies the row by its second instance, so an open row must not exclude it."""
     X = np.array([[1.7, 0.7], [-1.6, 0.0]])
     nearest = np.array([-1.4, -0.4])
     program = Program("norm beside a maximum")

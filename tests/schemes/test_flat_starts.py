@@ -1,4 +1,4 @@
-"""The convex-concave procedure does not start at a maximum, where all tangents are flat and nothing would change."""
+"""The convex-concave procedure does not start at a maximum, where all tangents are flat and no step would change it."""
 
 from __future__ import annotations
 

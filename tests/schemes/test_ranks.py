@@ -1,4 +1,4 @@
-"""Solvers rank themselves for `auto`: the order of milopt's own, the last resort, ties, and what ranking costs."""
+"""Ranks of solvers for `auto`: the order of milopt's own solvers, the last resort, ties, and the cost of ranking."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from milopt.compilation.features import Feature
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptWarning, UnsupportedError
-from milopt.schemes.automatic import takers
+from milopt.schemes.automatic import supporting_solvers
 from milopt.solvers.clarabel import Clarabel, ClarabelEngine
 from milopt.solvers.scip import SCIP
 from milopt.solving import registry
 from milopt.solving.engine import Engine
-from milopt.solving.explain import Case
+from milopt.solving.explain import SupportChecker
 from milopt.solving.profile import Profile
 from milopt.solving.solver import Availability, Solver
 
@@ -58,8 +58,8 @@ def box() -> Program:
     return program
 
 
-class Other(Clarabel):
-    """Clarabel under another name, which says nothing about its rank."""
+class OtherSolver(Clarabel):
+    """Clarabel under another name, with the default rank."""
 
     name = "other"
 
@@ -67,21 +67,27 @@ class Other(Clarabel):
         return Solver.rank(self, profile)
 
 
-class First(Other):
+class FirstRankedSolver(OtherSolver):
+    """A solver that ranks before all others."""
+
     name = "first"
 
     def rank(self, profile: Profile) -> float | None:
         return 90.0 if profile.kind == "QP" else None
 
 
-class Tied(Other):
+class TiedSolver(OtherSolver):
+    """A solver with the same rank as Clarabel."""
+
     name = "a tie"
 
     def rank(self, profile: Profile) -> float | None:
         return 30.0
 
 
-class Broken(Other):
+class BrokenRankSolver(OtherSolver):
+    """A solver whose rank raises an error."""
+
     name = "broken"
 
     def rank(self, profile: Profile) -> float | None:
@@ -90,18 +96,22 @@ class Broken(Other):
 
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch):
-    """Register solvers beside milopt's own."""
+    """Register solvers in addition to milopt's own."""
 
     def registered(*solvers: type[Solver]) -> None:
         own = registry._solver_classes()
-        monkeypatch.setattr(registry, "_solver_classes", lambda: own | {one.name: one for one in solvers})
+        monkeypatch.setattr(registry, "_solver_classes", lambda: own | {entry.name: entry for entry in solvers})
 
     return registered
 
 
 def order(program: Program, prices: int = 0) -> list[str]:
     ours = ("highs", "clarabel", "ecos", "native", "libsvm")
-    return [one.name for one in takers(Case(program, prices=prices), Options()) if one.name in ours]
+    return [
+        entry.name
+        for entry in supporting_solvers(SupportChecker(program, prices=prices), Options())
+        if entry.name in ours
+    ]
 
 
 @pytest.mark.parametrize(
@@ -126,66 +136,71 @@ def test_native_is_first_for_masters_with_few_prices() -> None:
 
 
 def test_a_solver_without_a_rank_is_the_last_resort(register) -> None:
-    register(Other)
-    assert [one.name for one in takers(Case(quadratic()), Options())][-1] == "other"
+    register(OtherSolver)
+    assert [entry.name for entry in supporting_solvers(SupportChecker(quadratic()), Options())][-1] == "other"
     assert solve(quadratic()).solver == "clarabel"
 
 
-def test_the_last_resort_is_chosen_if_no_other_takes_the_program(register, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_resort_is_chosen_if_no_other_solver_supports_the_program(
+    register, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(SCIP, "availability", lambda self: Availability(False, None, "pip install it"))
 
-    class Integers(Other):
+    class IntegerSolver(OtherSolver):
         name = "integers"
         features = Clarabel.features | {Feature.INTEGER, Feature.INTEGER_QUADRATIC}
 
         def engine(self, form: StandardForm, options: Options) -> Engine:
-            return _Rounded(form, options)
+            return _RoundedEngine(form, options)
 
     program = quadratic()
     y = program.variable("y", integer=True, lower=0, upper=3)
     program.subject_to(y >= 0.5)
-    with pytest.raises(UnsupportedError, match=r"No installed solver takes 'quadratic' \(.*clarabel: .*highs: "):
+    with pytest.raises(UnsupportedError, match=r"No installed solver supports 'quadratic' \(.*clarabel: .*highs: "):
         solve(program)
-    register(Integers)
-    assert next(takers(Case(program), Options())).name == "integers"
+    register(IntegerSolver)
+    assert next(supporting_solvers(SupportChecker(program), Options())).name == "integers"
 
 
-def test_a_larger_rank_comes_first_where_it_is_given(register) -> None:
-    register(First)
+def test_the_solver_with_the_largest_rank_comes_first(register) -> None:
+    register(FirstRankedSolver)
     result = solve(quadratic())
-    assert (result.solver, [one.solver for one in result.attempts]) == ("first", ["first"])
+    assert (result.solver, [entry.solver for entry in result.attempts]) == ("first", ["first"])
     assert result.objective == pytest.approx(solve(quadratic(), "clarabel").objective)
     assert solve(linear()).solver == "highs"
 
 
-def test_of_equal_ranks_the_first_name_comes_first(register) -> None:
-    register(Tied)
-    assert [one.name for one in takers(Case(quadratic()), Options())][:2] == ["a tie", "clarabel"]
+def test_equal_ranks_are_ordered_by_name(register) -> None:
+    register(TiedSolver)
+    assert [entry.name for entry in supporting_solvers(SupportChecker(quadratic()), Options())][:2] == [
+        "a tie",
+        "clarabel",
+    ]
 
 
 def test_a_solver_that_cannot_rank_itself_hides_no_other(register) -> None:
-    register(Broken)
+    register(BrokenRankSolver)
     with pytest.warns(MiloptWarning, match='The solver "broken" cannot rank itself: RuntimeError: no licence'):
         assert solve(quadratic()).solver == "clarabel"
 
 
-def test_a_solver_that_is_not_installed_is_passed_over(register, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(First, "availability", lambda self: Availability(False, None, "pip install first"))
-    register(First)
+def test_a_solver_that_is_not_installed_is_skipped(register, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FirstRankedSolver, "availability", lambda self: Availability(False, None, "pip install first"))
+    register(FirstRankedSolver)
     assert solve(quadratic()).solver == "clarabel"
 
 
 def test_an_answer_without_a_certificate_is_tried_again_and_recorded(register) -> None:
-    class Lies(First):
+    class UncertifiedSolver(FirstRankedSolver):
         name = "lies"
 
         def engine(self, form: StandardForm, options: Options) -> Engine:
-            return _Zero(form, options)
+            return _ZeroEngine(form, options)
 
-    register(Lies)
+    register(UncertifiedSolver)
     result = solve(quadratic(), polish=False)
     assert result.solver == "clarabel"
-    assert [(one.solver, str(one.termination), str(one.point)) for one in result.attempts] == [
+    assert [(entry.solver, str(entry.termination), str(entry.point)) for entry in result.attempts] == [
         ("lies", "stalled", "feasible"),
         ("clarabel", "optimal", "certified"),
     ]
@@ -197,45 +212,45 @@ def test_an_answer_without_a_certificate_is_tried_again_and_recorded(register) -
     assert "lies (stalled, point none), clarabel (optimal, point certified)" in str(report)
 
 
-class _Zero(Engine):
+class _ZeroEngine(Engine):
     def solve(self, time_limit: float | None) -> Answer:
         return Answer(Termination.OPTIMAL, "zero", np.zeros(self.form.n), np.zeros(self.form.m))
 
 
-class _Rounded(ClarabelEngine):
+class _RoundedEngine(ClarabelEngine):
     pass
 
 
 # -- time limits ---------------------------------------------------------------------------------------------------
 
 
-class Late(First):
+class LateSolver(FirstRankedSolver):
     name = "late"
     time_limit_note = "it never looks at the clock"
 
 
-def test_a_solver_that_may_be_late_is_told_and_comes_after_those_that_keep_the_limit(register) -> None:
-    register(Late)
+def test_a_solver_that_may_exceed_the_limit_warns_and_comes_last(register) -> None:
+    register(LateSolver)
     assert solve(quadratic()).solver == "late"
     assert solve(quadratic(), time_limit=60).solver == "clarabel"
-    told = "late may take longer than the time limit of 60 s: it never looks at the clock."
-    with pytest.warns(MiloptWarning, match=told):
-        assert solve(quadratic(), Late(), time_limit=60).solver == "late"
+    message = "late may exceed the time limit of 60 s: it never looks at the clock."
+    with pytest.warns(MiloptWarning, match=message):
+        assert solve(quadratic(), LateSolver(), time_limit=60).solver == "late"
 
 
-def test_solvers_in_a_process_of_their_own_keep_the_limit_unless_they_cannot_have_one() -> None:
-    solver = milopt.get("cvxpy:ECOS")
+def test_solvers_in_a_separate_process_keep_the_limit() -> None:
+    solver = milopt.get_solver("cvxpy:ECOS")
     assert "passes no time limit to ECOS" in solver.time_limit_note
-    assert solver.may_be_late(Options()) == ""
-    assert "process of its own" in solver.may_be_late(Options(extra={"callback": print}))
-    assert milopt.get("cvxpy:CLARABEL").time_limit_note == ""
+    assert solver.late_reason(Options()) == ""
+    assert "separate process" in solver.late_reason(Options(extra={"callback": print}))
+    assert milopt.get_solver("cvxpy:CLARABEL").time_limit_note == ""
 
 
-# -- what it costs -------------------------------------------------------------------------------------------------
+# -- the cost of ranking --------------------------------------------------------------------------------------------
 
 
 def lowerings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list to which the name of each program is added that is lowered from now on."""
+    """Return a list to which the name of each program is added when it is lowered."""
     made: list[str] = []
     init = Lowering.__init__
 
@@ -260,7 +275,7 @@ def test_a_program_is_lowered_once_if_the_first_solver_fails(monkeypatch: pytest
     monkeypatch.setattr(ClarabelEngine, "solve", lambda self, limit: Answer(Termination.STALLED, "made to fail"))
     made = lowerings(monkeypatch)
     result = solve(quadratic())
-    assert [one.solver for one in result.attempts] == ["clarabel", "highs"]
+    assert [entry.solver for entry in result.attempts] == ["clarabel", "highs"]
     assert made == ["quadratic"]
 
 
@@ -293,7 +308,7 @@ def test_ranking_imports_no_solvers_package() -> None:
     code = (
         "import json, sys, milopt; from milopt.solving import registry; from milopt.solving.profile import Profile\n"
         "p = milopt.Program(); x = p.variable('x', 2, lower=0); p.minimize(x.sum())\n"
-        "print(json.dumps([[s.name for s in registry.ranked(Profile.of(p))], [*sys.modules]]))"
+        "print(json.dumps([[s.name for s in registry.ranked_solvers(Profile.of(p))], [*sys.modules]]))"
     )
     done = subprocess.run([sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, check=True)
     names, modules = json.loads(done.stdout)

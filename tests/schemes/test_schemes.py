@@ -1,4 +1,4 @@
-"""Schemes by name: who takes what, the steps that they yield, and where their time goes."""
+"""Schemes by name: which problems they support, the steps that they yield, and the seconds of their results."""
 
 from __future__ import annotations
 
@@ -50,37 +50,37 @@ def boosted() -> SemiInfinite:
 def test_milopts_own_schemes_are_registered() -> None:
     assert {name: scheme_class(name) for name in OWN} == OWN
     assert set(OWN) <= set(scheme_names())
-    assert all(issubclass(one, Scheme) for one in OWN.values())
+    assert all(issubclass(entry, Scheme) for entry in OWN.values())
 
 
-def test_a_problem_says_its_scheme_and_its_parts() -> None:
+def test_a_problem_has_a_default_scheme_and_parts() -> None:
     convex, dc, several = Program("convex"), witnesses(), boosted()
     problems: list[Problem] = [convex, dc, several]
-    assert [one.default_scheme for one in problems] == ["direct", "ccp", "column-generation"]
-    assert [list(one.parts) for one in problems] == [["program"], ["program"], list(several.parts)]
-    assert [one.core for one in problems] == [convex, dc, several.master]
-    assert [len(one.oracles) > 0 for one in problems] == [False, False, True]
+    assert [entry.default_scheme for entry in problems] == ["direct", "ccp", "column-generation"]
+    assert [list(entry.parts) for entry in problems] == [["program"], ["program"], list(several.parts)]
+    assert [entry.core for entry in problems] == [convex, dc, several.master]
+    assert [len(entry.oracles) > 0 for entry in problems] == [False, False, True]
 
 
-def test_an_unknown_scheme_names_the_near_ones() -> None:
+def test_the_error_for_an_unknown_scheme_suggests_similar_names() -> None:
     with pytest.raises(UnknownNameError, match='No scheme is called "cpp"; did you mean "ccp"'):
         milopt.solve(witnesses(), scheme="cpp")
 
 
-def test_a_scheme_refuses_a_problem_of_the_other_kind_in_words() -> None:
+def test_a_scheme_raises_an_error_for_a_problem_of_the_other_kind() -> None:
     with pytest.raises(ParameterError, match=r"has no oracles: its scheme is ccp, not column-generation\.$"):
         milopt.solve(witnesses(), scheme="column-generation")
     with pytest.raises(ParameterError, match=r"is semi-infinite: its scheme is column-generation, not ccp\.$"):
         milopt.solve(boosted(), scheme=ConvexConcave())
 
 
-def test_a_scheme_under_another_name_than_its_own_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheme_registered_under_another_name_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ConvexConcave, "name", "other")
     with pytest.raises(DeclarationError, match="The scheme \"ccp\" calls itself 'other'"):
         scheme_class("ccp")
 
 
-def test_an_entry_that_is_no_scheme_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_that_is_not_a_scheme_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib.metadata import EntryPoint
 
     wrong = {"wrong": EntryPoint("wrong", "milopt.solvers.highs.solver:HiGHS", "milopt.schemes")}
@@ -94,7 +94,7 @@ def test_an_entry_that_is_no_scheme_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("scheme", ["ccp", "representatives", "exact"])
 def test_steps_are_yielded_as_they_are_made(scheme: str) -> None:
     program, clock = witnesses(), Clock(None)
-    steps = scheme_class(scheme)().steps(program, milopt.get("clarabel"), Options(), clock)
+    steps = scheme_class(scheme)().steps(program, milopt.get_solver("clarabel"), Options(), clock)
     first = next(steps)
     assert first.seconds <= clock.elapsed()
     time.sleep(0.05)
@@ -103,7 +103,7 @@ def test_steps_are_yielded_as_they_are_made(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["direct", "ccp", "representatives", "exact", "column-generation"])
-def test_a_result_has_all_steps_and_where_the_time_went(scheme: str) -> None:
+def test_a_result_has_all_steps_and_their_seconds(scheme: str) -> None:
     problem = boosted() if scheme == "column-generation" else Program("convex") if scheme == "direct" else witnesses()
     result = milopt.solve(problem, "clarabel", scheme=scheme)
     times = [step.seconds for step in result.history]
@@ -116,8 +116,8 @@ def test_a_result_has_all_steps_and_where_the_time_went(scheme: str) -> None:
 
 
 @dataclass(frozen=True)
-class Slow(Scheme):
-    """Two solves, and a pause between them."""
+class SlowScheme(Scheme):
+    """A scheme with two solves and a pause between them."""
 
     name = "slow"
     pause: float = 0.2
@@ -129,11 +129,11 @@ class Slow(Scheme):
         return replace(result, scheme=self.name)
 
 
-def test_the_time_of_a_scheme_between_its_solves_is_its_own() -> None:
+def test_time_between_solves_is_not_counted_as_solving() -> None:
     program = Program("linear")
     x = program.variable("x", 2, lower=1)
     program.minimize(x.sum())
-    result = milopt.solve(program, "highs", scheme=Slow())
+    result = milopt.solve(program, "highs", scheme=SlowScheme())
     assert (result.scheme, len(result.history)) == ("slow", 2)
     assert 0.2 <= result.seconds.scheme <= result.seconds.total
     assert result.history[1].seconds - result.history[0].seconds >= 0.2
@@ -153,24 +153,24 @@ def test_the_seconds_of_all_attempts_add_up(monkeypatch: pytest.MonkeyPatch) -> 
     assert 0.2 <= result.seconds.solve <= result.seconds.total
 
 
-def test_a_solvers_own_limit_in_a_step_is_a_reason_to_try_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_solver_is_tried_if_a_step_ends_at_a_limit_of_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClarabelEngine, "solve", lambda self, limit: Answer(Termination.LIMIT, "MaxIterations"))
     assert milopt.solve(witnesses(), "clarabel").termination is Termination.LIMIT
     result = milopt.solve(witnesses())
-    assert [one.solver for one in result.attempts] == ["clarabel", "highs"]
+    assert [entry.solver for entry in result.attempts] == ["clarabel", "highs"]
     assert result.point == "certified"
 
 
-def test_a_limit_of_the_scheme_is_not_tried_again() -> None:
+def test_no_other_solver_is_tried_after_a_limit_of_the_scheme() -> None:
     result = milopt.solve(witnesses(), scheme=ConvexConcave(max_steps=1))
     assert (result.termination, len(result.attempts)) == (Termination.LIMIT, 1)
 
 
-def test_an_extended_clock_counts_the_work_of_the_one_that_it_extends() -> None:
-    """Completions of an alternation may take longer than the time limit, and belong to its solves."""
+def test_an_extended_clock_adds_to_the_work_of_the_original_clock() -> None:
+    """Completions of an alternation may exceed the time limit, and count as work of its solves."""
     clock = Clock(1e-3)
     program = Program("linear")
     x = program.variable("x", 2, lower=1)
     program.minimize(x.sum())
-    Direct().run(program, milopt.get("highs"), Options(), clock.extended(10.0))
+    Direct().run(program, milopt.get_solver("highs"), Options(), clock.extended(10.0))
     assert min(clock.work.build, clock.work.solve) > 0

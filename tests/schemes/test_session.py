@@ -1,4 +1,4 @@
-"""A session speaks the language of the program, and leaves the program as it was."""
+"""A session has the methods of a program, and does not change the program that it was given."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def diet() -> tuple[Program, Variable, Constraint]:
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native", "auto"])
-def test_a_session_returns_what_solve_returns(solver: str) -> None:
+def test_a_session_returns_the_same_result_as_solve(solver: str) -> None:
     program, x, need = diet()
     with Session(program, solver) as session:
-        found = session.solve()
+        session_result = session.solve()
     alone = milopt.solve(program, solver)
-    assert found.solver == alone.solver
-    assert found.scheme == alone.scheme
-    assert [one.solver for one in found.attempts] == [one.solver for one in alone.attempts]
-    assert (found.termination, found.point) == (alone.termination, alone.point)
-    assert found.objective == pytest.approx(alone.objective)
-    assert found.values[x] == pytest.approx(alone.values["x"], abs=1e-6)
-    assert found.duals[need] == pytest.approx(alone.duals["need"])
-    assert found.reduced_costs[x] == pytest.approx(alone.reduced_costs["x"], abs=1e-6)
-    assert found.value(x.sum() - 1) == pytest.approx(3.0)
-    assert found.value(need) == pytest.approx(0.0, abs=1e-6)
+    assert session_result.solver == alone.solver
+    assert session_result.scheme == alone.scheme
+    assert [attempt.solver for attempt in session_result.attempts] == [attempt.solver for attempt in alone.attempts]
+    assert (session_result.termination, session_result.point) == (alone.termination, alone.point)
+    assert session_result.objective == pytest.approx(alone.objective)
+    assert session_result.values[x] == pytest.approx(alone.values["x"], abs=1e-6)
+    assert session_result.duals[need] == pytest.approx(alone.duals["need"])
+    assert session_result.reduced_costs[x] == pytest.approx(alone.reduced_costs["x"], abs=1e-6)
+    assert session_result.value(x.sum() - 1) == pytest.approx(3.0)
+    assert session_result.value(need) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_maximum_has_the_declared_sign() -> None:
@@ -53,16 +53,16 @@ def test_a_maximum_has_the_declared_sign() -> None:
     with Session(program, "highs") as session:
         assert session.solve().objective == pytest.approx(7.0)
         session.set_cost(x[0], 5)
-        found = session.solve()
-        assert (found.objective, found.bound) == (pytest.approx(16.0), pytest.approx(16.0))
+        session_result = session.solve()
+        assert (session_result.objective, session_result.bound) == (pytest.approx(16.0), pytest.approx(16.0))
         session.delete(cap)
         assert session.solve().objective == np.inf
         session.subject_to(x.sum() <= -1)
-        found = session.solve()
-        assert (found.termination, found.objective) == (Termination.INFEASIBLE, -np.inf)
+        session_result = session.solve()
+        assert (session_result.termination, session_result.objective) == (Termination.INFEASIBLE, -np.inf)
 
 
-def test_an_older_result_stays_about_the_program_that_it_solved() -> None:
+def test_an_older_result_still_refers_to_the_program_that_it_solved() -> None:
     program, x, need = diet()
     price = program.parameter("price")
     price.value = 1.0
@@ -116,7 +116,7 @@ def test_a_function_over_a_dictionary_belongs_to_the_session_too() -> None:
         session.set_bounds(f.coefficients, lower=0, upper=0.2)
         session.set_rhs(near, 0.1)
         second = session.solve()
-        with pytest.raises(DeclarationError, match="the function 'f' consists of it"):
+        with pytest.raises(DeclarationError, match="it has the coefficients of the function 'f'"):
             session.delete(f.coefficients)
     again = Program("dictionary")
     g = again.function("f", RBF(0.5), dictionary=BAGS.instances[:5])
@@ -137,7 +137,7 @@ def test_a_function_over_a_dictionary_belongs_to_the_session_too() -> None:
 # -- the program of the caller -------------------------------------------------------------------------------------
 
 
-def test_no_verb_changes_the_program_of_the_caller() -> None:
+def test_no_method_changes_the_given_program() -> None:
     program, x, need = diet()
     price = program.parameter("price", 2)
     price.value = np.array([2.0, 3.0])
@@ -155,13 +155,13 @@ def test_no_verb_changes_the_program_of_the_caller() -> None:
         session.delete(x)
         session.solve()
     after = str(program), program.to_mps(), repr(need), price.value.tolist(), need.expression, program.objective
-    assert all(one is other or one == other for one, other in zip(after[:4], before[:4], strict=True))
+    assert all(first is other or first == other for first, other in zip(after[:4], before[:4], strict=True))
     assert after[4] is before[4]
     assert after[5] is before[5]
     assert milopt.solve(program, "highs").objective == pytest.approx(8.0)
 
 
-def test_what_the_caller_does_to_the_program_does_not_reach_the_session() -> None:
+def test_changes_of_the_given_program_do_not_affect_the_session() -> None:
     program, x, _ = diet()
     price = program.parameter("price")
     price.value = 1.0
@@ -173,17 +173,17 @@ def test_what_the_caller_does_to_the_program_does_not_reach_the_session() -> Non
         assert session.solve().value(price * x.sum()) == pytest.approx(4.0)
 
 
-def test_two_sessions_of_one_program_are_apart() -> None:
+def test_two_sessions_of_one_program_are_independent() -> None:
     program, x, need = diet()
-    with Session(program, "highs") as one, Session(program, "clarabel") as other:
-        one.set_rhs(need, 8)
+    with Session(program, "highs") as first, Session(program, "clarabel") as other:
+        first.set_rhs(need, 8)
         other.set_bounds(x[0], upper=1)
-        assert one.solve().objective == pytest.approx(16.0)
+        assert first.solve().objective == pytest.approx(16.0)
         assert other.solve().objective == pytest.approx(11.0)
-        with Session(one.program, "native") as third:
+        with Session(first.program, "native") as third:
             third.set_rhs("need", 1)
             assert third.solve().objective == pytest.approx(2.0)
-        assert one.solve().objective == pytest.approx(16.0)
+        assert first.solve().objective == pytest.approx(16.0)
 
 
 # -- signs as written ----------------------------------------------------------------------------------------------
@@ -211,17 +211,17 @@ def test_coefficients_and_right_hand_sides_have_the_sign_as_written(solver: str,
     program = declared(write)
     row = program.constraints["row"]
     _, sense, _ = row.compared
-    sign = -1.0 if sense == "<=" else 1.0  # All rows say 2 x0 - x1 >= 3, in several ways.
+    sign = -1.0 if sense == "<=" else 1.0  # All rows mean 2 x0 - x1 >= 3, in several ways.
     x = program.variables["x"]
     with Session(program, solver) as session:
         session.solve()
         session.set_coefficients(row, x[0], sign * 4.0)
         session.set_rhs(row, sign * 6.0)
-        found, fresh = session.solve(), milopt.solve(declared(twice), solver)
+        session_result, fresh = session.solve(), milopt.solve(declared(twice), solver)
         assert repr(session.program.constraints["row"]).count(sense) == 1
-    assert found.values[x] == pytest.approx(fresh.values["x"], abs=1e-5)
-    assert found.duals[row] == pytest.approx(fresh.duals["row"], abs=1e-5)
-    assert found.value(session.program.constraints["row"]) == pytest.approx(
+    assert session_result.values[x] == pytest.approx(fresh.values["x"], abs=1e-5)
+    assert session_result.duals[row] == pytest.approx(fresh.duals["row"], abs=1e-5)
+    assert session_result.value(session.program.constraints["row"]) == pytest.approx(
         fresh.value(fresh.program.constraints["row"]), abs=1e-5
     )
 
@@ -244,9 +244,9 @@ def test_a_right_hand_side_with_a_parameter_is_set_by_the_parameter() -> None:
 # -- solvers -------------------------------------------------------------------------------------------------------
 
 
-def test_a_session_takes_a_name_a_solver_or_auto() -> None:
+def test_a_session_accepts_a_name_a_solver_or_auto() -> None:
     program, _, _ = diet()
-    for solver, name in (("highs", "highs"), (milopt.get("clarabel"), "clarabel"), ("auto", "highs")):
+    for solver, name in (("highs", "highs"), (milopt.get_solver("clarabel"), "clarabel"), ("auto", "highs")):
         with Session(program, solver) as session:
             assert session.solver.name == name
             assert session.solve().solver == name
@@ -258,15 +258,15 @@ def test_a_session_takes_a_name_a_solver_or_auto() -> None:
 
 
 @pytest.mark.parametrize("solved_before", [False, True])
-def test_auto_goes_to_another_solver_if_a_change_asks_for_it(solved_before: bool) -> None:
+def test_auto_switches_to_another_solver_if_a_change_requires_it(solved_before: bool) -> None:
     program, x, _ = diet()
     with Session(program, "auto") as session:
         if solved_before:
             assert session.solve().solver == "highs"
         ball = session.subject_to(norm(x - 3) <= 2)
-        found = session.solve()
-        assert found.solver == session.solver.name == "clarabel"
-        assert found.objective == pytest.approx(milopt.solve(session.program, "ecos").objective, abs=1e-5)
+        session_result = session.solve()
+        assert session_result.solver == session.solver.name == "clarabel"
+        assert session_result.objective == pytest.approx(milopt.solve(session.program, "ecos").objective, abs=1e-5)
         session.delete(ball)
         assert session.solve().objective == pytest.approx(8.0, abs=1e-6)
     with Session(program, "highs") as session:
@@ -277,19 +277,19 @@ def test_auto_goes_to_another_solver_if_a_change_asks_for_it(solved_before: bool
             assert session.solve().objective == pytest.approx(8.0)
 
 
-def test_auto_takes_a_change_back_that_no_solver_takes() -> None:
+def test_auto_undoes_a_change_that_no_solver_supports() -> None:
     program, x, _ = diet()
     with Session(program, "auto") as session:
         session.solve()
         session.subject_to(milopt.exp(x) <= 1e3, "curve")
         session.solve()
-        with pytest.raises(UnsupportedError, match="No installed solver takes 'diet'"):
+        with pytest.raises(UnsupportedError, match="No installed solver supports 'diet'"):
             session.variable("count", integer=True)
         assert list(session.program.variables) == ["x"]
         assert session.solve().objective == pytest.approx(8.0, abs=1e-6)
 
 
-def test_highs_refuses_integers_beside_a_quadratic_in_a_session_too() -> None:
+def test_a_session_of_highs_does_not_support_integers_with_a_quadratic() -> None:
     program, x, _ = diet()
     program.minimize(sum_squares(x))
     with Session(program, "highs") as session:
@@ -299,21 +299,21 @@ def test_highs_refuses_integers_beside_a_quadratic_in_a_session_too() -> None:
         assert session.solve().objective == pytest.approx(8.0)
 
 
-def test_integer_variables_join_a_linear_program() -> None:
+def test_integer_variables_can_be_added_to_a_linear_program() -> None:
     program, _, need = diet()
     with Session(program, "highs") as session:
         session.solve()
         y = session.variable("y", lower=0.5, upper=3.7, integer=True, cost=1.5, rows={need: 1.0})
-        found = session.solve()
-        assert found.values[y] == pytest.approx(3.0)
-        assert found.objective == pytest.approx(6.5)
+        session_result = session.solve()
+        assert session_result.values[y] == pytest.approx(3.0)
+        assert session_result.objective == pytest.approx(6.5)
         session.set_bounds(y, upper=2.9)
         assert session.solve().objective == pytest.approx(7.0)
         session.delete(y)
         assert session.solve().objective == pytest.approx(8.0)
 
 
-def test_a_program_that_needs_witnesses_is_refused() -> None:
+def test_a_program_that_needs_witnesses_raises_an_error() -> None:
     program = Program("dc")
     w = program.variable("w", 2, lower=-2, upper=2)
     program.minimize(norm1(w))
@@ -331,7 +331,7 @@ def test_a_program_that_needs_witnesses_is_refused() -> None:
 # -- bounds, variables and atoms -----------------------------------------------------------------------------------
 
 
-def test_bounds_stay_in_the_model_of_highs() -> None:
+def test_changes_of_bounds_do_not_rebuild_the_model_of_highs() -> None:
     program, x, _ = diet()
     with Session(program, "highs") as session:
         session.solve()
@@ -342,11 +342,11 @@ def test_bounds_stay_in_the_model_of_highs() -> None:
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
-def test_bounds_decide_how_atoms_inside_atoms_are_lowered(solver: str) -> None:
+def test_changed_bounds_determine_how_atoms_inside_atoms_are_lowered(solver: str) -> None:
     def declared(lower: float) -> Program:
         program = Program("nested")
         x = program.variable("x", 2, lower=lower, upper=4)
-        # The square of a sum of exponentials' logarithm is convex only where it is not negative.
+        # The square of a log-sum-exp is convex only if the log-sum-exp is nonnegative.
         program.minimize(square(log_sum_exp(x)) - x.sum())
         return program
 
@@ -367,18 +367,18 @@ def test_a_variable_inside_an_atom_is_not_deleted() -> None:
     program.subject_to(norm(x - 1) <= 5 + t, "near")
     with Session(program, "clarabel") as session:
         with pytest.raises(
-            DeclarationError, match=r"'x' cannot be deleted: it stands inside norm\(x\) in constraint 'near'"
+            DeclarationError, match=r"'x' cannot be deleted: it occurs inside norm\(x\) in constraint 'near'"
         ):
             session.delete(need, x)
         assert list(session.program.constraints) == ["need", "near"]
         session.delete(t)
         assert session.solve().objective == pytest.approx(8.0, abs=1e-6)
         session.delete("near", "x")
-        found = session.solve()
-        assert found.termination is Termination.INFEASIBLE  # 0 >= 4 is left of "need".
+        session_result = session.solve()
+        assert session_result.termination is Termination.INFEASIBLE  # 0 >= 4 is left of "need".
 
 
-def test_a_deleted_variable_is_gone() -> None:
+def test_a_deleted_variable_can_no_longer_be_used() -> None:
     program, x, need = diet()
     with Session(program, "highs") as session:
         y = session.variable("y", lower=0, cost=1.0, rows={need: 1.0})
@@ -388,13 +388,13 @@ def test_a_deleted_variable_is_gone() -> None:
         with pytest.raises(DeclarationError, match="Variable 'x' was deleted from program 'diet'"):
             session.subject_to(x[0] + y >= 1)
         z = session.variable("x", lower=0, upper=1, cost=0.5, rows={need: 2.0})
-        found = session.solve()
-        assert (found.objective, found.values[z]) == (pytest.approx(2.5), pytest.approx(1.0))
+        session_result = session.solve()
+        assert (session_result.objective, session_result.values[z]) == (pytest.approx(2.5), pytest.approx(1.0))
         with pytest.raises(UnknownNameError):
-            found.values[x]
+            session_result.values[x]
 
 
-def test_blocks_are_known_by_every_object_that_stood_for_them() -> None:
+def test_blocks_are_accepted_by_every_constraint_that_referred_to_them() -> None:
     program, x, _ = diet()
     with Session(program, "highs") as session:
         written = x[0] - x[1] <= 1
@@ -402,11 +402,11 @@ def test_blocks_are_known_by_every_object_that_stood_for_them() -> None:
         changed = session.replace(added, x[0] <= 2)
         session.set_rhs(written, 3)
         session.variable("y", lower=0, rows={changed: 1.0})
-        found = session.solve()
-        assert found.duals[written] is found.duals[added] is found.duals[changed]
-        assert found.duals[session.program.constraints[added.name]] == pytest.approx(1.0)
+        session_result = session.solve()
+        assert session_result.duals[written] is session_result.duals[added] is session_result.duals[changed]
+        assert session_result.duals[session.program.constraints[added.name]] == pytest.approx(1.0)
         session.delete(changed)
         for block in (written, added, changed):
             with pytest.raises(UnknownNameError, match="no constraint block"):
                 session.set_rhs(block, 1)
-        assert found.duals[written] == pytest.approx(1.0)
+        assert session_result.duals[written] == pytest.approx(1.0)

@@ -30,45 +30,48 @@ def _declared(share: npt.ArrayLike = 2.0, upper: float = 3.0) -> Program:
 
 
 def _state(program: Program) -> list[object]:
-    bounds = [(one.name, one.lower.tolist(), one.upper.tolist(), one.active) for one in program.variables.values()]
+    bounds = [
+        (variable.name, variable.lower.tolist(), variable.upper.tolist(), variable.active)
+        for variable in program.variables.values()
+    ]
     rows = [(name, block, block.describe(), block.layout, block.shape) for name, block in program.constraints.items()]
     return [bounds, rows, program.objective, program.maximizes, program.labels]
 
 
-def _same(found: Result, fresh: Result) -> None:
-    for result in (found, fresh):
+def _assert_same_result(session_result: Result, fresh: Result) -> None:
+    for result in (session_result, fresh):
         result.require_certified()
-    assert found.objective == pytest.approx(fresh.objective)
-    assert list(found.values) == list(fresh.values)
+    assert session_result.objective == pytest.approx(fresh.objective)
+    assert list(session_result.values) == list(fresh.values)
     for part in ("values", "duals", "reduced_costs"):
         for name, expected in getattr(fresh, part).items():
-            assert getattr(found, part)[name].shape == expected.shape
+            assert getattr(session_result, part)[name].shape == expected.shape
     for name, block in fresh.program.core.constraints.items():
-        slack = found.value(found.program.core.constraints[name])
+        slack = session_result.value(session_result.program.core.constraints[name])
         assert slack.shape == block.shape
         assert (slack > -1e-6).all()
 
 
-def test_a_session_gives_what_a_fresh_solve_gives_and_leaves_the_program_alone() -> None:
+def test_a_session_agrees_with_a_fresh_solve_and_does_not_change_the_program() -> None:
     program = _declared()
     x, before = program.variables["x"], _state(program)
     with Session(program, "highs") as session:
-        _same(session.solve(), milopt.solve(program, "highs"))
+        _assert_same_result(session.solve(), milopt.solve(program, "highs"))
         copied = session.program.variables["amount"]
         assert copied.active is session.program.variables["amount.active"]
         assert copied is not program.variables["amount"]
         share = np.array([[1.0, 2.0], [0.5, 1.5], [np.pi, 0.25]])
         session.set_rhs("share", share)
-        found = session.solve()
-        _same(found, milopt.solve(_declared(share), "highs"))
-        assert found.value(x).shape == (3, 2)
-        assert found.value(program.constraints["balance"])[1] >= 0
+        session_result = session.solve()
+        _assert_same_result(session_result, milopt.solve(_declared(share), "highs"))
+        assert session_result.value(x).shape == (3, 2)
+        assert session_result.value(program.constraints["balance"])[1] >= 0
         assert session.rebuilds == 0
     assert _state(program) == before
-    _same(milopt.solve(program, "highs"), milopt.solve(_declared(), "highs"))
+    _assert_same_result(milopt.solve(program, "highs"), milopt.solve(_declared(), "highs"))
 
 
-def test_bounds_change_after_the_rows_made_with_them_are_gone() -> None:
+def test_bounds_can_change_after_rows_that_depend_on_them_are_deleted() -> None:
     program = _declared(5.0)
     x, open_ = program.variables["x"], program.variables["open"]
     with Session(program, "highs") as session:
@@ -82,40 +85,40 @@ def test_bounds_change_after_the_rows_made_with_them_are_gone() -> None:
         session.set_bounds(x, upper=5)
         session.set_bounds(x[:, 1], upper=4.5)
         session.set_bounds(x[:, 1], upper=np.full(3, 5.0))
-        with pytest.raises(DeclarationError, match="declare it by session"):
+        with pytest.raises(DeclarationError, match="add it by session"):
             session.subject_to(program.constraints["closed"])
         block = session.implies(1 - open_, x.sum(axis=1) <= 0.5, name="closed")
-        found = session.solve()
-        _same(found, milopt.solve(_declared(5.0, upper=5.0), "highs"))
-        assert (found.value(block) >= -1e-6).all()
-    assert milopt.solve(program, "highs").objective < found.objective - 1
+        session_result = session.solve()
+        _assert_same_result(session_result, milopt.solve(_declared(5.0, upper=5.0), "highs"))
+        assert (session_result.value(block) >= -1e-6).all()
+    assert milopt.solve(program, "highs").objective < session_result.objective - 1
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda s: s.set_rhs("closed", 1), "hold under a condition, with bounds of the variables"),
+        (lambda s: s.set_rhs("closed", 1), "hold under a condition, and depend on the bounds of their variables"),
         (lambda s: s.set_coefficients("closed", "x", np.ones((3, 3, 2))), "hold under a condition"),
         (lambda s: s.variable("y", rows={"closed": np.ones(3)}), "hold under a condition"),
         (lambda s: s.delete("x"), "hold under a condition"),
         (lambda s: s.set_rhs("balance", 1), "The rows of 'balance' have two sides, not one right-hand side"),
-        (lambda s: s.set_coefficients("amount.range", "amount.active", np.eye(2)), "stands in a bound of the rows"),
+        (lambda s: s.set_coefficients("amount.range", "amount.active", np.eye(2)), "occurs in a bound of the rows"),
         (lambda s: s.set_coefficients("share", "x", np.ones((6, 6))), r"must have shape \(3, 2, 3, 2\), not \(6, 6\)"),
         (lambda s: s.set_rhs("share", np.ones(6)), r"has shape \(3, 2\), not \(6,\)"),
         (lambda s: s.between(3, "x", 1), "Expected numbers or an expression"),
         (lambda s: s.implies(s.program.variables["open"][0], 3), "must be a comparison of expressions"),
     ],
 )
-def test_what_a_session_refuses_leaves_it_as_it_was(change, sentence) -> None:
+def test_a_rejected_change_leaves_the_session_as_it_was(change, sentence) -> None:
     with Session(_declared(), "highs") as session:
         before = _state(session.program)
         with pytest.raises(DeclarationError, match=sentence):
             change(session)
         assert _state(session.program) == before
-        _same(session.solve(), milopt.solve(_declared(), "highs"))
+        _assert_same_result(session.solve(), milopt.solve(_declared(), "highs"))
 
 
-def test_coefficients_of_rows_with_two_sides_are_those_between_them() -> None:
+def test_coefficients_of_rows_with_two_sides_are_those_of_the_middle() -> None:
     program = Program("interval")
     x = program.variable("x", 2, lower=0, upper=10)
     program.maximize(x.sum())

@@ -1,4 +1,4 @@
-"""What `solve` refuses, and what a scheme keeps of a refused change or a limit."""
+"""Arguments that `solve` rejects, and the state after a rejected change or a limit."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _maximum() -> Program:
     [{"options": {"time_limit": 3}}, {"scheme": 3}, {"solver": 3}, {"solver": ()}, {"solver": ("highs", 3)}],
     ids=str,
 )
-def test_arguments_of_the_wrong_kind_get_one_sentence(arguments: dict[str, object]) -> None:
+def test_arguments_of_the_wrong_type_raise_an_error_of_one_sentence(arguments: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match=r"^\w.*\.$"):
         milopt.solve(_maximum(), **arguments)  # type: ignore[arg-type]  # that is what is tested
 
 
 def test_only_programs_are_solved() -> None:
-    with pytest.raises(ParameterError, match="solve takes a Program"):
+    with pytest.raises(ParameterError, match="solve requires a Program"):
         milopt.solve(3)  # type: ignore[arg-type]  # that is what is tested
 
 
@@ -59,7 +59,7 @@ def test_bounds_have_the_declared_sense(solver: str) -> None:
     assert result.history[0].bound == pytest.approx(4.0)
 
 
-def test_refused_changes_leave_the_session_as_it_was() -> None:
+def test_rejected_changes_leave_the_session_as_it_was() -> None:
     program = Program("linear")
     x = program.variable("x", 3, lower=0, upper=1)
     program.minimize(-x.sum())
@@ -89,14 +89,14 @@ def test_a_changed_offset_keeps_the_model_of_a_persistent_solver() -> None:
     program.minimize(np.array([-1.0, -2.0, 1.0]) @ x)
     program.subject_to(np.array([[1.0, 1.0, -1.0], [1.0, -1.0, 0.0]]) @ x <= room, name="rows")
     program.subject_to(x.sum() <= 3, name="total")
-    with StepSession(program, milopt.get("highs")) as session:
+    with StepSession(program, milopt.get_solver("highs")) as session:
         for value in ([1.0, 2.0], [2.0, 0.5], [0.0, 0.0]):
             session.set_parameter(room, np.array(value))
             assert session.solve().objective == pytest.approx(milopt.solve(program, "clarabel").objective, abs=1e-7)
         assert session.rebuilds == 0
 
 
-def test_a_name_is_not_taken_by_a_refused_block() -> None:
+def test_a_rejected_block_does_not_occupy_its_name() -> None:
     program = Program("names")
     x = program.variable("x", 2, lower=0)
     with pytest.raises(DeclarationError):
@@ -114,21 +114,21 @@ def test_a_function_that_is_never_evaluated_is_zero(solver: str) -> None:
     assert result.functions["f"](np.ones((2, 3))).tolist() == [0.0, 0.0]
 
 
-def test_a_form_that_had_to_be_left_is_told() -> None:
-    """A solver that breaks down on the dual gets coordinates, and the result says so, through a scheme too."""
+def test_a_change_of_the_form_is_reported() -> None:
+    """A solver that fails on the dual form gets the primal form, and the result reports it, also through a scheme."""
     rng = np.random.default_rng(0)
     bags = milopt.as_bags([rng.normal(size=(3, 2)) for _ in range(6)])
     y = np.array([1.0, -1.0] * 3)
     model = milopt.models.MISVM(kernel=milopt.RBF(0.5))
-    result = milopt.solve(model.program(bags, y), _BreaksOnTheDual())
+    result = milopt.solve(model.program(bags, y), _FailsOnDualForms())
     assert result.termination is Termination.STATIONARY
     assert result.point is PointStatus.CERTIFIED
-    assert "The dual ended as 'broken'; solved in coordinates." in result.message
+    assert "The dual ended as 'broken'; solved in primal form." in result.message
     assert result.objective == pytest.approx(milopt.solve(model.program(bags, y), "clarabel").objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("is_point", [False, True], ids=["no point", "a point that is not proved"])
-def test_a_step_that_fails_leaves_the_last_certified_one(monkeypatch: pytest.MonkeyPatch, is_point: bool) -> None:
+def test_after_a_failed_step_the_last_certified_step_is_kept(monkeypatch: pytest.MonkeyPatch, is_point: bool) -> None:
     rng = np.random.default_rng(0)
     bags = milopt.as_bags([rng.normal(size=(3, 2)) for _ in range(12)])
     program = milopt.models.MISVM(kernel=milopt.RBF(0.5), C=10).program(bags, np.array([1.0, -1.0] * 6))
@@ -141,7 +141,7 @@ def test_a_step_that_fails_leaves_the_last_certified_one(monkeypatch: pytest.Mon
         if len(calls) <= 2:
             return calls[-1]
         if is_point:
-            # A saddle is called stationary by its solver, whether it is proved or not.
+            # A solver calls a saddle point stationary, whether that is proved or not.
             stationary = Termination.STATIONARY
             return replace(calls[-1], termination=stationary, status=PointStatus.FEASIBLE, raw_status="broken")
         return Outcome.without_point(self.form, Termination.ERROR, "broken", "It broke.")
@@ -155,56 +155,58 @@ def test_a_step_that_fails_leaves_the_last_certified_one(monkeypatch: pytest.Mon
     assert cut.message == "A step is not certified (broken); the last certified step is kept."
 
 
-def test_a_polish_does_not_leave_the_constraints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """x = 1.5 with the multiplier that makes it stationary is nearer to a proof than x = 0, and infeasible."""
+def test_polishing_does_not_violate_constraints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The point x = 1.5 with a suitable multiplier has smaller residuals than x = 0, but is infeasible."""
     program = Program("capped")
     x = program.variable("x", 1)
     program.minimize(1e4 * milopt.sum_squares(x - 3))
     program.subject_to(x <= 1, name="cap")
-    monkeypatch.setattr(proof, "WAYS", proof.WAYS[:1])  # in other units these numbers are another point
+    monkeypatch.setattr(
+        proof, "POLISH_METHODS", proof.POLISH_METHODS[:1]
+    )  # in other units these numbers describe another point
     monkeypatch.setattr(proof, "polish", lambda form, x, z, by: (np.array([1.5]), np.array([3e4])))
-    result = milopt.solve(program, _SaysZero())
+    result = milopt.solve(program, _ZeroSolver())
     assert (result.point, result.polished) == (PointStatus.FEASIBLE, None)
     assert result.values["x"].tolist() == [0.0]
 
 
-def test_an_exact_search_counts_what_all_its_nodes_took() -> None:
+def test_an_exact_search_sums_the_work_of_all_nodes() -> None:
     rng = np.random.default_rng(0)
     bags = milopt.as_bags([rng.normal(size=(3, 2)) for _ in range(6)])
     program = milopt.models.MIORDM(kernel=milopt.RBF(0.5), scheme="exact").program(bags, np.array([1.0, -1.0] * 3))
-    found = milopt.solve(program, "clarabel", scheme="exact")
-    assert len(found.history) > 5
-    assert found.iterations >= 5 * len(found.history)
-    assert 0 < found.seconds.build + found.seconds.solve <= found.seconds.total
+    result = milopt.solve(program, "clarabel", scheme="exact")
+    assert len(result.history) > 5
+    assert result.iterations >= 5 * len(result.history)
+    assert 0 < result.seconds.build + result.seconds.solve <= result.seconds.total
 
 
-class _BreaksOnTheDual(Solver):
-    """Clarabel, except that it gives nothing on a dual."""
+class _FailsOnDualForms(Solver):
+    """Clarabel, except that it fails on dual forms."""
 
     name = "breaks on the dual"
-    features = milopt.get("clarabel").features
+    features = milopt.get_solver("clarabel").features
     package = "milopt"
 
     def engine(self, form: StandardForm, options: milopt.Options) -> Engine:
-        return _BreakingEngine(form, options)
+        return _FailingDualEngine(form, options)
 
 
-class _BreakingEngine(Engine):
+class _FailingDualEngine(Engine):
     def solve(self, time_limit: float | None) -> Answer:
         if self.form.name.endswith("(dual)"):
             return Answer(Termination.ERROR, "broken")
-        return milopt.get("clarabel").engine(self.form, self.options).solve(time_limit)
+        return milopt.get_solver("clarabel").engine(self.form, self.options).solve(time_limit)
 
 
-class _SaysZero(_BreaksOnTheDual):
-    """A solver whose every answer is 0."""
+class _ZeroSolver(_FailsOnDualForms):
+    """A solver that returns x = 0 for every program."""
 
     name = "says zero"
 
     def engine(self, form: StandardForm, options: milopt.Options) -> Engine:
-        return _ZeroEngine(form, options)
+        return _ZeroPointEngine(form, options)
 
 
-class _ZeroEngine(Engine):
+class _ZeroPointEngine(Engine):
     def solve(self, time_limit: float | None) -> Answer:
         return Answer(Termination.OPTIMAL, "zero", np.zeros(self.form.n), np.zeros(self.form.m))

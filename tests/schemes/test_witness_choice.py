@@ -1,4 +1,4 @@
-"""Witnesses where values tie, and functions that vanish: chosen by ridge scores, never by rounding errors."""
+"""Witnesses if values tie or functions vanish: chosen by ridge scores, never by rounding errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUTES = (("clarabel", "primal"), ("clarabel", "dual"), ("highs", "primal"), ("h
 
 
 def _hidden(seed: int, count: int = 40) -> tuple[Bags, Floats]:
-    """One shifted instance in every positive bag: the means of the bags hardly differ."""
+    """Return bags with one shifted instance in every positive bag, so that the means of the bags hardly differ."""
     rng = np.random.default_rng(seed)
     instances = rng.normal(size=(count, 5, 4))
     y = np.where(np.arange(count) % 2 == 0, 1.0, -1.0)
@@ -33,7 +33,7 @@ def _hidden(seed: int, count: int = 40) -> tuple[Bags, Floats]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_first_step_that_vanishes_leads_every_solver_and_form_to_the_same_objective(seed: int) -> None:
+def test_all_solvers_and_forms_agree_if_the_first_function_vanishes(seed: int) -> None:
     bags, y = _hidden(seed)
     fits = [MISVM(kernel=Linear(), solver=solver, form=form).fit(bags, y) for solver, form in ROUTES]
     objectives = [fit.result_.objective for fit in fits]
@@ -48,14 +48,14 @@ def test_the_order_of_instances_does_not_matter_when_the_function_vanishes() -> 
     bags, y = _hidden(0)
     rng = np.random.default_rng(0)
     shuffled = as_bags([bag[rng.permutation(len(bag))] for bag in bags])
-    one, other = (MISVM(kernel=Linear(), solver="highs").fit(some, y).result_ for some in (bags, shuffled))
-    assert other.objective == pytest.approx(one.objective, rel=1e-9)
-    name = next(iter(one.witnesses))
-    chosen = [np.asarray(b.instances)[r.witnesses[name]] for b, r in ((bags, one), (shuffled, other))]
+    first, other = (MISVM(kernel=Linear(), solver="highs").fit(some, y).result_ for some in (bags, shuffled))
+    assert other.objective == pytest.approx(first.objective, rel=1e-9)
+    name = next(iter(first.witnesses))
+    chosen = [np.asarray(b.instances)[r.witnesses[name]] for b, r in ((bags, first), (shuffled, other))]
     assert np.array_equal(chosen[0], chosen[1])
 
 
-def test_equal_training_scores_are_told() -> None:
+def test_equal_training_scores_raise_a_warning() -> None:
     """Every bag is the same set, so that only a constant function is left."""
     bags = as_bags([np.array([[0.0, 1.0], [1.0, 0.0]])] * 6)
     y = np.array([1, -1] * 3)
@@ -67,7 +67,7 @@ def test_equal_training_scores_are_told() -> None:
     assert "ridge regression" in model.result_.message
 
 
-def test_scores_that_differ_are_not_told_and_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_scores_raise_no_warning_and_need_no_ridge_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> Floats:
         raise AssertionError("Nothing ties, so that nothing needs ridge scores.")
 
@@ -81,7 +81,7 @@ def test_scores_that_differ_are_not_told_and_cost_nothing(monkeypatch: pytest.Mo
 
 
 def _choose(bags: Bags, w: Floats) -> npt.NDArray[np.intp]:
-    """The witnesses of bags 0, 2, ... at a fixed linear function."""
+    """Return the witnesses of bags 0, 2, ... at a fixed linear function."""
     y = np.where(np.arange(len(bags)) % 2 == 0, 1.0, -1.0)
     program = Program("fixed")
     v = program.variable("v", w.size, lower=w, upper=w)
@@ -93,14 +93,14 @@ def _choose(bags: Bags, w: Floats) -> npt.NDArray[np.intp]:
     return np.asarray(next(iter(result.witnesses.values())))
 
 
-def test_ties_go_to_the_largest_ridge_score_then_to_the_first_row_in_lexicographic_order() -> None:
-    """The function sees only the first feature; labels go with the second; the third is noise for the order."""
+def test_ties_are_broken_by_ridge_score_then_lexicographically() -> None:
+    """The function depends on the first feature, the labels on the second; the third determines the order."""
     positive = np.array([[1.0, 0.0, 0.0], [1.0, 5.0, 2.0], [1.0, 5.0, 2.0], [0.0, 9.0, 0.0]])
     negative = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 1.0]])
     bags = as_bags([positive, negative])
     assert _choose(bags, np.array([1.0, 0.0, 0.0]))[0] == 1
     assert _choose(as_bags([positive[::-1], negative]), np.array([1.0, 0.0, 0.0]))[0] == 1
-    # The scores of the two rows differ by rounding only: the order of the rows decides.
+    # The scores of the two rows differ only by rounding, so the lexicographic order decides.
     mirrored = np.array([[1.0, 1.0], [1.0, -1.0]])
     bags = as_bags([mirrored, np.array([[0.0, 1.0], [0.0, -1.0]])])
     assert _choose(bags, np.array([1.0, 1e-12]))[0] == 1
@@ -130,7 +130,7 @@ def test_points_of_a_precomputed_kernel_have_features() -> None:
     assert np.asarray(instance_features(atom)) == pytest.approx(points @ points.T)
 
 
-def test_targets_are_directions_where_all_rows_ask_for_the_same_value() -> None:
+def test_targets_are_directions_if_all_rows_require_the_same_value() -> None:
     bags = as_bags([np.array([[1.0], [-1.0]])] * 3)
     program = Program("directions")
     w = program.variable("w", 1, lower=-1, upper=1)

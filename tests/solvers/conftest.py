@@ -1,4 +1,4 @@
-"""Small flat programs and an independent check of their optimality conditions."""
+"""Small flat programs, and an independent check of their optimality conditions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 
 
 def build_form(q, rows=(), P=None, lower=-np.inf, upper=np.inf, integer=False, constant=0.0):
-    """A form from dense parts; `rows` are triples (cone, F, g), or (cone, F, g, sizes)."""
+    """Build a form from dense parts; `rows` are triples (cone, F, g) or quadruples (cone, F, g, sizes)."""
     q = np.asarray(q, dtype=float)
     n = q.size
     blocks, matrices, offsets, start = [], [], [], 0
@@ -53,18 +53,18 @@ class Residuals:
         return max(self.primal, self.dual, self.gap)
 
 
-def beyond_exponential(x: float, y: float, z: float) -> float:
-    """How much z lacks to y exp(x/y), or to the face y = 0."""
+def exponential_violation(x: float, y: float, z: float) -> float:
+    """Return the amount by which z is below y exp(x/y), or the violation of the face y = 0."""
     return max(0.0, y * np.exp(x / y) - z) if y > 1e-9 else max(0.0, x, -y, -z)
 
 
-def beyond_dual_exponential(u: float, v: float, w: float) -> float:
-    """How much w lacks to -u exp(v/u) / e, or to the face u = 0."""
+def dual_exponential_violation(u: float, v: float, w: float) -> float:
+    """Return the amount by which w is below -u exp(v/u) / e, or the violation of the face u = 0."""
     return max(0.0, -u * np.exp(v / u - 1) - w) if u < -1e-9 else max(0.0, u, -v, -w)
 
 
 def kkt_residuals(form: StandardForm, x, z) -> Residuals:
-    """Primal, dual and complementarity residuals from the definitions in `standard_form`, scaled by the data."""
+    """Return primal, dual and complementarity residuals by the definitions in `standard_form`, scaled by the data."""
 
     def outside(v, cone, dual):
         if cone is ZERO:
@@ -73,7 +73,7 @@ def kkt_residuals(form: StandardForm, x, z) -> Residuals:
             return (-v).max(initial=0.0)
         if cone is EXPONENTIAL:
             return max(
-                beyond_dual_exponential(*part) if dual else beyond_exponential(*part) for part in v.reshape(-1, 3)
+                dual_exponential_violation(*part) if dual else exponential_violation(*part) for part in v.reshape(-1, 3)
             )
         return max(0.0, np.linalg.norm(v[1:]) - v[0])
 
@@ -100,9 +100,9 @@ def kkt_residuals(form: StandardForm, x, z) -> Residuals:
 
 
 def program(family: str) -> StandardForm:
-    """One member of each family, with a finite optimum."""
+    """Return one program of the family. All families but those named infeasible or unbounded have a finite optimum."""
     rng = np.random.default_rng(7)
-    one = np.ones((1, 6))
+    ones = np.ones((1, 6))
     if family == "one row":
         return build_form([3.0, 1.0, 2.0], [(NONNEGATIVE, [1.0, 1.0, 1.0], [-1.0])], lower=0.0)
     if family == "no rows":
@@ -123,7 +123,7 @@ def program(family: str) -> StandardForm:
         offset = -rows @ np.full(6, 1 / 6) + rng.uniform(0, 0.2, 10)
         return build_form(
             rng.normal(size=6),
-            [(ZERO, one, [-1.0]), (NONNEGATIVE, rows, offset)],
+            [(ZERO, ones, [-1.0]), (NONNEGATIVE, rows, offset)],
             lower=[0, 0, 0, -np.inf, -2, 0.1],
             upper=[1, np.inf, 1, 2, np.inf, 0.1],
         )
@@ -132,7 +132,7 @@ def program(family: str) -> StandardForm:
         rows = rng.normal(size=(4, 6))
         return build_form(
             rng.normal(size=6),
-            [(ZERO, one, [-1.0]), (NONNEGATIVE, rows, 0.3 - rows @ np.full(6, 1 / 6))],
+            [(ZERO, ones, [-1.0]), (NONNEGATIVE, rows, 0.3 - rows @ np.full(6, 1 / 6))],
             P=root.T @ root,
             lower=0.0,
             constant=-3.0,
@@ -140,7 +140,7 @@ def program(family: str) -> StandardForm:
     if family == "second-order":
         # the largest c'x in a ball, cut by a half-space
         cone = np.vstack([np.zeros((1, 6)), np.eye(6)])
-        rows = [(SECOND_ORDER, cone, [2.0, *np.zeros(6)]), (NONNEGATIVE, one, [-1.0])]
+        rows = [(SECOND_ORDER, cone, [2.0, *np.zeros(6)]), (NONNEGATIVE, ones, [-1.0])]
         return build_form(rng.normal(size=6), rows, upper=1.0)
     if family == "infeasible":
         return build_form(np.ones(2), [(NONNEGATIVE, [[1.0, 1.0], [-1.0, -1.0]], [-2.0, 1.0])], lower=0.0)

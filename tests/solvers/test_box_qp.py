@@ -1,4 +1,4 @@
-"""Box QPs: against enumeration of active sets, another solver, and the optimality conditions themselves."""
+"""Box QPs compared with enumeration of active sets, with another solver, and with the optimality conditions."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.status import Termination
 from milopt.errors import ConvexityError
 from milopt.solvers.native.box_qp.box_qp import BoxAnswer, solve_box_qp
-from milopt.solvers.native.box_qp.factor import Factor
-from milopt.solvers.native.box_qp.newton import Progress, Strict, projected_gradient
+from milopt.solvers.native.box_qp.factor import CholeskyFactor
+from milopt.solvers.native.box_qp.newton import NewtonProgress, StrictBoxQP, projected_gradient
 from milopt.solvers.native.box_qp.pivoting import pivot
-from milopt.solvers.native.box_qp.split import prove_convex, split
-from milopt.solvers.native.box_qp.sweeps import compiled, reference_sweeps, sweeps
+from milopt.solvers.native.box_qp.split import check_convex, split
+from milopt.solvers.native.box_qp.sweeps import compiled_kernel, coordinate_descent, reference_coordinate_descent
 
 
-def dense(P: np.ndarray) -> Quadratic:
+def dense_quadratic(P: np.ndarray) -> Quadratic:
     return Quadratic(P.shape[0], (Piece(sp.csr_array(sp.eye_array(P.shape[0])), P),))
 
 
 def odm_dual(Q: np.ndarray, c: float, mu: float) -> Quadratic:
-    """[[Q + cI, -Q], [-Q, Q + (c/mu)I]], in the pieces [I, -I]'Q[I, -I] and a diagonal."""
+    """Return [[Q + cI, -Q], [-Q, Q + (c/mu)I]] as the pieces [I, -I]'Q[I, -I] and a diagonal."""
     n = Q.shape[0]
     rows = sp.csr_array(sp.hstack([sp.eye_array(n), -sp.eye_array(n)]))
-    own = np.concatenate([np.full(n, c), np.full(n, c / mu)])
-    return Quadratic(2 * n, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(2 * n)), own)))
+    diagonal = np.concatenate([np.full(n, c), np.full(n, c / mu)])
+    return Quadratic(2 * n, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(2 * n)), diagonal)))
 
 
-def with_sums(P: Quadratic, sums: list[list[float]], weight: float = 0.7) -> Quadratic:
-    """P and the squares of some sums of its columns."""
+def add_squared_sums(P: Quadratic, sums: list[list[float]], weight: float = 0.7) -> Quadratic:
+    """Return P plus the squares of some sums of its columns."""
     rows = sp.csr_array(np.array(sums))
     return Quadratic(P.size, (*P.pieces, Piece(rows, np.full(rows.shape[0], weight))))
 
 
-def spectrum(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
+def matrix_with_eigenvalues(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
     basis = np.linalg.qr(rng.normal(size=(values.size, values.size)))[0]
     P = (basis * values) @ basis.T
     return np.asarray(0.5 * (P + P.T))
 
 
 def solve(P: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> BoxAnswer:
-    return solve_box_qp(split(dense(P)), q, lower, upper)
+    return solve_box_qp(split(dense_quadratic(P)), q, lower, upper)
 
 
-def enumerated(P: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
-    """The minimum, by trying every assignment of columns to lower bound, upper bound and neither."""
+def minimum_by_enumeration(P: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """Return the minimum over all assignments of columns to lower bound, upper bound and neither."""
     best = np.inf
     for places in itertools.product((-1, 0, 1), repeat=q.size):
         place = np.array(places)
@@ -76,83 +76,88 @@ def test_minimum_is_the_best_of_all_active_sets(seed: int, n: int, rank: int, ha
     lower, upper = -rng.random(n), rng.random(n)
     if half_open:
         P, upper = P + 0.1 * np.eye(n), np.where(rng.random(n) < 0.5, np.inf, upper)
-    found = solve(P, q, lower, upper)
-    assert found.termination is Termination.OPTIMAL
-    assert found.x is not None
-    assert np.all((lower <= found.x) & (found.x <= upper))
-    value = 0.5 * found.x @ P @ found.x + q @ found.x
-    assert value == pytest.approx(enumerated(P, q, lower, upper), abs=1e-9)
+    answer = solve(P, q, lower, upper)
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.x is not None
+    assert np.all((lower <= answer.x) & (answer.x <= upper))
+    value = 0.5 * answer.x @ P @ answer.x + q @ answer.x
+    assert value == pytest.approx(minimum_by_enumeration(P, q, lower, upper), abs=1e-9)
 
 
 @pytest.mark.parametrize("condition", [1e1, 1e4, 1e8, 1e12])
 @pytest.mark.parametrize("open_above", [False, True])
-def test_conditions_hold_whatever_the_conditioning(condition: float, open_above: bool) -> None:
+def test_optimality_conditions_hold_for_any_condition_number(condition: float, open_above: bool) -> None:
     rng = np.random.default_rng(3)
     n = 120
-    P, q = spectrum(rng, np.logspace(0, -np.log10(condition), n)), rng.normal(size=n)
+    P, q = matrix_with_eigenvalues(rng, np.logspace(0, -np.log10(condition), n)), rng.normal(size=n)
     lower, upper = (np.zeros(n), np.full(n, np.inf)) if open_above else (-np.ones(n), np.ones(n))
-    found = solve(P, q, lower, upper)
-    assert found.termination is Termination.OPTIMAL
-    assert found.x is not None
-    gradient = P @ found.x + q
-    # Rounding in the check itself grows with the size of x.
-    floor = 1e-15 * n * np.abs(found.x).max()
-    assert projected_gradient(found.x, gradient, lower, upper) <= 1e-10 + floor
+    answer = solve(P, q, lower, upper)
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.x is not None
+    gradient = P @ answer.x + q
+    # The rounding error of this check grows with the size of x.
+    floor = 1e-15 * n * np.abs(answer.x).max()
+    assert projected_gradient(answer.x, gradient, lower, upper) <= 1e-10 + floor
 
 
 def test_agrees_with_a_conic_solver() -> None:
     rng = np.random.default_rng(5)
     n = 40
-    P, q, lower, upper = spectrum(rng, np.logspace(0, -3, n)), rng.normal(size=n), -np.ones(n), np.full(n, 2.0)
+    P, q, lower, upper = (
+        matrix_with_eigenvalues(rng, np.logspace(0, -3, n)),
+        rng.normal(size=n),
+        -np.ones(n),
+        np.full(n, 2.0),
+    )
     x = cp.Variable(n)
     problem = cp.Problem(cp.Minimize(0.5 * cp.quad_form(x, cp.psd_wrap(P)) + q @ x), [x >= lower, x <= upper])
     value = problem.solve(solver=cp.CLARABEL)
-    found = solve(P, q, lower, upper)
-    assert found.x is not None
-    assert 0.5 * found.x @ P @ found.x + q @ found.x == pytest.approx(value, rel=1e-7)
+    answer = solve(P, q, lower, upper)
+    assert answer.x is not None
+    assert 0.5 * answer.x @ P @ answer.x + q @ answer.x == pytest.approx(value, rel=1e-7)
 
 
-def test_degenerate_and_singular_problems_end() -> None:
+def test_degenerate_and_singular_problems_are_solved() -> None:
     rng = np.random.default_rng(6)
     factor = rng.normal(size=(30, 120))
     P = factor.T @ factor
     vertex = np.maximum(rng.normal(size=120), 0.0)
-    # The gradient vanishes at this point, on its bounds too: no active set is the right one.
-    found = solve(P, -P @ vertex, np.zeros(120), np.full(120, np.inf))
-    assert found.termination is Termination.OPTIMAL
-    assert found.residual <= 1e-8
+    # The gradient vanishes at this point, also in the columns at their bounds: the active set is not unique.
+    answer = solve(P, -P @ vertex, np.zeros(120), np.full(120, np.inf))
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.residual <= 1e-8
 
 
-def test_descent_without_end_is_called_unbounded() -> None:
+def test_unbounded_descent_is_reported_as_unbounded() -> None:
     rng = np.random.default_rng(7)
     factor = rng.normal(size=(10, 30))
     bounded = solve(factor.T @ factor, np.abs(rng.normal(size=30)), np.zeros(30), np.full(30, np.inf))
     assert bounded.termination is Termination.OPTIMAL
     null = np.linalg.svd(factor)[2][-1]
-    found = solve(factor.T @ factor, -null, np.full(30, -np.inf), np.full(30, np.inf))
-    assert found.termination is Termination.UNBOUNDED
-    assert "P d = 0" in found.reason
+    answer = solve(factor.T @ factor, -null, np.full(30, -np.inf), np.full(30, np.inf))
+    assert answer.termination is Termination.UNBOUNDED
+    assert "P d = 0" in answer.reason
 
 
-def test_a_diagonal_that_is_small_beside_the_rest_still_bounds() -> None:
+def test_a_small_diagonal_still_makes_the_problem_bounded() -> None:
     u = np.array([1e6, -1e6])
-    own = Piece(sp.csr_array(sp.eye_array(2)), np.full(2, 0.1))
-    P = Quadratic(2, (*dense(np.outer(u, u)).pieces, own))
-    found = solve_box_qp(split(P), np.full(2, -1.0), np.zeros(2), np.full(2, np.inf))
-    np.testing.assert_allclose(found.x, [10, 10], rtol=1e-3)
-    assert found.termination is not Termination.UNBOUNDED
+    diagonal = Piece(sp.csr_array(sp.eye_array(2)), np.full(2, 0.1))
+    P = Quadratic(2, (*dense_quadratic(np.outer(u, u)).pieces, diagonal))
+    answer = solve_box_qp(split(P), np.full(2, -1.0), np.zeros(2), np.full(2, np.inf))
+    np.testing.assert_allclose(answer.x, [10, 10], rtol=1e-3)
+    assert answer.termination is not Termination.UNBOUNDED
 
 
-def test_far_optimum_of_a_nearly_flat_direction_is_not_called_unbounded() -> None:
-    found = solve(np.diag([1.0, 1e-7]) + 0.0, np.array([0.0, -1.0]), np.full(2, -np.inf), np.full(2, np.inf))
-    assert found.termination is Termination.OPTIMAL
-    assert found.x is not None
-    assert found.x == pytest.approx([0.0, 1e7])
+def test_far_optimum_of_a_nearly_flat_direction_is_not_reported_as_unbounded() -> None:
+    answer = solve(np.diag([1.0, 1e-7]) + 0.0, np.array([0.0, -1.0]), np.full(2, -np.inf), np.full(2, np.inf))
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.x is not None
+    assert answer.x == pytest.approx([0.0, 1e7])
 
 
 @pytest.mark.parametrize("singular", [False, True])
-def test_the_units_of_the_columns_do_not_decide_how_it_ends(singular: bool) -> None:
-    """Programs in units of 1e-5 to 1e5 were called unbounded if strictly convex, and also with a flat direction."""
+def test_termination_does_not_depend_on_the_units_of_the_columns(singular: bool) -> None:
+    """Check programs in units of 1e-5 to 1e5, which were once reported as unbounded."""
     for seed in range(30):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(3, 10))
@@ -171,61 +176,63 @@ def test_the_units_of_the_columns_do_not_decide_how_it_ends(singular: bool) -> N
             assert projected_gradient(u, root.T @ (root @ u) + q, lower, upper) < 1e-8 * terms.max()
 
 
-def test_residual_below_rounding_is_optimal() -> None:
+def test_residual_below_rounding_errors_is_optimal() -> None:
     rng = np.random.default_rng(10)
     factor = 3e3 * rng.normal(size=(9, 29))
     q, lower, upper = 1e-3 * rng.normal(size=29), -rng.random(29), rng.random(29)
-    found = solve(factor.T @ factor, q, lower, upper)
-    assert found.termination is Termination.OPTIMAL
-    assert found.residual <= 1e-7
+    answer = solve(factor.T @ factor, q, lower, upper)
+    assert answer.termination is Termination.OPTIMAL
+    assert answer.residual <= 1e-7
 
 
-def test_columns_on_their_own_are_clipped() -> None:
+def test_separable_columns_are_clipped() -> None:
     P = Quadratic(3, (Piece(sp.csr_array(sp.eye_array(3)), np.array([2.0, 0.0, 1.0])),))
     q, lower, upper = np.array([-8.0, 1.0, 5.0]), np.array([0.0, -3.0, 1.0]), np.array([1.0, 2.0, 1.0])
-    found = solve_box_qp(split(P), q, lower, upper)
-    assert found.x is not None
-    assert found.x.tolist() == [1.0, -3.0, 1.0]
-    endless = solve_box_qp(split(P), q, np.full(3, -np.inf), upper)
-    assert endless.termination is Termination.UNBOUNDED
-    assert "column 1" in endless.reason
+    answer = solve_box_qp(split(P), q, lower, upper)
+    assert answer.x is not None
+    assert answer.x.tolist() == [1.0, -3.0, 1.0]
+    unbounded = solve_box_qp(split(P), q, np.full(3, -np.inf), upper)
+    assert unbounded.termination is Termination.UNBOUNDED
+    assert "column 1" in unbounded.reason
 
 
 def test_empty_box_names_the_column() -> None:
-    found = solve(np.eye(2), np.zeros(2), np.array([0.0, 1.0]), np.array([1.0, 0.5]))
-    assert found.termination is Termination.INFEASIBLE
-    assert "column 1 has lower bound 1 above its upper bound 0.5" in found.reason
+    answer = solve(np.eye(2), np.zeros(2), np.array([0.0, 1.0]), np.array([1.0, 0.5]))
+    assert answer.termination is Termination.INFEASIBLE
+    assert "column 1 has lower bound 1 above its upper bound 0.5" in answer.reason
 
 
 def test_negative_curvature_is_an_error_that_gives_the_eigenvalue() -> None:
-    P = spectrum(np.random.default_rng(8), np.array([1.0, 0.5, -0.25]))
+    P = matrix_with_eigenvalues(np.random.default_rng(8), np.array([1.0, 0.5, -0.25]))
     with pytest.raises(ConvexityError, match=r"smallest eigenvalue of P .* is -0\.25"):
-        prove_convex(split(dense(P)), np.arange(3), "toy")
+        check_convex(split(dense_quadratic(P)), np.arange(3), "toy")
 
 
-def test_negative_curvature_in_small_units_is_an_error() -> None:
+def test_small_negative_curvature_is_an_error() -> None:
     with pytest.raises(ConvexityError, match="-1e-09"):
-        prove_convex(split(dense(np.array([[1e6, 0.0], [0.0, -1e-9]]))), np.arange(2), "toy")
+        check_convex(split(dense_quadratic(np.array([[1e6, 0.0], [0.0, -1e-9]]))), np.arange(2), "toy")
 
 
-def test_negative_curvature_on_fixed_columns_does_no_harm() -> None:
-    prove_convex(split(dense(np.array([[1.0, 2.0], [2.0, 1.0]]))), np.array([0]), "toy")
+def test_negative_curvature_on_fixed_columns_is_accepted() -> None:
+    check_convex(split(dense_quadratic(np.array([[1.0, 2.0], [2.0, 1.0]]))), np.array([0]), "toy")
 
 
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_compiled_sweeps_are_the_reference(seed: int) -> None:
+def test_compiled_coordinate_descent_equals_the_reference(seed: int) -> None:
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(6, 6))
-    parts = split(with_sums(odm_dual(factor @ factor.T, 0.3, 0.5), [[2.0] * 3 + [0.0] * 9, [0.0] * 8 + [-1.0] * 4]))
+    parts = split(
+        add_squared_sums(odm_dual(factor @ factor.T, 0.3, 0.5), [[2.0] * 3 + [0.0] * 9, [0.0] * 8 + [-1.0] * 4])
+    )
     q, lower = rng.normal(size=12), np.where(rng.random(12) < 0.3, -np.inf, 0.0)
     upper = np.where(rng.random(12) < 0.5, np.inf, 1.0)
     start = np.clip(np.zeros(12), lower, upper)
     arguments = (parts, q, lower, upper, start, 3)
-    assert sweeps(*arguments) == pytest.approx(reference_sweeps(*arguments), abs=1e-12)
+    assert coordinate_descent(*arguments) == pytest.approx(reference_coordinate_descent(*arguments), abs=1e-12)
 
 
-def test_sweeps_compile_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coordinate_descent_compiles_without_a_writable_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     import numba
 
     def njit(function: object = None, *, cache: bool = False) -> object:
@@ -234,43 +241,54 @@ def test_sweeps_compile_where_no_cache_can_be_written(monkeypatch: pytest.Monkey
         return function
 
     monkeypatch.setattr(numba, "njit", lambda *a, **k: functools.partial(njit, **k) if k else njit(*a))
-    compiled.cache_clear()
+    compiled_kernel.cache_clear()
     try:
-        parts = split(dense(np.array([[2.0, 1.0], [1.0, 2.0]])))
-        x = sweeps(parts, -np.ones(2), np.zeros(2), np.ones(2), np.zeros(2), 1)
+        parts = split(dense_quadratic(np.array([[2.0, 1.0], [1.0, 2.0]])))
+        x = coordinate_descent(parts, -np.ones(2), np.zeros(2), np.ones(2), np.zeros(2), 1)
         assert x == pytest.approx([0.5, 0.25])
     finally:
-        compiled.cache_clear()
+        compiled_kernel.cache_clear()
 
 
-def test_split_is_the_matrix() -> None:
+def test_split_represents_the_matrix() -> None:
     rng = np.random.default_rng(9)
     factor = rng.normal(size=(4, 4))
     Q = factor @ factor.T
-    apart, across = [[1.0, 0.0, -2.0, 0.0], [0.0, 3.0, 0.0, 1.0]], [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]
-    nowhere = Quadratic(4, (Piece(sp.csr_array((0, 4)), np.zeros((0, 0))),))
-    alike = (with_sums(dense(Q), apart), with_sums(dense(Q), across), with_sums(dense(Q), apart, weight=-0.1))
-    for P in (odm_dual(Q, 0.3, 0.5), dense(Q), Quadratic(4), nowhere, with_sums(nowhere, apart), *alike):
+    disjoint, overlapping = [[1.0, 0.0, -2.0, 0.0], [0.0, 3.0, 0.0, 1.0]], [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]
+    empty = Quadratic(4, (Piece(sp.csr_array((0, 4)), np.zeros((0, 0))),))
+    with_sums = (
+        add_squared_sums(dense_quadratic(Q), disjoint),
+        add_squared_sums(dense_quadratic(Q), overlapping),
+        add_squared_sums(dense_quadratic(Q), disjoint, weight=-0.1),
+    )
+    for P in (
+        odm_dual(Q, 0.3, 0.5),
+        dense_quadratic(Q),
+        Quadratic(4),
+        empty,
+        add_squared_sums(empty, disjoint),
+        *with_sums,
+    ):
         parts, x = split(P), rng.normal(size=P.size)
         assert parts.times(x) == pytest.approx(P.dense @ x)
         assert parts.curvature == pytest.approx(P.dense.diagonal())
-        if parts.separable:
+        if parts.is_diagonal:
             continue
-        # Parts that cancel in an entry of P are each rounded.
-        assert parts.rounding(x) >= 0.999 * np.finfo(float).eps * (np.abs(P.dense) @ np.abs(x)).max()
+        # Terms that cancel in an entry of P are rounded separately, so the bound may be larger.
+        assert parts.rounding_error(x) >= 0.999 * np.finfo(float).eps * (np.abs(P.dense) @ np.abs(x)).max()
         for index in (np.array([0, P.size - 1]), np.array([2, 0, 3])):
             block = parts.block(index) + np.diag(parts.diagonal[index])
             assert block == pytest.approx(P.dense[np.ix_(index, index)])
 
 
-def test_sums_of_separate_columns_leave_the_dense_matrix_as_it_is() -> None:
+def test_sums_of_disjoint_columns_do_not_change_the_dense_matrix() -> None:
     Q = np.eye(4) + 1.0
-    parts = split(with_sums(dense(Q), [[1.0, 0.0, 1.0, 0.0]]))
+    parts = split(add_squared_sums(dense_quadratic(Q), [[1.0, 0.0, 1.0, 0.0]]))
     assert parts.weight is Q
     assert parts.sums.times(np.array([1.0, 5.0, 2.0, 5.0])) == pytest.approx([2.1, 0.0, 2.1, 0.0])
 
 
-def test_ill_conditioned_odm_dual_takes_a_dozen_factorisations() -> None:
+def test_ill_conditioned_odm_dual_needs_at_most_twelve_factorisations() -> None:
     rng = np.random.default_rng(0)
     n = 150
     points, y = rng.normal(size=(n, 5)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
@@ -278,43 +296,45 @@ def test_ill_conditioned_odm_dual_takes_a_dozen_factorisations() -> None:
     Q = gram * np.outer(y, y)
     P = odm_dual(Q, 2 * np.linalg.eigvalsh(Q)[-1] / 6e5, 0.5)
     q = np.concatenate([np.full(n, -0.5), np.full(n, 1.5)])
-    found = solve_box_qp(split(P), q, np.zeros(2 * n), np.full(2 * n, np.inf))
-    assert found.residual <= 1e-10
-    assert found.factorisations <= 12
-    assert found.x is not None
-    assert np.all(found.x[:n] * found.x[n:] == 0.0)
+    answer = solve_box_qp(split(P), q, np.zeros(2 * n), np.full(2 * n, np.inf))
+    assert answer.residual <= 1e-10
+    assert answer.factorisations <= 12
+    assert answer.x is not None
+    assert np.all(answer.x[:n] * answer.x[n:] == 0.0)
 
 
-def test_time_limit_keeps_a_point_of_the_box() -> None:
+def test_time_limit_returns_a_point_of_the_box() -> None:
     rng = np.random.default_rng(1)
-    P = spectrum(rng, np.logspace(0, -6, 50))
-    found = solve_box_qp(split(dense(P)), rng.normal(size=50), np.zeros(50), np.full(50, np.inf), time_limit=1e-9)
-    assert found.termination is Termination.LIMIT
-    assert found.x is not None
-    assert np.all(found.x >= 0.0)
+    P = matrix_with_eigenvalues(rng, np.logspace(0, -6, 50))
+    answer = solve_box_qp(
+        split(dense_quadratic(P)), rng.normal(size=50), np.zeros(50), np.full(50, np.inf), time_limit=1e-9
+    )
+    assert answer.termination is Termination.LIMIT
+    assert answer.x is not None
+    assert np.all(answer.x >= 0.0)
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 30), far=st.sampled_from([0.0, 1e-3, 1.0]))
-def test_pivoting_from_a_start_is_the_minimum_or_says_that_it_found_none(seed: int, n: int, far: float) -> None:
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 30), distance=st.sampled_from([0.0, 1e-3, 1.0]))
+def test_pivoting_from_a_start_returns_the_minimum_or_none(seed: int, n: int, distance: float) -> None:
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(n, n))
-    parts, q = split(dense(factor @ factor.T + 0.1 * np.eye(n))), rng.normal(size=n)
+    parts, q = split(dense_quadratic(factor @ factor.T + 0.1 * np.eye(n))), rng.normal(size=n)
     lower, upper = np.zeros(n), np.where(rng.random(n) < 0.5, np.inf, rng.random(n))
     expected = solve_box_qp(parts, q, lower, upper).x
     assert expected is not None
-    start = np.clip(expected + far * rng.normal(size=n), lower, upper)
-    found = pivot(Strict(parts, parts.diagonal, q, lower, upper), start, 1e-12, Progress(np.inf))
-    if found is not None:
-        np.testing.assert_allclose(found.x, expected, atol=1e-8)
+    start = np.clip(expected + distance * rng.normal(size=n), lower, upper)
+    answer = pivot(StrictBoxQP(parts, parts.diagonal, q, lower, upper), start, 1e-12, NewtonProgress(np.inf))
+    if answer is not None:
+        np.testing.assert_allclose(answer.x, expected, atol=1e-8)
     else:
-        assert far > 0.0
+        assert distance > 0.0
     again = solve_box_qp(parts, q, lower, upper, start)
     assert again.termination is Termination.OPTIMAL
     np.testing.assert_allclose(again.x, expected, atol=1e-8)
 
 
-def test_squares_of_single_columns_are_the_diagonal_whatever_else_their_piece_has() -> None:
+def test_squares_of_single_columns_become_the_diagonal() -> None:
     rows = sp.csr_array(np.array([[2.0, 0, 0], [0, 0, 0], [1.0, 1.0, 1.0], [0, 0, 3.0]]))
     P = Quadratic(3, (Piece(rows, np.array([1.0, 5.0, 2.0, 1.0])),))
     parts = split(P)
@@ -324,54 +344,58 @@ def test_squares_of_single_columns_are_the_diagonal_whatever_else_their_piece_ha
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10**6), gone=st.integers(0, 12), new=st.integers(0, 12), signed=st.booleans())
-def test_a_factor_solves_for_nearly_the_same_columns(seed: int, gone: int, new: int, signed: bool) -> None:
-    """One factorisation serves sets that lack some of its columns and have some others, to rounding."""
+@given(seed=st.integers(0, 10**6), n_removed=st.integers(0, 12), n_added=st.integers(0, 12), signed=st.booleans())
+def test_a_factor_is_reused_for_similar_sets_of_columns(seed: int, n_removed: int, n_added: int, signed: bool) -> None:
+    """One factorisation serves sets that lack some of its columns and have additional ones, up to rounding."""
     rng = np.random.default_rng(seed)
-    n, kept = 320, 260
+    n, n_factorised = 320, 260
     points = rng.normal(size=(n, 5))
-    parts = split(odm_dual(points @ points.T, 0.3, 0.5) if signed else dense(points @ points.T + 0.3 * np.eye(n)))
+    parts = split(
+        odm_dual(points @ points.T, 0.3, 0.5) if signed else dense_quadratic(points @ points.T + 0.3 * np.eye(n))
+    )
     diagonal = parts.diagonal if signed else np.full(n, 0.2)
     P = np.column_stack([parts.inner(unit) for unit in np.eye(diagonal.size)]) + np.diag(diagonal)
     order = rng.permutation(diagonal.size)
-    factor, free = Factor(), np.isin(np.arange(diagonal.size), order[:kept])
-    other = np.isin(np.arange(diagonal.size), np.append(order[gone:kept], order[kept : kept + new]))
+    factor, free = CholeskyFactor(), np.isin(np.arange(diagonal.size), order[:n_factorised])
+    other = np.isin(
+        np.arange(diagonal.size), np.append(order[n_removed:n_factorised], order[n_factorised : n_factorised + n_added])
+    )
     for columns in (free, other, free):
         right = rng.normal(size=int(columns.sum()))
-        found = factor.solve(parts, diagonal, columns, right)
-        assert found is not None
+        solution = factor.solve(parts, diagonal, columns, right)
+        assert solution is not None
         expected = np.linalg.solve(P[np.ix_(columns, columns)], right)
-        assert np.abs(found - expected).max() <= 1e-9 * (1 + np.abs(expected).max())
+        assert np.abs(solution - expected).max() <= 1e-9 * (1 + np.abs(expected).max())
     assert factor.count == 1
 
 
-def test_a_correction_that_is_not_accurate_is_a_factorisation() -> None:
-    """Where all but rounding cancels, nothing rests on the old factor."""
+def test_an_inaccurate_update_triggers_a_factorisation() -> None:
+    """If cancellation leaves only rounding errors, the old factor is not used."""
     rng = np.random.default_rng(0)
     n = 300
     points = rng.normal(size=(n, 3))
-    parts, diagonal = split(dense(points @ points.T)), np.full(n, 1e-11)
-    factor, free = Factor(), np.ones(n, dtype=bool)
+    parts, diagonal = split(dense_quadratic(points @ points.T)), np.full(n, 1e-11)
+    factor, free = CholeskyFactor(), np.ones(n, dtype=bool)
     assert factor.solve(parts, diagonal, free, rng.normal(size=n)) is not None
     free = np.arange(n) > 5
     right = rng.normal(size=n - 6)
-    found = factor.solve(parts, diagonal, free, right)
-    assert found is not None
+    solution = factor.solve(parts, diagonal, free, right)
+    assert solution is not None
     assert factor.count == 2
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10**6), far=st.sampled_from([1e-3, 1e-1, 1.0]))
-def test_a_start_at_a_singular_problem_ends_at_its_minimum(seed: int, far: float) -> None:
-    """Equal points, as in bags that share instances: a start is met by pivoting with a diagonal lent, or by Newton."""
+@given(seed=st.integers(0, 10**6), distance=st.sampled_from([1e-3, 1e-1, 1.0]))
+def test_warm_start_of_a_singular_problem_reaches_its_minimum(seed: int, distance: float) -> None:
+    """Equal points, as in bags that share instances, are solved by pivoting with proximal terms or by Newton."""
     rng = np.random.default_rng(seed)
     points = np.repeat(rng.normal(size=(15, 6)), 3, axis=0)
     P, q = points @ points.T, points @ rng.normal(size=6) + rng.random(45)
     lower, upper = np.zeros(45), np.full(45, np.inf)
-    parts = split(dense(P))
+    parts = split(dense_quadratic(P))
     cold = solve_box_qp(parts, q, lower, upper)
     assert cold.x is not None
-    warm = solve_box_qp(parts, q, lower, upper, np.maximum(cold.x + far * rng.normal(size=45), 0.0))
+    warm = solve_box_qp(parts, q, lower, upper, np.maximum(cold.x + distance * rng.normal(size=45), 0.0))
     assert warm.termination is Termination.OPTIMAL
     assert warm.x is not None
     assert projected_gradient(warm.x, P @ warm.x + q, lower, upper) <= 1e-8 * np.abs(q).max()

@@ -1,4 +1,4 @@
-"""`cvxpy:*` and `pyomo:*`: the optimum, the multipliers in milopt's signs, and what is said when there is none."""
+"""`cvxpy:*` and `pyomo:*`: optima, multipliers in milopt's signs, and statuses of programs without an optimum."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from milopt.solvers.pyomo import Pyomo
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import diagnose
 from milopt.solving.options import Options
-from milopt.solving.refusal import refusal
 from milopt.solving.solver import Solver
+from milopt.solving.solver_support import unsupported_reason
 
 SOLVERS: dict[str, Solver] = {
     solver.name: solver
@@ -33,7 +33,7 @@ CONVEX = {"LP": frozenset({Feature.LINEAR}), "QP": frozenset({Feature.LINEAR, Fe
 CONVEX["SOCP"] = CONVEX["QP"]
 CONES_OF = {"LP": set(), "QP": set(), "SOCP": {SECOND_ORDER.name}}
 WEAK_ON_LINEAR = ("cvxpy:PROXQP",)
-"""Solvers that claim that feasible linear programs are infeasible, and reach their limit on unbounded ones."""
+"""Solvers that report feasible linear programs as infeasible, and reach their limit on unbounded ones."""
 PAIRS = [
     (name, kind)
     for name, solver in SOLVERS.items()
@@ -46,7 +46,7 @@ INTEGER = [name for name, solver in SOLVERS.items() if Feature.INTEGER in solver
 
 
 def program(kind: str) -> StandardForm:
-    """min 1/2 x'Px + q'x + 2 over a box in some columns, an equality, inequalities, and a ball about the origin."""
+    """Return  min 1/2 x'Px + q'x + 2  over bounds, an equality, inequalities, and (SOCP) a ball about the origin."""
     rng = np.random.default_rng(7)
     n = 6
     rows = [RowBlock("balance", ZERO, 0, 1), RowBlock("margin", NONNEGATIVE, 1, 5)]
@@ -76,7 +76,7 @@ def solve(name: str, form: StandardForm, options: Options | None = None) -> Answ
 
 
 def check_certificate(form: StandardForm, answer: Answer, tolerance: float) -> None:
-    """The point is feasible, z is in K*, P x + q - F'z has the bounds' signs, and the gap is closed."""
+    """Check that the point is feasible, z is in K*, reduced costs have the right signs, and the gap is closed."""
     x, z = answer.x, answer.z
     assert x is not None
     assert z is not None
@@ -100,11 +100,11 @@ def check_certificate(form: StandardForm, answer: Answer, tolerance: float) -> N
 
 
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
-def test_convex_programs_come_back_with_multipliers_in_the_dual_cone(name: str, kind: str) -> None:
+def test_convex_programs_have_multipliers_in_the_dual_cone(name: str, kind: str) -> None:
     form = program(kind)
     answer = solve(name, form)
     assert answer.termination is Termination.OPTIMAL
-    # HiGHS regularises its QPs by 1e-7; ECOS gets the quadratic as a cone, whose multiplier it finds less well.
+    # HiGHS regularises its QPs by 1e-7. ECOS gets the quadratic as a cone, whose multiplier is less accurate.
     check_certificate(form, answer, 5e-5 if "ECOS" in name else 2e-6)
     assert answer.x is not None
     reference = solve("cvxpy:CLARABEL", form)
@@ -113,7 +113,7 @@ def test_convex_programs_come_back_with_multipliers_in_the_dual_cone(name: str, 
 
 
 @pytest.mark.parametrize("name", INTEGER)
-def test_integer_programs_come_back_without_multipliers(name: str) -> None:
+def test_integer_programs_have_no_multipliers(name: str) -> None:
     form = program("LP")
     integer = np.array([True, True, False, False, True, False])
     form = replace(form, integer=integer, lower=np.full(6, -3.0), upper=np.full(6, 3.0))
@@ -130,22 +130,22 @@ def test_integer_programs_come_back_without_multipliers(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cvxpy:HIGHS", "cvxpy:SCIPY", "pyomo:highs", "pyomo:appsi_highs"])
-def test_a_mixed_integer_search_gives_its_bound(name: str) -> None:
+def test_a_mixed_integer_search_returns_its_bound(name: str) -> None:
     form = replace(program("LP"), integer=np.ones(6, bool), F=sp.csr_array((0, 6)), g=np.zeros(0), rows=())
     answer = solve(name, form)
     assert answer.bound == pytest.approx(2.0 - np.abs(form.q).sum())
 
 
-# PIQP notices neither, and cvxpy says only that it reached a limit.
+# PIQP detects neither; cvxpy reports only that a limit was reached.
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name not in (*WEAK_ON_LINEAR, "cvxpy:PIQP")])
-def test_infeasible_and_unbounded_are_told_apart(name: str) -> None:
+def test_infeasible_and_unbounded_are_distinguished(name: str) -> None:
     form = program("LP")
     free = replace(form, lower=np.full(6, -np.inf), upper=np.full(6, np.inf))
     no_rows = replace(free, F=sp.csr_array(np.eye(6)[:1]), g=np.zeros(1), rows=(RowBlock("r", NONNEGATIVE, 0, 1),))
     assert solve(name, no_rows).termination is Termination.UNBOUNDED
     F = sp.csr_array(np.vstack([np.eye(6)[:1], -np.eye(6)[:1]]))
     empty = replace(free, F=F, g=np.array([-1.0, 0.0]), rows=(RowBlock("r", NONNEGATIVE, 0, 2),))
-    # Infeasible, and with a ray along which the objective falls: a solver may claim either, and the diagnosis decides.
+    # Infeasible, with a ray of descent: a solver may claim either status, and the diagnosis decides.
     assert solve(name, empty).termination in (Termination.INFEASIBLE, Termination.UNBOUNDED)
     assert solve(name, replace(empty, q=np.zeros(6))).termination is Termination.INFEASIBLE
     for form, proved in ((no_rows, Termination.UNBOUNDED), (empty, Termination.INFEASIBLE)):
@@ -153,9 +153,9 @@ def test_infeasible_and_unbounded_are_told_apart(name: str) -> None:
         assert diagnosis.proved is proved
 
 
-# Others say nothing that can be told apart: scipy's status becomes an error in cvxpy, and ECOS_BB branches without end.
+# Other solvers do not distinguish them: scipy's status becomes an error in cvxpy, and ECOS_BB does not terminate.
 @pytest.mark.parametrize("name", ["cvxpy:HIGHS", "pyomo:highs", "pyomo:appsi_highs"])
-def test_infeasible_and_unbounded_are_told_apart_with_integers(name: str) -> None:
+def test_unbounded_integer_programs_are_detected(name: str) -> None:
     form = replace(program("LP"), lower=np.full(6, -np.inf), upper=np.full(6, np.inf), integer=np.ones(6, bool))
     rows = (RowBlock("r", NONNEGATIVE, 0, 1),)
     unbounded = replace(form, F=sp.csr_array(np.eye(6)[:1]), g=np.zeros(1), rows=rows)
@@ -163,7 +163,7 @@ def test_infeasible_and_unbounded_are_told_apart_with_integers(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["cvxpy:HIGHS", "cvxpy:CLARABEL", "pyomo:highs", "pyomo:appsi_highs"])
-def test_rows_without_coefficients_hold_or_make_it_infeasible(name: str) -> None:
+def test_rows_without_coefficients_hold_or_make_the_program_infeasible(name: str) -> None:
     form = replace(program("LP"), F=sp.csr_array((5, 6)), g=np.r_[0.0, np.ones(4)])
     answer = solve(name, form)
     assert answer.termination is Termination.OPTIMAL
@@ -172,7 +172,7 @@ def test_rows_without_coefficients_hold_or_make_it_infeasible(name: str) -> None
 
 
 def hard_knapsack() -> StandardForm:
-    """A market split: eight equalities in sixty binaries, out of reach in half a second."""
+    """Return a market split problem: eight equalities in sixty binaries, too hard for half a second."""
     rng = np.random.default_rng(0)
     m, n = 8, 60
     A = rng.integers(0, 100, (m, n)).astype(float)
@@ -188,9 +188,9 @@ def hard_knapsack() -> StandardForm:
 
 
 @pytest.mark.parametrize("name", ["cvxpy:HIGHS", "cvxpy:SCIPY", "pyomo:highs", "pyomo:appsi_highs"])
-def test_a_time_limit_keeps_the_best_point(name: str) -> None:
+def test_a_time_limit_returns_the_best_point(name: str) -> None:
     form = hard_knapsack()
-    for limit in (0.5, 5.0, 50.0):  # longer only where the machine is too busy to find a point in time
+    for limit in (0.5, 5.0, 50.0):  # longer limits only if the machine is too busy to find a point in time
         answer = solve(name, form, Options(time_limit=limit))
         assert answer.termination is Termination.LIMIT
         if answer.x is not None:
@@ -200,21 +200,21 @@ def test_a_time_limit_keeps_the_best_point(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cvxpy:CLARABEL", "cvxpy:SCS", "cvxpy:OSQP"])
-def test_a_time_limit_too_short_for_anything_is_a_limit(name: str) -> None:
+def test_a_very_short_time_limit_is_reported_as_a_limit(name: str) -> None:
     assert solve(name, program("QP"), Options(time_limit=1e-9)).termination is Termination.LIMIT
 
 
-def test_quadratics_with_integers_are_refused_by_name() -> None:
+def test_integer_quadratics_are_unsupported() -> None:
     form = replace(program("QP"), integer=np.ones(6, bool))
     for name in ("cvxpy:HIGHS", "pyomo:highs"):
-        refused = refusal(SOLVERS[name], form)
+        refused = unsupported_reason(SOLVERS[name], form)
         assert refused is not None
         assert "MIQP and has a convex quadratic objective with integer variables" in refused
-        assert refusal(SOLVERS[name], program("QP")) is None
+        assert unsupported_reason(SOLVERS[name], program("QP")) is None
 
 
 @pytest.mark.parametrize("name", ["cvxpy:CLARABEL", "pyomo:highs"])
-def test_the_log_is_kept_and_not_printed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_log_is_returned_and_not_printed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     answer = solve(name, program("LP"), Options(verbose=True))
     assert len(answer.log) > 100
     assert capfd.readouterr().out == ""
@@ -227,11 +227,13 @@ def test_extra_reaches_the_solver() -> None:
     assert stopped.termination is Termination.LIMIT
 
 
-# The solvers that the tests' own environment brings; another may drop an option without a word.
-CHECKED = ("CLARABEL", "SCS", "OSQP", "ECOS", "HIGHS", "SCIPY")
+# Solvers of the test environment. Others may ignore unknown options silently.
+SOLVERS_THAT_CHECK_OPTIONS = ("CLARABEL", "SCS", "OSQP", "ECOS", "HIGHS", "SCIPY")
 
 
-@pytest.mark.parametrize("name", [*(f"cvxpy:{name}" for name in CHECKED), "pyomo:highs", "pyomo:appsi_highs"])
+@pytest.mark.parametrize(
+    "name", [*(f"cvxpy:{name}" for name in SOLVERS_THAT_CHECK_OPTIONS), "pyomo:highs", "pyomo:appsi_highs"]
+)
 def test_an_unknown_option_is_named_with_its_solver(name: str) -> None:
     with pytest.raises(ParameterError, match=f"^{name} .*'foo'"):
         solve(name, program("LP"), Options(extra={"foo": 1}))
@@ -248,13 +250,13 @@ def test_an_unknown_option_is_named_with_its_solver(name: str) -> None:
         ("pyomo:highs", {"simplex_strategy": "fast"}),
     ],
 )
-def test_a_value_that_an_option_does_not_take_is_refused(name: str, extra: dict[str, object]) -> None:
+def test_an_unsupported_value_of_an_option_is_an_error(name: str, extra: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match=next(iter(extra))):
         solve(name, program("LP"), Options(extra=extra))
 
 
 @pytest.mark.parametrize("integer", [False, True])
-def test_scipy_options_may_stand_in_cvxpys_dictionary_or_not(integer: bool) -> None:
+def test_scipy_options_may_be_nested_in_cvxpys_dictionary(integer: bool) -> None:
     some = np.array([integer, integer, False, False, integer, False])
     form = replace(program("LP"), integer=some, lower=np.full(6, -3.0), upper=np.full(6, 3.0))
     for extra in ({"presolve": False}, {"scipy_options": {"presolve": False}}, {"simplex_strategy": 1}):
@@ -264,18 +266,18 @@ def test_scipy_options_may_stand_in_cvxpys_dictionary_or_not(integer: bool) -> N
 
 
 @pytest.mark.parametrize(("family", "near"), [(CVXPY, "CLARABEL"), (Pyomo, "appsi_highs")])
-def test_an_unknown_variant_gives_the_near_names(family: type, near: str) -> None:
+def test_an_unknown_variant_suggests_similar_names(family: type, near: str) -> None:
     with pytest.raises(UnknownNameError, match=f'did you mean "{near}"'):
         family(near[:-1])
     assert family(near.swapcase()).name.endswith(near)
 
 
-def test_a_missing_package_gives_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_its_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert CVXPY("SCS").availability().installed
     monkeypatch.setattr("milopt.solvers.pyomo.which", lambda name: None)
-    found = Pyomo("cbc").availability()
-    assert not found.installed
-    assert found.install == "apt install coinor-cbc"
+    availability = Pyomo("cbc").availability()
+    assert not availability.installed
+    assert availability.install == "apt install coinor-cbc"
     assert "cbc" not in Pyomo.variants()
     for name in ("PIQP", "GUROBI"):
         if name not in CVXPY.variants():
@@ -284,7 +286,7 @@ def test_a_missing_package_gives_the_command_that_installs_it(monkeypatch: pytes
             assert install.startswith("pip install")
 
 
-def test_making_a_solver_imports_neither_cvxpy_nor_pyomo() -> None:
+def test_constructing_a_solver_imports_neither_cvxpy_nor_pyomo() -> None:
     code = (
         "import sys; from milopt.solvers.cvxpy.solver import CVXPY; from milopt.solvers.pyomo import Pyomo;"
         "[s.availability() for s in (CVXPY('SCS'), Pyomo('highs'))]; CVXPY.variants(); Pyomo.variants();"

@@ -1,4 +1,4 @@
-"""Clarabel: the same optima and multipliers as the others, cones included."""
+"""Clarabel: optima and multipliers compared with other solvers, cones included."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from milopt.errors import ParameterError
 from milopt.solvers import clarabel as clarabel_engine
 from milopt.solvers.clarabel import Clarabel
 from milopt.solvers.highs.solver import HiGHS
-from milopt.solving.engine import Change, What
+from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.options import Options
 
 FAMILIES = [
@@ -76,12 +76,12 @@ def test_a_cone_program_agrees_with_cvxpy(program):
         ("unbounded quadratic", Termination.UNBOUNDED),
     ],
 )
-def test_infeasible_and_unbounded_leave_no_point(family, termination, program):
+def test_infeasible_and_unbounded_programs_have_no_point(family, termination, program):
     answer = solve(program(family))
     assert (answer.termination, answer.x, answer.z) == (termination, None, None)
 
 
-def test_programs_without_columns_or_without_anything_binding(build_form):
+def test_programs_without_columns_or_constraints(build_form):
     assert solve(build_form([])).termination is Termination.OPTIMAL
     fails = build_form([], [(SECOND_ORDER, np.zeros((2, 0)), [1.0, 2.0])])
     assert solve(fails).termination is Termination.INFEASIBLE
@@ -89,38 +89,38 @@ def test_programs_without_columns_or_without_anything_binding(build_form):
     assert solve(build_form([0.0, 0.0])).termination is Termination.OPTIMAL
 
 
-@pytest.mark.parametrize("what", [What.LINEAR, What.OFFSET])
+@pytest.mark.parametrize("what", [ChangeKind.LINEAR, ChangeKind.OFFSET])
 def test_new_costs_and_offsets_are_written_in_place(what, program, kkt_residuals):
     form = program("definite quadratic")
     engine = Clarabel().engine(form, Options())
     engine.solve(None)
-    new = replace(form, q=-2 * form.q) if what is What.LINEAR else replace(form, g=form.g * 1.1)
+    new = replace(form, q=-2 * form.q) if what is ChangeKind.LINEAR else replace(form, g=form.g * 1.1)
     engine.update(new, Change(what))
     answer = engine.solve(10.0)
     assert engine.rebuilds == 0
     assert kkt_residuals(new, answer.x, answer.z).worst < 1e-8
 
 
-def test_other_changes_rebuild_and_are_counted(program, kkt_residuals):
+def test_other_changes_are_counted_as_rebuilds(program, kkt_residuals):
     engine = Clarabel().engine(program("one row"), Options())
     engine.solve(None)
     new = program("second-order")
-    engine.update(new, Change(What.EVERYTHING))
+    engine.update(new, Change(ChangeKind.EVERYTHING))
     answer = engine.solve(None)
     assert engine.rebuilds == 1
     assert kkt_residuals(new, answer.x, answer.z).worst < 1e-8
 
 
-def test_limits_keep_the_point_that_was_reached(program):
+def test_limits_return_the_last_point(program):
     form = program("second-order")
-    few = solve(form, extra={"max_iter": 3})
-    assert few.termination is Termination.LIMIT
-    assert few.x.shape == (form.n,)
-    assert few.z.shape == (form.m,)
+    limited = solve(form, extra={"max_iter": 3})
+    assert limited.termination is Termination.LIMIT
+    assert limited.x.shape == (form.n,)
+    assert limited.z.shape == (form.m,)
     assert solve(form, time_limit=1e-9).termination is Termination.LIMIT
 
 
-def test_the_log_is_kept_when_asked_for_and_nothing_is_printed(program, capfd):
+def test_the_log_is_returned_if_verbose_and_not_printed(program, capfd):
     assert "Clarabel" in solve(program("one row"), verbose=True).log
     assert solve(program("one row")).log == ""
     assert "Clarabel" not in capfd.readouterr().out
@@ -136,15 +136,15 @@ def test_ctrl_c_ends_a_solve(program, monkeypatch):
     engine = Clarabel().engine(program("second-order"), Options())
     run = clarabel_engine.run_interruptible
 
-    def pressed(call, stop):
-        def begun():
+    def run_with_ctrl_c(call, stop):
+        def call_after_signal():
             os.kill(os.getpid(), signal.SIGINT)
             assert engine._stop.wait(60.0), "Ctrl-C asks the solver to stop"
             call()
 
-        return run(begun, stop, patience=60.0)
+        return run(call_after_signal, stop, patience=60.0)
 
-    monkeypatch.setattr(clarabel_engine, "run_interruptible", pressed)
+    monkeypatch.setattr(clarabel_engine, "run_interruptible", run_with_ctrl_c)
     answer = engine.solve(None)
     assert (answer.termination, answer.interrupted) == (Termination.LIMIT, True)
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""The dense simplex method against HiGHS: random programs, sequences of changes, degeneracy, drift, limits."""
+"""The dense simplex method compared with HiGHS: random programs, sequences of changes, degeneracy, accuracy, limits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.solvers.highs.solver import HiGHS
+from milopt.solvers.native.dense_simplex import driver as driver
 from milopt.solvers.native.dense_simplex import dual as dual
-from milopt.solvers.native.dense_simplex import kernel as kernel
 from milopt.solvers.native.dense_simplex import primal as primal
 from milopt.solvers.native.dense_simplex.changes import append_column, append_row
 from milopt.solvers.native.dense_simplex.dense_simplex import DenseSimplex
@@ -30,12 +30,12 @@ from milopt.solvers.native.dense_simplex.tableau import (
     PRICE,
     ROWS,
     VALUE,
-    columns_of,
     empty_tableau,
-    multipliers_of,
+    primal_values,
+    row_multipliers,
 )
-from milopt.solvers.native.solver import FEW, Native
-from milopt.solving.engine import Change, What
+from milopt.solvers.native.solver import MAX_SIMPLEX_SIZE, Native
+from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.options import Options
 from tests.solvers.conftest import build_form, kkt_residuals, program
 
@@ -43,8 +43,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 INF = np.inf
 
 
-def _bounds(rng, n):
-    """Free, one-sided, two-sided and fixed columns, often at integers, so that vertices are degenerate."""
+def _random_bounds(rng, n):
+    """Return free, one-sided, two-sided and fixed bounds, often integral, so that vertices are degenerate."""
     kind, middle = rng.integers(0, 5, n), np.round(rng.normal(size=n), rng.integers(0, 3))
     lower = np.where(np.isin(kind, (1, 3)), middle - rng.integers(0, 3, n), -INF)
     upper = np.where(np.isin(kind, (2, 3)), middle + rng.integers(0, 3, n), INF)
@@ -55,13 +55,14 @@ def _bounds(rng, n):
 
 
 def _random(rng, most=12) -> StandardForm:
+    """Return a random linear program with fewer than `most` rows and columns."""
     m, n = int(rng.integers(1, most)), int(rng.integers(1, most))
     F = np.round(rng.normal(size=(m, n)), rng.integers(0, 5)) * (rng.random((m, n)) < rng.choice([0.3, 0.7, 1.0]))
-    lower, upper = _bounds(rng, n)
-    near = np.clip(np.round(rng.normal(size=n)), lower, upper)
+    lower, upper = _random_bounds(rng, n)
+    point = np.clip(np.round(rng.normal(size=n)), lower, upper)
     split = int(rng.integers(0, m + 1)) if rng.random() < 0.5 else 0
-    room = rng.integers(-1 if rng.random() < 0.2 else 0, 2, m).astype(float)
-    g = -F @ near + np.where(np.arange(m) < split, 0.0, room)
+    slack = rng.integers(-1 if rng.random() < 0.2 else 0, 2, m).astype(float)
+    g = -F @ point + np.where(np.arange(m) < split, 0.0, slack)
     q = np.round(rng.normal(size=n), rng.integers(0, 3)) * rng.choice([1.0, 1e4])
     if rng.random() < 0.4:
         q = F.T @ rng.random(m) + np.where(np.isfinite(lower), rng.random(n), 0.0)
@@ -70,17 +71,19 @@ def _random(rng, most=12) -> StandardForm:
 
 
 def _agree(form: StandardForm, answer: Answer) -> None:
-    truth = HiGHS().engine(form, Options()).solve(None)
-    if truth.termination is Termination.STALLED:
-        # At the tightest tolerances HiGHS now and then comes to no verdict.
-        truth = HiGHS().engine(form, Options(tolerance=1e-4)).solve(None)
-    assert answer.termination is truth.termination, answer.raw_status
-    if truth.termination is Termination.OPTIMAL:
+    """Check that the answer has the termination and the optimum of HiGHS."""
+    reference = HiGHS().engine(form, Options()).solve(None)
+    if reference.termination is Termination.STALLED:
+        # At the tightest tolerances, HiGHS sometimes stalls.
+        reference = HiGHS().engine(form, Options(tolerance=1e-4)).solve(None)
+    assert answer.termination is reference.termination, answer.raw_status
+    if reference.termination is Termination.OPTIMAL:
         assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-8
-        assert form.value(answer.x) == pytest.approx(form.value(truth.x), rel=1e-7, abs=1e-7)
+        assert form.value(answer.x) == pytest.approx(form.value(reference.x), rel=1e-7, abs=1e-7)
 
 
 def _native(form: StandardForm) -> Answer:
+    """Solve the form by `native`."""
     return Native().engine(form, Options()).solve(None)
 
 
@@ -91,17 +94,17 @@ def test_random_programs_have_the_optimum_of_highs(seed: int) -> None:
     _agree(form, _native(form))
 
 
-def _with_rows(form, rng):
+def _add_rows(form, rng):
     k = int(rng.integers(1, 4))
     F = np.round(rng.normal(size=(k, form.n)), rng.integers(0, 4)) * rng.choice([1.0, 100.0])
     g = rng.integers(-1, 4, k) - F @ np.clip(np.zeros(form.n), form.lower, form.upper)
     block = RowBlock("more", rng.choice([ZERO, NONNEGATIVE], p=[0.2, 0.8]), form.m, form.m + k)
     rows = (*form.rows, block)
     new = replace(form, F=sp.csr_array(sp.vstack([form.F, F])), g=np.concatenate([form.g, g]), rows=rows)
-    return new, Change(What.ROWS_ADDED)
+    return new, Change(ChangeKind.ROWS_ADDED)
 
 
-def _with_columns(form, rng):
+def _add_columns(form, rng):
     k = int(rng.integers(1, 4))
     lower, upper = -rng.choice([0.0, 1.0, INF], k), rng.choice([0.0, 1.0, INF], k)
     n = form.n + k
@@ -115,26 +118,26 @@ def _with_columns(form, rng):
         integer=np.zeros(n, dtype=bool),
         columns=(ColumnBlock("x", 0, n),),
     )
-    return new, Change(What.COLUMNS_ADDED, np.arange(form.n, n))
+    return new, Change(ChangeKind.COLUMNS_ADDED, np.arange(form.n, n))
 
 
-def _with_costs(form, rng):
-    return replace(form, q=np.round(rng.normal(size=form.n), 1) * rng.choice([1.0, 1e4])), Change(What.LINEAR)
+def _change_costs(form, rng):
+    return replace(form, q=np.round(rng.normal(size=form.n), 1) * rng.choice([1.0, 1e4])), Change(ChangeKind.LINEAR)
 
 
-def _with_offsets(form, rng):
-    return replace(form, g=form.g + 0.3 * rng.normal(size=form.m)), Change(What.OFFSET)
+def _change_offsets(form, rng):
+    return replace(form, g=form.g + 0.3 * rng.normal(size=form.m)), Change(ChangeKind.OFFSET)
 
 
-def _with_other_rows(form, rng):
+def _replace_rows(form, rng):
     index = np.sort(rng.permutation(form.m)[: rng.integers(1, form.m + 1)])
     F, g = form.F.toarray(), form.g.copy()
     F[index], g[index] = rng.normal(size=(index.size, form.n)), 0.3 * rng.normal(size=index.size)
-    return replace(form, F=sp.csr_array(F), g=g), Change(What.ROWS_REPLACED, index)
+    return replace(form, F=sp.csr_array(F), g=g), Change(ChangeKind.ROWS_REPLACED, index)
 
 
-def _without_rows(form, rng):
-    """Whole blocks, of which the last always stays."""
+def _delete_rows(form, rng):
+    """Delete whole blocks, but never the last one."""
     gone = [block for block in form.rows[:-1] if rng.random() < 0.6]
     index = np.concatenate([np.arange(b.start, b.stop) for b in gone] or [np.zeros(0, dtype=int)]).astype(np.intp)
     kept, blocks, stop = np.delete(np.arange(form.m), index), [], 0
@@ -142,10 +145,10 @@ def _without_rows(form, rng):
         if block not in gone:
             blocks.append(RowBlock(block.name, block.cone, stop, stop + block.size))
             stop += block.size
-    return replace(form, F=form.F[kept], g=form.g[kept], rows=tuple(blocks)), Change(What.ROWS_DELETED, index)
+    return replace(form, F=form.F[kept], g=form.g[kept], rows=tuple(blocks)), Change(ChangeKind.ROWS_DELETED, index)
 
 
-CHANGES = (_with_rows, _with_columns, _with_costs, _with_offsets, _with_other_rows, _without_rows)
+CHANGES = (_add_rows, _add_columns, _change_costs, _change_offsets, _replace_rows, _delete_rows)
 
 
 @settings(
@@ -161,7 +164,7 @@ def test_changes_lead_to_the_optimum_of_a_fresh_solve(seed: int) -> None:
         form, change = CHANGES[rng.integers(len(CHANGES))](form, rng)
         engine.update(form, change)
         _agree(form, engine.solve(None))
-    # A program of free columns and equations alone has a closed form, which a change may end.
+    # A program with only free columns and equations has a closed form, and a change may require the simplex method.
     assert engine.rebuilds <= 1
 
 
@@ -169,11 +172,11 @@ def test_changes_lead_to_the_optimum_of_a_fresh_solve(seed: int) -> None:
     "family",
     ["one row", "degenerate", "badly scaled", "random linear", "infeasible", "unbounded"],
 )
-def test_families_of_programs(family: str) -> None:
+def test_program_families_agree_with_highs(family: str) -> None:
     _agree(program(family), _native(program(family)))
 
 
-def test_beale_s_cycling_example() -> None:
+def test_beales_cycling_example_is_solved() -> None:
     rows = [[-0.25, 60, 0.04, -9], [-0.5, 90, 0.02, -3], [0, 0, -1, 0]]
     form = build_form([-0.75, 150, -0.02, 6], [(NONNEGATIVE, rows, [0.0, 0.0, 1.0])], lower=0.0)
     answer = _native(form)
@@ -182,7 +185,7 @@ def test_beale_s_cycling_example() -> None:
 
 
 @pytest.mark.parametrize("dual", [False, True])
-def test_assignments_are_as_degenerate_as_can_be(dual: bool) -> None:
+def test_degenerate_assignment_problems_agree_with_highs(dual: bool) -> None:
     k = 12
     cost = np.random.default_rng(3).integers(1, 4, size=k * k).astype(float)
     sums = np.vstack([np.kron(np.eye(k), np.ones(k)), np.kron(np.ones(k), np.eye(k))])
@@ -192,15 +195,15 @@ def test_assignments_are_as_degenerate_as_can_be(dual: bool) -> None:
         _agree(form := build_form(cost, [(ZERO, sums, -np.ones(2 * k))], lower=0.0), _native(form))
 
 
-def _cover(m: int, n: int) -> DenseSimplex:
+def _covering_program(m: int, n: int) -> DenseSimplex:
     rng = np.random.default_rng(5)
     A, q = rng.uniform(size=(m, n)), rng.uniform(1, 2, n)
     return DenseSimplex(A, -np.ones(m), np.zeros(m, dtype=bool), q, np.zeros(n), np.full(n, INF))
 
 
-def test_a_dictionary_that_has_drifted_is_made_afresh() -> None:
-    simplex = _cover(20, 30)
-    exact = simplex.solve()
+def test_an_inaccurate_dictionary_is_refactorised() -> None:
+    simplex = _covering_program(20, 30)
+    expected = simplex.solve()
     rng = np.random.default_rng(6)
     simplex.tableau.T[:] *= 1 + 0.5 * rng.normal(size=simplex.tableau.T.shape)
     simplex.set_costs(rng.uniform(1, 2, 30))
@@ -208,50 +211,50 @@ def test_a_dictionary_that_has_drifted_is_made_afresh() -> None:
     simplex.set_costs(np.random.default_rng(5).uniform(size=(20 * 30 + 30))[-30:] + 1.0)
     again = simplex.solve()
     assert again.termination is Termination.OPTIMAL
-    assert again.x == pytest.approx(exact.x, abs=1e-12)
-    assert again.z == pytest.approx(exact.z, abs=1e-12)
+    assert again.x == pytest.approx(expected.x, abs=1e-12)
+    assert again.z == pytest.approx(expected.z, abs=1e-12)
 
 
-def test_time_limit_keeps_the_point_and_can_be_gone_on_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    simplex = _cover(40, 60)
+def test_time_limit_returns_a_point_and_the_solve_can_be_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    simplex = _covering_program(40, 60)
     stopped = simplex.solve(time_limit=1e-9)
     assert stopped.termination is Termination.LIMIT
     assert stopped.x is not None
     assert simplex.solve().termination is Termination.OPTIMAL
-    monkeypatch.setattr("milopt.solvers.native.dense_simplex.dense_simplex.CHUNK", 1)
-    step_by_step = _cover(40, 60).solve()
+    monkeypatch.setattr("milopt.solvers.native.dense_simplex.dense_simplex.ENTRIES_PER_CHUNK", 1)
+    step_by_step = _covering_program(40, 60).solve()
     assert step_by_step.x == pytest.approx(simplex.solve().x, abs=1e-12)
 
 
-def test_interrupt_is_told_and_the_basis_survives(monkeypatch: pytest.MonkeyPatch) -> None:
-    simplex, advance = _cover(40, 60), kernel.advance
+def test_interrupt_is_reported_and_the_basis_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    simplex, advance = _covering_program(40, 60), driver.advance
 
-    def interrupted(t, most):
+    def advance_with_interrupt(t, max_steps):
         signal.raise_signal(signal.SIGINT)
         return advance(t, 1)
 
     with monkeypatch.context() as patch:
-        patch.setattr(kernel, "advance", interrupted)
+        patch.setattr(driver, "advance", advance_with_interrupt)
         stopped = simplex.solve()
     assert stopped.termination is Termination.LIMIT
     assert stopped.interrupted
     assert simplex.solve().termination is Termination.OPTIMAL
 
 
-def test_a_program_may_outgrow_what_would_be_taken_at_first() -> None:
-    n = FEW + 10
+def test_a_program_may_grow_beyond_the_supported_initial_size() -> None:
+    n = MAX_SIMPLEX_SIZE + 10
     form = build_form(np.ones(n), [(NONNEGATIVE, np.ones((1, n)), [-1.0])], lower=0.0)
     engine = Native().engine(form, Options())
     engine.solve(None)
     rows = (*form.rows, RowBlock("more", NONNEGATIVE, 1, n + 1))
     larger = replace(form, F=sp.csr_array(np.vstack([np.ones((1, n)), np.eye(n)])), g=-np.ones(n + 1), rows=rows)
-    engine.update(larger, Change(What.ROWS_ADDED))
+    engine.update(larger, Change(ChangeKind.ROWS_ADDED))
     assert larger.value(engine.solve(None).x) == pytest.approx(n)
     assert engine.rebuilds == 0
 
 
-def test_the_dictionary_of_a_game_grows_on_plain_arrays() -> None:
-    """min v  s.t.  v 1 >= M y,  1'y = 1,  y >= 0,  with  M = [[0, 1], [-1, -1], [1, -1]]  that comes in pieces."""
+def test_rows_and_columns_of_a_game_are_appended_to_the_dictionary() -> None:
+    """Solve  min v  s.t.  v 1 >= M y,  1'y = 1,  y >= 0  for a matrix M that is appended in pieces."""
     t = empty_tableau(8, 8)
     append_column(t, np.zeros(0), 1.0, -INF, INF)
     append_column(t, np.zeros(0), 0.0, 0.0, INF)
@@ -263,15 +266,15 @@ def test_the_dictionary_of_a_game_grows_on_plain_arrays() -> None:
             append_row(t, np.array(row), 0.0, 0.0, INF)
         if column is not None:
             append_column(t, np.array(column), 0.0, 0.0, INF)
-        kernel.start(t)
-        assert kernel.advance(t, 100)[0] == kernel.OPTIMAL
-        values.append(columns_of(t)[0])
+        driver.reset_counts(t)
+        assert driver.advance(t, 100)[0] == driver.OPTIMAL
+        values.append(primal_values(t)[0])
     assert values == pytest.approx([0.0, 0.0, 1 / 3])
-    assert multipliers_of(t)[1:].sum() == pytest.approx(1.0)
+    assert row_multipliers(t)[1:].sum() == pytest.approx(1.0)
 
 
-def _one_by_one(entry, number):
-    """One row and one column, with a price or a distance to the bound of this size."""
+def _one_by_one_tableau(entry, number):
+    """Return a tableau with one row and one column; `number` is its price and its distance to the bound."""
     t = empty_tableau(1, 1)
     t.size[ROWS], t.size[COLUMNS] = 1, 1
     t.T[0, 0] = entry
@@ -282,12 +285,12 @@ def _one_by_one(entry, number):
 
 
 @pytest.mark.parametrize("bland", [False, True])
-def test_large_numbers_that_swallow_the_slack_leave_a_candidate(bland: bool) -> None:
-    # Beside 1e7 the slack of a ratio test is rounding, and so is what a quotient loses when it is multiplied again.
-    blocks = primal._blocking
+def test_ratio_tests_find_a_candidate_for_large_numbers(bland: bool) -> None:
+    # Relative to 1e7, the slack of a ratio test is below rounding, and so is the error of a quotient times its divisor.
+    blocks = primal._blocking_row
     blocking = numba.njit(lambda t, q, sign, bland: blocks(t, q, sign, bland))
     rng = np.random.default_rng(0)
     for entry, number in zip(rng.uniform(0.1, 5.0, 2000), rng.uniform(1e6, 1e8, 2000), strict=True):
-        t = _one_by_one(entry, number)
-        assert dual._entering.py_func(t, 0, 1.0, np.zeros(1, dtype=np.int64), bland) == (0, 0)
+        t = _one_by_one_tableau(entry, number)
+        assert dual._entering_column.py_func(t, 0, 1.0, np.zeros(1, dtype=np.int64), bland) == (0, 0)
         assert blocking(t, 0, 1.0, bland)[0] == 0

@@ -1,4 +1,4 @@
-"""ECOS: the same optima as the others, quadratics through the cone bridge, a time limit by a process of its own."""
+"""ECOS: optima compared with other solvers, quadratics through the cone bridge, and a time limit by a child process."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ParameterError
 from milopt.solvers.clarabel import Clarabel
-from milopt.solvers.ecos.call import Reply
+from milopt.solvers.ecos.call import EcosReply
 from milopt.solvers.ecos.solver import ECOS
-from milopt.solving.engine import Change, What
+from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.options import Options
 
 pytest.importorskip("ecos", reason="ECOS has no wheels for Python 3.13 and later")
@@ -41,7 +41,7 @@ def test_quadratics_are_solved_through_the_cone(family, program, kkt_residuals):
     assert kkt_residuals(form, answer.x, answer.z).worst < 1e-7
 
 
-def test_the_second_look_makes_large_quadratics_accurate(build_form, kkt_residuals):
+def test_recentring_makes_large_quadratics_accurate(build_form, kkt_residuals):
     rng = np.random.default_rng(3)
     root = rng.normal(size=(10, 30))
     form = build_form(100 * rng.normal(size=30), P=root.T @ root, lower=-10.0, upper=10.0)
@@ -51,8 +51,8 @@ def test_the_second_look_makes_large_quadratics_accurate(build_form, kkt_residua
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
 @pytest.mark.parametrize("units", [1.0, 1e2])
-def test_the_units_of_objective_and_columns_do_not_decide_the_accuracy(size, units, build_form, kkt_residuals):
-    """The same planted optimum in other units; ECOS alone stops at an absolute gap, or breaks down."""
+def test_accuracy_does_not_depend_on_the_units_of_objective_and_columns(size, units, build_form, kkt_residuals):
+    """Solve one planted program in several units; without scaling, ECOS stops at an absolute gap or breaks down."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
         d = units ** rng.uniform(-1, 1, 12)
@@ -89,7 +89,7 @@ def test_unique_multipliers_agree_with_clarabel_in_sign_and_size(family, program
         ("unbounded quadratic", Termination.UNBOUNDED),
     ],
 )
-def test_infeasible_and_unbounded_leave_no_point(family, termination, program):
+def test_infeasible_and_unbounded_programs_have_no_point(family, termination, program):
     answer = solve(program(family))
     assert (answer.termination, answer.x, answer.z) == (termination, None, None)
 
@@ -103,15 +103,15 @@ def test_programs_without_columns_rows_or_entries(build_form):
     assert solve(equalities).x == pytest.approx([1.0, 2.0])
 
 
-def test_every_change_rebuilds_and_is_counted(program):
+def test_every_change_is_counted_as_a_rebuild(program):
     engine = ECOS().engine(program("one row"), Options())
     engine.solve(None)
-    engine.update(program("second-order"), Change(What.EVERYTHING))
+    engine.update(program("second-order"), Change(ChangeKind.EVERYTHING))
     assert engine.solve(None).termination is Termination.OPTIMAL
     assert engine.rebuilds == 1
 
 
-def test_a_time_limit_that_suffices_changes_nothing(program):
+def test_a_sufficient_time_limit_does_not_change_the_result(program):
     form = program("definite quadratic")
     limited, free = solve(form, time_limit=20.0, verbose=True), solve(form)
     assert limited.termination is Termination.OPTIMAL
@@ -120,15 +120,15 @@ def test_a_time_limit_that_suffices_changes_nothing(program):
     assert "ECOS" in limited.log
 
 
-def test_a_time_limit_that_does_not_suffice_ends_the_solve(build_form, monkeypatch):
-    monkeypatch.setattr("milopt.solving.engine_process.GRACE", 0.0)
+def test_an_insufficient_time_limit_ends_the_solve(build_form, monkeypatch):
+    monkeypatch.setattr("milopt.solving.engine_process.GRACE_SECONDS", 0.0)
     rng = np.random.default_rng(0)
     form = build_form(rng.uniform(size=500), [(NONNEGATIVE, rng.uniform(size=(700, 500)), -np.ones(700))], lower=0)
-    answer = solve(form, time_limit=0.01)  # less than one iteration takes
+    answer = solve(form, time_limit=0.01)  # shorter than one iteration
     assert (answer.termination, answer.x) == (Termination.LIMIT, None)
 
 
-def test_an_iteration_limit_keeps_the_point_that_was_reached(program):
+def test_an_iteration_limit_returns_the_last_point(program):
     form = program("random linear")
     answer = solve(form, extra={"max_iters": 3})
     assert answer.termination is Termination.LIMIT
@@ -136,7 +136,7 @@ def test_an_iteration_limit_keeps_the_point_that_was_reached(program):
     assert answer.z.shape == (form.m,)
 
 
-def test_the_log_is_kept_when_asked_for_and_nothing_is_printed(program, capfd):
+def test_the_log_is_returned_if_verbose_and_not_printed(program, capfd):
     assert "ECOS" in solve(program("one row"), verbose=True).log
     assert solve(program("one row")).log == ""
     assert "ECOS" not in capfd.readouterr().out
@@ -149,11 +149,11 @@ def test_a_wrong_extra_setting_is_named(extra, program):
 
 
 @pytest.mark.parametrize(("flag", "words"), [(11, "Close to primal infeasible"), (12, "Close to dual infeasible")])
-def test_nearly_infeasible_is_examined_and_no_error(flag: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = np.zeros(0)
+def test_nearly_infeasible_programs_are_diagnosed(flag: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = np.zeros(0)
     monkeypatch.setattr(
         "milopt.solvers.ecos.solver.call_ecos",
-        lambda program, settings: Reply(flag, words, nothing, nothing, nothing, 9),
+        lambda program, settings: EcosReply(flag, words, empty, empty, empty, 9),
     )
     program = milopt.Program("near")
     x = program.variable("x", 2, lower=0)

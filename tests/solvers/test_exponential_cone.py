@@ -1,4 +1,4 @@
-"""Programs with exponential cones and known optima, by all solvers that take them: points, multipliers, refusals."""
+"""Programs with exponential cones and known optima, for all solvers that support them: points, multipliers, errors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from milopt.compilation.elastic_relaxation import ElasticRelaxation
 from milopt.compilation.features import cones_of, features_of, kind_name
-from milopt.compilation.recession import Recession
-from milopt.compilation.relaxation import Relaxation
+from milopt.compilation.recession import RecessionProgram
 from milopt.compilation.status import Termination
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 from milopt.errors import UnsupportedError
@@ -24,21 +24,21 @@ from milopt.solving.clock import Clock
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.diagnosis import diagnose
 from milopt.solving.options import Options
-from milopt.solving.refusal import check, refusal
+from milopt.solving.solver_support import check_supported, unsupported_reason
 
-POINT = 3e-5
-"""Tolerance for points and multipliers: at a smooth optimum, the square root of that for residuals."""
-ROUTES = ["clarabel", "ecos", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS"]
+POINT_TOLERANCE = 3e-5
+"""Tolerance for points and multipliers: at a smooth optimum, the square root of the tolerance for residuals."""
+SOLVERS = ["clarabel", "ecos", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS"]
 
 
 def bounded_exponential(build_form):
-    """min z  s.t.  exp(x) <= z,  x >= 1:  x = 1, z = e, and the multiplier is (-e, 0, 1)."""
+    """Return  min z  s.t.  exp(x) <= z,  x >= 1.  The optimum is x = 1, z = e with multiplier (-e, 0, 1)."""
     rows = [(EXPONENTIAL, [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], [0.0, 1.0, 0.0])]
     return build_form([0.0, 1.0], rows, lower=[1.0, -np.inf])
 
 
 def entropy(build_form, c):
-    """min sum (x_i log x_i + c_i x_i)  s.t.  sum x = 1, through (-t, x, 1) in K: x is proportional to exp(-c)."""
+    """Return  min sum (x_i log x_i + c_i x_i)  s.t.  sum x = 1;  the optimal x is proportional to exp(-c)."""
     n = len(c)
     rows, offsets = np.zeros((3 * n, 2 * n)), np.tile([0.0, 0.0, 1.0], n)
     rows[3 * np.arange(n), n + np.arange(n)] = -1.0
@@ -48,7 +48,7 @@ def entropy(build_form, c):
 
 
 def logistic(build_form, X, y, ridge):
-    """min sum log(1 + exp(-y_i w'x_i)) + ridge/2 ||w||^2, through u + v <= 1, exp(e - t) <= u, exp(-t) <= v."""
+    """Return  min sum log(1 + exp(-y_i w'x_i)) + ridge/2 ||w||^2,  by u + v <= 1, exp(e - t) <= u, exp(-t) <= v."""
     m, d = X.shape
     margins = -y[:, None] * X
     one, none, wide = np.eye(m), np.zeros((m, m)), np.zeros((m, d))
@@ -67,7 +67,7 @@ def logistic(build_form, X, y, ridge):
 
 
 def balls_and_exponential(build_form, c, radii):
-    """min c'x + z  s.t.  ||x_1..2|| <= r_1, ||x_3..5|| <= r_2, |x_6| <= r_3 (x_6 <= r_3 alone),  exp(1) <= z."""
+    """Return  min c'x + z  s.t.  ||x_1..2|| <= r_1, ||x_3..5|| <= r_2, x_6 <= r_3, exp(1) <= z."""
     rows = np.zeros((8, 7))
     rows[[1, 2, 4, 5, 6], range(5)] = 1.0
     rows[7, 5] = -1.0
@@ -79,34 +79,34 @@ def balls_and_exponential(build_form, c, radii):
 
 
 def solve(name, form):
-    return registry.get(name).engine(form, Options()).solve(None)
+    return registry.get_solver(name).engine(form, Options()).solve(None)
 
 
-@pytest.mark.parametrize("name", ROUTES)
-def test_the_least_exponential_above_a_bound(name, build_form, kkt_residuals) -> None:
+@pytest.mark.parametrize("name", SOLVERS)
+def test_smallest_exponential_above_a_bound(name, build_form, kkt_residuals) -> None:
     form = bounded_exponential(build_form)
     answer = solve(name, form)
     assert answer.termination is Termination.OPTIMAL
     np.testing.assert_allclose(answer.x, [1.0, np.e], atol=1e-6)
-    np.testing.assert_allclose(answer.z, [-np.e, 0.0, 1.0], atol=POINT)
+    np.testing.assert_allclose(answer.z, [-np.e, 0.0, 1.0], atol=POINT_TOLERANCE)
     assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-6
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@pytest.mark.parametrize("name", SOLVERS)
 def test_entropy_over_the_simplex(name, build_form, kkt_residuals) -> None:
     c = np.array([0.3, -1.0, 2.0, 0.0])
     form = entropy(build_form, c)
     answer = solve(name, form)
     best = np.exp(-c - logsumexp(-c))
     assert answer.termination is Termination.OPTIMAL
-    np.testing.assert_allclose(answer.x[:4], best, atol=POINT)
+    np.testing.assert_allclose(answer.x[:4], best, atol=POINT_TOLERANCE)
     assert form.value(answer.x) == pytest.approx(-logsumexp(-c), abs=1e-6)
-    # The derivative of x log x + c x, which is the same for all x_i.
-    assert answer.z[0] == pytest.approx(1.0 - logsumexp(-c), abs=POINT)
+    # The derivative of x log x + c x is the same for all x_i.
+    assert answer.z[0] == pytest.approx(1.0 - logsumexp(-c), abs=POINT_TOLERANCE)
     assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-6
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("ridge", [0.0, 0.5], ids=["linear", "quadratic"])
 def test_logistic_regression(name, ridge, build_form, kkt_residuals) -> None:
     rng = np.random.default_rng(3)
@@ -124,41 +124,41 @@ def test_logistic_regression(name, ridge, build_form, kkt_residuals) -> None:
     assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-6
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@pytest.mark.parametrize("name", SOLVERS)
 def test_several_second_order_cones_in_one_block_beside_an_exponential_one(name, build_form, kkt_residuals) -> None:
     c, radii = np.array([3.0, 4.0, 1.0, -2.0, 2.0, -1.0]), np.array([1.0, 2.0, 0.5])
     form = balls_and_exponential(build_form, c, radii)
     answer = solve(name, form)
     assert answer.termination is Termination.OPTIMAL
-    np.testing.assert_allclose(answer.x, [-0.6, -0.8, -2 / 3, 4 / 3, -4 / 3, 0.5, np.e], atol=POINT)
-    np.testing.assert_allclose(answer.z[:8], [5.0, 3.0, 4.0, 3.0, 1.0, -2.0, 2.0, 1.0], atol=POINT)
+    np.testing.assert_allclose(answer.x, [-0.6, -0.8, -2 / 3, 4 / 3, -4 / 3, 0.5, np.e], atol=POINT_TOLERANCE)
+    np.testing.assert_allclose(answer.z[:8], [5.0, 3.0, 4.0, 3.0, 1.0, -2.0, 2.0, 1.0], atol=POINT_TOLERANCE)
     assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-6
 
 
-def test_every_other_solver_refuses_by_name_and_says_who_takes_it(build_form) -> None:
+def test_other_solvers_reject_it_and_name_supporting_solvers(build_form) -> None:
     form = bounded_exponential(build_form)
-    able = [solver.name for solver in registry.plain_solvers() if refusal(solver, form) is None]
-    assert {"clarabel", "ecos"} <= set(able)
+    supporting = [solver.name for solver in registry.installed_solvers() if unsupported_reason(solver, form) is None]
+    assert {"clarabel", "ecos"} <= set(supporting)
     for name in ("highs", "native", "libsvm", "cvxpy:OSQP", "cvxpy:HIGHS", "pyomo:highs"):
-        with pytest.raises(UnsupportedError, match=r"has exponential cones; .*clarabel.* could take it") as error:
-            check(registry.get(name), form, "program")
+        with pytest.raises(UnsupportedError, match=r"has exponential cones; .*it can be solved by .*clarabel") as error:
+            check_supported(registry.get_solver(name), form, "program")
         assert str(error.value).count(". ") == 0
     assert kind_name(features_of(form), cones_of(form)) == "exponential cone program"
 
 
-def test_files_and_languages_without_the_cone_name_it(build_form) -> None:
+def test_formats_without_the_cone_raise_an_error_that_names_it(build_form) -> None:
     form = bounded_exponential(build_form)
     for write in (write_lp, write_mps, to_pyomo):
         with pytest.raises(UnsupportedError, match="'rows0' has exponential cones"):
             write(form)
 
 
-def test_cvxpy_gives_the_same_problem(build_form) -> None:
+def test_the_cvxpy_problem_has_the_same_optimum(build_form) -> None:
     model = to_cvxpy(bounded_exponential(build_form))
     assert model.problem.solve(solver="CLARABEL") == pytest.approx(np.e, abs=1e-6)
 
 
-def test_a_program_without_columns_is_decided_by_its_rows(build_form) -> None:
+def test_feasibility_of_a_program_without_columns_is_decided_by_its_rows(build_form) -> None:
     holds = build_form([], [(EXPONENTIAL, np.zeros((3, 0)), [0.0, 1.0, 1.0])])
     fails = build_form([], [(EXPONENTIAL, np.zeros((3, 0)), [1.0, 1.0, 1.0])])
     assert answer_without_columns(holds, 1e-6).termination is Termination.OPTIMAL
@@ -167,32 +167,34 @@ def test_a_program_without_columns_is_decided_by_its_rows(build_form) -> None:
 
 @pytest.mark.parametrize("name", ["clarabel", "ecos"])
 def test_an_infeasible_program_is_proved_infeasible(name, build_form) -> None:
-    """exp(x) <= z, x >= 1, z <= 1: the elastic rows add a multiple of (-1, 1, 1)."""
+    """Prove that exp(x) <= z, x >= 1, z <= 1 is infeasible; the elastic rows add a multiple of (-1, 1, 1)."""
     form = replace(bounded_exponential(build_form), upper=np.array([np.inf, 1.0]))
-    assert Relaxation(form).form.F.toarray()[:, -1].tolist() == [-1.0, 1.0, 1.0]
-    diagnosis = diagnose(form, registry.get(name), Options(), Clock(None), has_all_rows=True)
+    assert ElasticRelaxation(form).form.F.toarray()[:, -1].tolist() == [-1.0, 1.0, 1.0]
+    diagnosis = diagnose(form, registry.get_solver(name), Options(), Clock(None), has_all_rows=True)
     assert diagnosis.proved is Termination.INFEASIBLE
     assert "'rows0'" in diagnosis.message
 
 
-def test_rays_are_confirmed_inside_the_cone_only(build_form) -> None:
-    """min -z  s.t.  exp(x) <= z:  z may grow for ever. In  min -x  s.t. exp(x) <= z,  x cannot without z."""
+def test_rays_are_confirmed_only_inside_the_cone(build_form) -> None:
+    """With exp(x) <= z, the objective -z is unbounded, and -x cannot decrease along a ray without z."""
     rows = [(EXPONENTIAL, [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], [0.0, 1.0, 0.0])]
-    recession = Recession(build_form([0.0, -1.0], rows))
-    assert recession.ray(np.array([0.0, 1.0])) is not None
-    assert Recession(build_form([-1.0, 0.0], rows)).ray(np.array([1.0, 1.0])) is None
+    recession = RecessionProgram(build_form([0.0, -1.0], rows))
+    assert recession.verify_ray(np.array([0.0, 1.0])) is not None
+    assert RecessionProgram(build_form([-1.0, 0.0], rows)).verify_ray(np.array([1.0, 1.0])) is None
     # With y = x the rows are (x, x, z), and d = (1, e) is a ray of the cone itself.
     moving = [(EXPONENTIAL, [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.zeros(3))]
-    perspective = Recession(build_form([-1.0, 0.0], moving))
-    assert perspective.ray(np.array([1.0, np.e]) / np.e) is not None
-    assert perspective.ray(np.array([1.0, 2.0]) / np.e) is None
+    perspective = RecessionProgram(build_form([-1.0, 0.0], moving))
+    assert perspective.verify_ray(np.array([1.0, np.e]) / np.e) is not None
+    assert perspective.verify_ray(np.array([1.0, 2.0]) / np.e) is None
 
 
-def test_an_unbounded_program_is_proved_unbounded_and_an_unattained_infimum_is_not(build_form) -> None:
+def test_unboundedness_is_proved_but_not_for_an_unattained_infimum(build_form) -> None:
     rows = [(EXPONENTIAL, [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], [0.0, 1.0, 0.0])]
     unbounded = build_form([0.0, -1.0], rows)
-    found = diagnose(unbounded, registry.get("clarabel"), Options(), Clock(None), has_all_rows=True)
-    assert found.proved is Termination.UNBOUNDED
-    # The infimum 0 of exp(x) is not attained, and no direction has a falling objective: nothing is claimed.
-    open_end = build_form([0.0, 1.0], rows)
-    assert diagnose(open_end, registry.get("clarabel"), Options(), Clock(None), has_all_rows=True).proved is None
+    diagnosis = diagnose(unbounded, registry.get_solver("clarabel"), Options(), Clock(None), has_all_rows=True)
+    assert diagnosis.proved is Termination.UNBOUNDED
+    # The infimum 0 of exp(x) is not attained, and there is no direction of descent: nothing is proved.
+    unattained = build_form([0.0, 1.0], rows)
+    assert (
+        diagnose(unattained, registry.get_solver("clarabel"), Options(), Clock(None), has_all_rows=True).proved is None
+    )

@@ -1,4 +1,4 @@
-"""HiGHS: optimal points with multipliers in milopt's signs, and a model that stays alive."""
+"""HiGHS: optimal points with multipliers in milopt's signs, and a model that is edited in place."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from milopt.compilation.standard_form import RowBlock
 from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import ParameterError
-from milopt.interrupt import Ended
+from milopt.interrupt import CallEnd
 from milopt.solvers.highs import model as highs_model
 from milopt.solvers.highs import quadratic as highs_quadratic
 from milopt.solvers.highs.solver import HiGHS
-from milopt.solving.engine import Change, What
+from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.options import Options
-from milopt.solving.refusal import refusal
+from milopt.solving.solver_support import unsupported_reason
 
 LINEAR = ["one row", "no rows", "degenerate", "badly scaled", "random linear"]
 QUADRATIC = ["no rows, quadratic", "singular quadratic", "definite quadratic"]
@@ -44,11 +44,11 @@ def test_the_optimum_satisfies_the_kkt_conditions(family, program, kkt_residuals
 
 
 @pytest.mark.parametrize("family", QUADRATIC)
-def test_the_interior_point_method_helps_out_where_the_active_set_breaks_down(
-    family, program, kkt_residuals, monkeypatch
-):
+def test_the_interior_point_method_is_used_if_the_active_set_method_fails(family, program, kkt_residuals, monkeypatch):
     pytest.importorskip("highspy_extras")
-    monkeypatch.setattr(highs_quadratic, "_active_set", lambda model, reg, deadline: highs_quadratic.Run("kNotset"))
+    monkeypatch.setattr(
+        highs_quadratic, "_run_active_set", lambda model, reg, deadline: highs_quadratic.HighsRun("kNotset")
+    )
     form = program(family)
     answer = solve(form)
     assert answer.termination is Termination.OPTIMAL
@@ -83,12 +83,12 @@ def test_linear_objectives_agree_with_scipy(family, program):
         ("unbounded quadratic", Termination.UNBOUNDED),
     ],
 )
-def test_infeasible_and_unbounded_are_told_apart(family, termination, program):
+def test_infeasible_and_unbounded_are_distinguished(family, termination, program):
     answer = solve(program(family))
     assert (answer.termination, answer.x, answer.z) == (termination, None, None)
 
 
-def test_an_unbounded_integer_program_is_not_called_unbounded_or_infeasible(program):
+def test_an_unbounded_integer_program_is_reported_as_unbounded(program):
     form = program("unbounded")
     answer = solve(replace(form, integer=np.array([True, True])))
     assert answer.termination is Termination.UNBOUNDED
@@ -110,10 +110,10 @@ def test_a_mixed_integer_program_has_a_bound_and_no_multipliers(program):
     assert np.abs(answer.x - np.round(answer.x)).max() < 1e-7
 
 
-def test_mixed_integer_quadratics_are_refused_in_words(program):
+def test_mixed_integer_quadratics_are_unsupported(program):
     form = program("definite quadratic")
-    assert refusal(HiGHS(), form) is None
-    refused = refusal(HiGHS(), replace(form, integer=np.ones(6, dtype=bool)))
+    assert unsupported_reason(HiGHS(), form) is None
+    refused = unsupported_reason(HiGHS(), replace(form, integer=np.ones(6, dtype=bool)))
     assert refused is not None
     assert refused.startswith("it is of kind MIQP and has a convex quadratic objective with integer variables")
 
@@ -131,12 +131,12 @@ def test_the_bias_of_the_regularisation_is_removed(build_form, kkt_residuals):
     root = rng.normal(size=(10, 40))
     form = build_form(100 * rng.normal(size=40), P=root.T @ root, lower=-100.0, upper=100.0)
     answer = solve(form)
-    # at |x| = 100 the bias alone would be 1e-5
+    # at |x| = 100, the bias of the regularisation would be 1e-5
     assert kkt_residuals(form, answer.x, answer.z).worst < 1e-10
 
 
 def boosting_master(rows: int, m: int = 60):
-    """The soft-margin master in d and gamma, with its first so many edge rows."""
+    """Return the parts of the soft-margin master in d and gamma with its first `rows` edge rows."""
     rng = np.random.default_rng(1)
     edges = np.hstack([-np.clip(0.2 + rng.normal(size=(40, m)), -1, 1), np.ones((40, 1))])
     simplex = np.append(np.ones(m), 0.0)
@@ -156,7 +156,7 @@ def test_an_added_row_starts_from_the_last_basis(build_form):
     engine = HiGHS().engine(form(30), Options())
     engine.solve(None)
     for rows in range(31, 41):
-        engine.update(form(rows), Change(What.ROWS_ADDED, np.array([rows])))
+        engine.update(form(rows), Change(ChangeKind.ROWS_ADDED, np.array([rows])))
         warm = engine.solve(None)
     cold = solve(form(40), extra={"presolve": "off"})
     assert engine.rebuilds == 0
@@ -164,28 +164,28 @@ def test_an_added_row_starts_from_the_last_basis(build_form):
     assert warm.iterations < cold.iterations / 3
 
 
-def changed(form, what):
-    """A form that differs from `form` in this one respect, and the change."""
+def change_form(form, what):
+    """Return a form that differs from `form` by one kind of change, and the change."""
     rng = np.random.default_rng(5)
     last = form.rows[-1]
     dense = form.F.toarray()
-    if what is What.LINEAR:
+    if what is ChangeKind.LINEAR:
         return replace(form, q=rng.normal(size=form.n), constant=4.0), Change(what)
-    if what is What.OFFSET:
+    if what is ChangeKind.OFFSET:
         return replace(form, g=form.g + np.append(0.0, rng.uniform(0, 0.1, form.m - 1))), Change(what)
-    if what is What.BOUNDS:
+    if what is ChangeKind.BOUNDS:
         return replace(form, lower=form.lower - 0.3, upper=form.upper + 0.2), Change(what, np.arange(form.n))
-    if what is What.ROWS_ADDED:
+    if what is ChangeKind.ROWS_ADDED:
         rows = (*form.rows, RowBlock("cut", NONNEGATIVE, form.m, form.m + 2))
         F = sp.csr_array(np.vstack([dense, rng.normal(size=(2, form.n))]))
         new = replace(form, F=F, g=np.append(form.g, [0.7, 0.8]), rows=rows)
         return new, Change(what, np.array([form.m, form.m + 1]))
-    if what is What.ROWS_REPLACED:
+    if what is ChangeKind.ROWS_REPLACED:
         index = np.array([2, 5])
         dense[index], g = rng.normal(size=(2, form.n)) * (rng.uniform(size=(2, form.n)) < 0.7), form.g.copy()
         g[index] = 0.6
         return replace(form, F=sp.csr_array(dense), g=g), Change(what, index)
-    if what is What.ROWS_DELETED:
+    if what is ChangeKind.ROWS_DELETED:
         active = np.flatnonzero(np.abs(form.F @ solve(form).x + form.g) < 1e-9)
         index = np.array([active[active > 0][0], active.max()])
         index = np.unique(index)
@@ -205,12 +205,12 @@ def changed(form, what):
     return new, Change(what, np.array([form.n, form.n + 1]))
 
 
-@pytest.mark.parametrize("what", [what for what in What if what is not What.EVERYTHING])
+@pytest.mark.parametrize("what", [what for what in ChangeKind if what is not ChangeKind.EVERYTHING])
 def test_a_changed_model_has_the_optimum_of_a_new_one(what, program, kkt_residuals):
     form = program("random linear")
     engine = HiGHS().engine(form, Options())
     engine.solve(None)
-    new, change = changed(form, what)
+    new, change = change_form(form, what)
     engine.update(new, change)
     answer, fresh = engine.solve(None), solve(new)
     assert engine.rebuilds == 0
@@ -226,26 +226,26 @@ def test_many_replaced_coefficients_rebuild_once_and_keep_the_basis(build_form):
     engine = HiGHS().engine(form, Options())
     cold = engine.solve(None)
     new = replace(form, F=sp.csr_array(rows * (1 + 1e-6)))
-    engine.update(new, Change(What.ROWS_REPLACED, np.arange(80)))
+    engine.update(new, Change(ChangeKind.ROWS_REPLACED, np.arange(80)))
     warm = engine.solve(None)
     assert engine.rebuilds == 1
     assert warm.iterations < max(cold.iterations, 5)
     assert new.value(warm.x) == pytest.approx(new.value(solve(new).x), rel=1e-9)
 
 
-def test_everything_rebuilds_and_is_counted(program):
+def test_a_change_of_everything_is_counted_as_a_rebuild(program):
     engine = HiGHS().engine(program("one row"), Options())
-    engine.update(program("definite quadratic"), Change(What.EVERYTHING))
+    engine.update(program("definite quadratic"), Change(ChangeKind.EVERYTHING))
     assert engine.solve(None).termination is Termination.OPTIMAL
     assert engine.rebuilds == 1
 
 
-def test_quadratic_models_take_new_costs_in_place(program, kkt_residuals):
+def test_quadratic_models_update_costs_in_place(program, kkt_residuals):
     form = program("definite quadratic")
     engine = HiGHS().engine(form, Options())
     engine.solve(None)
     new = replace(form, q=-form.q)
-    engine.update(new, Change(What.LINEAR))
+    engine.update(new, Change(ChangeKind.LINEAR))
     answer = engine.solve(None)
     assert engine.rebuilds == 0
     assert kkt_residuals(new, answer.x, answer.z).worst < 1e-9
@@ -258,10 +258,10 @@ def hard_knapsack(build_form, n=70):
     return build_form(-weights.mean(axis=0) - rng.integers(0, 1000, n), rows, lower=0.0, upper=1.0, integer=True)
 
 
-def test_a_time_limit_counts_for_each_solve_and_keeps_the_best_point(build_form):
+def test_a_time_limit_applies_to_each_solve_and_returns_the_best_point(build_form):
     engine = HiGHS().engine(hard_knapsack(build_form), Options())
     for _ in range(2):
-        for limit in (0.4, 4.0, 40.0):  # longer only where the machine is too busy to find a point in time
+        for limit in (0.4, 4.0, 40.0):  # longer limits only if the machine is too busy to find a point in time
             start = time.perf_counter()
             answer = engine.solve(limit)
             elapsed = time.perf_counter() - start
@@ -273,13 +273,13 @@ def test_a_time_limit_counts_for_each_solve_and_keeps_the_best_point(build_form)
         assert answer.bound <= engine.form.value(answer.x)
 
 
-def test_a_search_that_is_left_behind_at_ctrl_c_keeps_its_best_point(build_form, monkeypatch):
-    def left_behind(call, stop, patience=1.0):
+def test_an_abandoned_search_returns_its_best_point(build_form, monkeypatch):
+    def abandon(call, stop, patience=1.0):
         call()
         stop()
-        return Ended.ABANDONED
+        return CallEnd.ABANDONED
 
-    monkeypatch.setattr(highs_model, "run_interruptible", left_behind)
+    monkeypatch.setattr(highs_model, "run_interruptible", abandon)
     form = hard_knapsack(build_form, n=12)
     answer = HiGHS().engine(form, Options()).solve(None)
     assert answer.termination is Termination.LIMIT
@@ -289,13 +289,13 @@ def test_a_search_that_is_left_behind_at_ctrl_c_keeps_its_best_point(build_form,
     assert answer.bound is None or answer.bound <= form.value(answer.x)
 
 
-def test_the_log_is_kept_when_asked_for_and_nothing_is_printed(program, capfd):
+def test_the_log_is_returned_if_verbose_and_not_printed(program, capfd):
     assert "LP" in solve(program("random linear"), verbose=True).log
     assert solve(program("random linear")).log == ""
     assert capfd.readouterr().out == ""
 
 
-def test_solvers_of_different_thread_counts_live_side_by_side(program):
+def test_engines_with_different_thread_counts_can_be_mixed(program):
     form = program("random linear")
     engines = [HiGHS().engine(form, Options(threads=threads)) for threads in (1, 2, 1)]
     for _ in range(2):
@@ -315,14 +315,14 @@ def test_extra_options_reach_highs(program):
     assert answer.termination is Termination.LIMIT
 
 
-def test_importing_the_solver_imports_no_solver():
+def test_importing_an_adapter_does_not_import_its_solver():
     names = ", ".join(f"milopt.solvers.{name}" for name in ("highs.solver", "clarabel", "ecos.solver"))
     code = f"import sys, {names}; print(sorted(sys.modules))"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not any(f"'{name}'" in modules for name in ("highspy", "clarabel", "ecos", "_ecos"))
 
 
-INTERRUPTED = """
+INTERRUPTED_SCRIPT = """
     import os, signal, threading
     import numpy as np, scipy.sparse as sp
     from milopt.compilation.quadratic import Piece, Quadratic
@@ -365,14 +365,14 @@ INTERRUPTED = """
 @pytest.mark.parametrize(
     ("quadratic", "n", "module"), [(False, 70, "highs_model"), (True, 800, "engine_process")], ids=["search", "process"]
 )
-def test_ctrl_c_ends_a_solve_that_would_take_long(quadratic, n, module):
-    code = textwrap.dedent(INTERRUPTED.format(quadratic=quadratic, n=n, module=module))
+def test_ctrl_c_ends_a_long_solve(quadratic, n, module):
+    code = textwrap.dedent(INTERRUPTED_SCRIPT.format(quadratic=quadratic, n=n, module=module))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["limit", "True"]
 
 
-def test_ctrl_c_is_python_s_own_again_after_a_warm_solve(program):
+def test_the_default_ctrl_c_handler_is_restored_after_a_warm_solve(program):
     engine = HiGHS().engine(program("random linear"), Options())
     engine.solve(None)
     engine.solve(None)
@@ -390,8 +390,10 @@ def test_pieces_of_the_quadratic_are_summed(build_form, kkt_residuals):
     assert kkt_residuals(form, answer.x, answer.z).worst < 1e-9
 
 
-def test_a_point_far_from_its_bound_is_no_optimum_however_large_the_costs(program):
+def test_a_point_far_from_its_bound_is_not_optimal_for_large_costs(program):
     form = program("no rows, quadratic")
     n = form.n
     far = replace(form, q=np.full(n, 1e7), lower=np.zeros(n), upper=np.full(n, np.inf))
-    assert highs_quadratic.residual(far, highs_quadratic.Run("kOptimal", np.full(n, 1e9), np.zeros(form.m))) > 0.5
+    assert (
+        highs_quadratic.kkt_residual(far, highs_quadratic.HighsRun("kOptimal", np.full(n, 1e9), np.zeros(form.m))) > 0.5
+    )

@@ -1,4 +1,4 @@
-"""libsvm on random duals of the C-SVM: the optimum that Clarabel finds, and the bias's multiplier."""
+"""LIBSVM on random duals of the C-SVM: the optimum compared with Clarabel, and the multiplier of the bias."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from milopt.solvers.libsvm import LibSVM
 from milopt.solving.options import Options
 
 
-def dual(seed: int, C: float = 1.0, k: float = 1.0, sigma: float = 1.0, n: int = 30) -> StandardForm:
-    """min 1/2 a'(yy' o K)a k - k 1'a, sigma y'a = 0, 0 <= a <= C_i, with an RBF Gram."""
+def svm_dual(seed: int, C: float = 1.0, k: float = 1.0, sigma: float = 1.0, n: int = 30) -> StandardForm:
+    """Return  min 1/2 a'(yy' o K)a k - k 1'a  s.t.  sigma y'a = 0,  0 <= a <= C_i  with an RBF Gram matrix K."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
     y = np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
@@ -29,8 +29,8 @@ def dual(seed: int, C: float = 1.0, k: float = 1.0, sigma: float = 1.0, n: int =
     upper = C * rng.uniform(0.5, 2.0, n)
     row = sp.csr_array(sigma * y[None])
     columns, rows = (ColumnBlock("a", 0, n),), (RowBlock("bias", ZERO, 0, 1),)
-    nothing = np.zeros(n, bool)
-    return StandardForm("SVM", P, np.full(n, -k), 0.0, row, np.zeros(1), np.zeros(n), upper, nothing, columns, rows)
+    not_integer = np.zeros(n, bool)
+    return StandardForm("SVM", P, np.full(n, -k), 0.0, row, np.zeros(1), np.zeros(n), upper, not_integer, columns, rows)
 
 
 def solve(form: StandardForm) -> Answer:
@@ -49,9 +49,9 @@ def dual_residual(form: StandardForm, answer: Answer) -> float:
 @pytest.mark.parametrize(
     ("C", "k", "sigma"), [(1.0, 1.0, 1.0), (10.0, 3.0, -0.25), (1e-3, 0.5, 2.0), (100.0, 1.0, 1.0)]
 )
-def test_the_optimum_and_the_multiplier_of_the_bias(seed: int, C: float, k: float, sigma: float) -> None:
-    form = dual(seed, C, k, sigma)
-    assert LibSVM().refusal(form) is None
+def test_optimum_and_multiplier_agree_with_clarabel(seed: int, C: float, k: float, sigma: float) -> None:
+    form = svm_dual(seed, C, k, sigma)
+    assert LibSVM().unsupported_reason(form) is None
     answer = solve(form)
     assert answer.termination is Termination.OPTIMAL
     assert answer.x is not None
@@ -62,12 +62,12 @@ def test_the_optimum_and_the_multiplier_of_the_bias(seed: int, C: float, k: floa
     assert np.abs(form.F @ answer.x).max() <= 1e-8 * max(1.0, C)
     assert (answer.x >= 0).all()
     assert (answer.x <= form.upper).all()
-    # libsvm's Gram is in single precision.
+    # LIBSVM stores the Gram matrix in single precision.
     assert dual_residual(form, answer) <= 1e-8 + 2e-7 * (np.abs(form.P.dense) @ answer.x).max()
 
 
-def test_columns_fixed_at_zero_stay_out() -> None:
-    form = dual(0)
+def test_columns_fixed_at_zero_stay_zero() -> None:
+    form = svm_dual(0)
     upper = form.upper.copy()
     upper[:7] = 0.0
     answer = solve(replace(form, upper=upper))
@@ -77,18 +77,18 @@ def test_columns_fixed_at_zero_stay_out() -> None:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_one_class_leaves_nothing_but_zero(sign: float) -> None:
-    form = dual(0)
-    one = replace(form, F=sp.csr_array(np.full((1, form.n), 2 * sign)))
-    answer = solve(one)
+def test_the_only_solution_for_one_class_is_zero(sign: float) -> None:
+    form = svm_dual(0)
+    one_class = replace(form, F=sp.csr_array(np.full((1, form.n), 2 * sign)))
+    answer = solve(one_class)
     assert answer.termination is Termination.OPTIMAL
     assert answer.x is not None
     assert not answer.x.any()
-    assert dual_residual(one, answer) == 0.0
+    assert dual_residual(one_class, answer) == 0.0
 
 
-def test_too_few_iterations_are_a_limit() -> None:
-    form = dual(0, C=1e4, n=60)
+def test_too_few_iterations_are_reported_as_a_limit() -> None:
+    form = svm_dual(0, C=1e4, n=60)
     answer = LibSVM().engine(form, Options(time_limit=1e-9, extra={"max_iter": 2})).solve(1e-9)
     assert answer.termination is Termination.LIMIT
     assert answer.x is not None
@@ -98,11 +98,11 @@ def test_too_few_iterations_are_a_limit() -> None:
 @pytest.mark.parametrize("extra", [{"foo": 1}, {"kernel": "linear"}, {"max_iter": "ten"}])
 def test_a_wrong_option_is_named(extra: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match=f"^libsvm .*'{next(iter(extra))}'"):
-        LibSVM().engine(dual(0), Options(extra=extra)).solve(None)
+        LibSVM().engine(svm_dual(0), Options(extra=extra)).solve(None)
 
 
-def changed(what: str) -> StandardForm:
-    form = dual(0)
+def changed_form(what: str) -> StandardForm:
+    form = svm_dual(0)
     n = form.n
     if what == "integer":
         return replace(form, integer=np.ones(n, bool))
@@ -118,10 +118,10 @@ def changed(what: str) -> StandardForm:
 
 
 @pytest.mark.parametrize("what", ["integer", "rows", "right-hand side", "coefficients", "bounds", "linear objective"])
-def test_anything_else_is_refused_in_a_sentence(what: str) -> None:
-    form = changed(what)
-    refusal = LibSVM().refusal(form)
-    assert refusal is not None
-    assert what in refusal
-    with pytest.raises(UnsupportedError, match=r"libsvm cannot take 'SVM': it solves duals of the C-SVM; .*[.]$"):
+def test_other_programs_are_unsupported_with_a_reason(what: str) -> None:
+    form = changed_form(what)
+    reason = LibSVM().unsupported_reason(form)
+    assert reason is not None
+    assert what in reason
+    with pytest.raises(UnsupportedError, match=r"libsvm cannot solve 'SVM': it only solves C-SVM duals.*[.]$"):
         solve(form)

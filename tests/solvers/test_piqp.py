@@ -1,4 +1,4 @@
-"""PIQP: the same optima and multipliers as the others, by both of its interfaces, and changes of a living model."""
+"""PIQP: optima and multipliers compared with other solvers, for both interfaces, and changes of an existing model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from milopt.errors import MissingSolverError, ParameterError
 from milopt.solvers import piqp as piqp_engine
 from milopt.solvers.highs.solver import HiGHS
 from milopt.solvers.piqp import PIQP
-from milopt.solving.engine import Change, What
+from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 
@@ -66,7 +66,7 @@ def test_unique_multipliers_agree_with_highs_in_sign_and_size(family, program):
     assert solve(form).z == pytest.approx(other.z, abs=1e-6)
 
 
-def test_interface_is_chosen_by_the_share_of_entries(build_form):
+def test_interface_is_chosen_by_density(build_form):
     n = 20
     linear = build_form(np.ones(n), lower=0.0)
     diagonal = replace(linear, P=Quadratic(n, (Piece(sp.csr_array(np.eye(n)), np.ones(n)),)))
@@ -77,51 +77,51 @@ def test_interface_is_chosen_by_the_share_of_entries(build_form):
 
 
 @pytest.mark.usefixtures("interface")
-def test_new_costs_and_offsets_are_written_into_the_living_model(program):
+def test_new_costs_and_offsets_are_written_into_the_existing_model(program):
     form = program("definite quadratic")
     engine = PIQP().engine(form, Options())
     engine.solve(None)
-    living = engine._solver
+    solver = engine._solver
     for changed, what in (
-        (replace(form, q=form.q[::-1].copy()), What.LINEAR),
-        (replace(form, q=form.q[::-1].copy(), g=form.g + 0.25), What.OFFSET),
+        (replace(form, q=form.q[::-1].copy()), ChangeKind.LINEAR),
+        (replace(form, q=form.q[::-1].copy(), g=form.g + 0.25), ChangeKind.OFFSET),
     ):
         engine.update(changed, Change(what))
         again = engine.solve(None)
         assert again.x == pytest.approx(solve(changed).x, abs=1e-6)
         assert again.z == pytest.approx(solve(changed).z, abs=1e-6)
-    assert engine._solver is living
+    assert engine._solver is solver
     assert engine.rebuilds == 0
 
 
-def test_other_changes_build_afresh(program):
+def test_other_changes_rebuild_the_model(program):
     form = program("definite quadratic")
     engine = PIQP().engine(form, Options())
     engine.solve(None)
     doubled = replace(form, F=2.0 * form.F, g=2.0 * form.g)
-    engine.update(doubled, Change(What.ROWS_REPLACED, np.arange(form.m)))
+    engine.update(doubled, Change(ChangeKind.ROWS_REPLACED, np.arange(form.m)))
     assert engine.rebuilds == 1
     assert engine.solve(None).z == pytest.approx(solve(form).z / 2.0, abs=1e-6)
 
 
-def test_settings_that_it_does_not_take(program):
+def test_unsupported_settings_are_errors(program):
     form = program("one row")
     with pytest.raises(ParameterError, match="PIQP has no setting named 'nonsense'"):
         solve(form, extra={"nonsense": 1})
-    with pytest.raises(ParameterError, match="PIQP does not take 'many' for its setting 'max_iter'"):
+    with pytest.raises(ParameterError, match="PIQP does not support the value 'many' for its setting 'max_iter'"):
         solve(form, extra={"max_iter": "many"})
     with pytest.raises(ParameterError, match="values in `extra` of its settings 'max_iter'"):
         solve(form, extra={"max_iter": -1})
     assert solve(form, extra={"max_iter": 1}).termination is Termination.STALLED
 
 
-def test_log_is_kept_and_not_printed(program, capfd):
+def test_log_is_returned_and_not_printed(program, capfd):
     assert "PIQP" in solve(program("one row"), verbose=True).log
     assert solve(program("one row")).log == ""
     assert capfd.readouterr().out == ""
 
 
-def test_time_limit_is_kept_by_ending_its_process():
+def test_time_limit_stops_the_child_process():
     rng = np.random.default_rng(0)
     program = Program("large")
     x = program.variable("x", 1200, lower=0, upper=1)
@@ -142,7 +142,7 @@ def test_missing_package_is_named_with_its_extra(monkeypatch):
     assert str(caught.value) == "The solver \"piqp\" is not installed: run `pip install 'milopt[piqp]'`."
 
 
-ON_A_PROCESSOR = """
+PROCESSOR_SCRIPT = """
 import sys, types
 if sys.argv[1] == "an old one":
     sys.modules["piqp.instruction_set"] = types.SimpleNamespace(avx512f=False, avx2=False)
@@ -160,10 +160,10 @@ print(piqp.DenseSolver.__module__, repr(float(result.objective)))
 
 
 def test_answer_does_not_depend_on_the_processor():
-    """PIQP brings code for several instruction sets, and chooses when it is imported."""
+    """PIQP contains code for several instruction sets, and chooses one when it is imported."""
     printed = [
         subprocess.run(
-            [sys.executable, "-c", ON_A_PROCESSOR, processor], capture_output=True, text=True, check=True
+            [sys.executable, "-c", PROCESSOR_SCRIPT, processor], capture_output=True, text=True, check=True
         ).stdout.split()
         for processor in ("an old one", "this one")
     ]

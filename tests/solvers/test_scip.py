@@ -1,4 +1,4 @@
-"""SCIP: multipliers of linear programs, mixed-integer QPs and SOCPs against enumeration, limits, Ctrl-C, settings."""
+"""SCIP: multipliers of linear programs, mixed-integer programs compared with enumeration, limits, Ctrl-C, settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytest.importorskip("pyscipopt", reason="an extra")
 
 LINEAR = ["one row", "no rows", "degenerate", "badly scaled", "random linear"]
 OUTER_SECONDS = 60.0
-"""Far more than any of these takes on a busy machine, and far less than a search that no limit ends."""
+"""Far more than any of these solves takes on a busy machine, and far less than an unlimited search."""
 
 
 def solve(form, time_limit=None, **options):
@@ -43,7 +43,7 @@ def test_the_optimum_of_a_linear_program_satisfies_the_kkt_conditions(family, pr
 
 
 def test_rows_with_one_entry_have_multipliers(build_form, kkt_residuals):
-    """SCIP makes them bounds: two on one column, one that is not active, and an equation."""
+    """SCIP converts these rows to bounds: two on one column, one that is inactive, and an equation."""
     rows = [
         (NONNEGATIVE, [[1.0, 1.0, 1.0]], [-1.0]),
         (NONNEGATIVE, [[0.0, -2.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]], [1.0, 3.0, 5.0]),
@@ -65,7 +65,7 @@ def test_mixed_integer_programs_agree_with_enumeration_and_with_cvxpy(kind: str,
     A, B, target = rng.normal(size=(n + k, n)), rng.normal(size=(n + k, k)), 2 * rng.normal(size=n + k)
     cost, row = rng.normal(size=n), rng.normal(size=n)
 
-    def declared(fixed: np.ndarray | None) -> Program:
+    def declare(fixed: np.ndarray | None) -> Program:
         program = Program("mixed")
         x = program.variable("x", n, lower=-2, upper=2, integer=True) if fixed is None else fixed
         y = program.variable("y", k, lower=-5, upper=5)
@@ -76,27 +76,31 @@ def test_mixed_integer_programs_agree_with_enumeration_and_with_cvxpy(kind: str,
             program.subject_to(norm(y) <= 2 + 0.1 * x.sum(), name="ball")
         return program
 
-    result = milopt.solve(declared(None), "scip").require_certified()
+    result = milopt.solve(declare(None), "scip").require_certified()
     choices = (np.array(choice) for choice in product(np.arange(-2.0, 3.0), repeat=n))
-    fixed = [milopt.solve(declared(choice), "clarabel") for choice in choices]
-    assert all(one.termination in (Termination.OPTIMAL, Termination.INFEASIBLE) for one in fixed)
-    assert result.objective == pytest.approx(min(one.objective for one in fixed), rel=2e-6, abs=2e-6)
-    other = milopt.solve(declared(None), "cvxpy:SCIP")
+    fixed = [milopt.solve(declare(choice), "clarabel") for choice in choices]
+    assert all(
+        result_at_choice.termination in (Termination.OPTIMAL, Termination.INFEASIBLE) for result_at_choice in fixed
+    )
+    assert result.objective == pytest.approx(
+        min(result_at_choice.objective for result_at_choice in fixed), rel=2e-6, abs=2e-6
+    )
+    other = milopt.solve(declare(None), "cvxpy:SCIP")
     assert other.objective == pytest.approx(result.objective, rel=2e-6, abs=2e-6)
 
 
 @pytest.mark.parametrize("form", ["singular quadratic", "second-order"])
-def test_curved_programs_without_integers_are_refused_in_words(form: str) -> None:
+def test_nonlinear_programs_without_integers_are_unsupported(form: str) -> None:
     program = Program("ball")
     x = program.variable("x", 2)
     program.minimize(x.sum() if form == "second-order" else sum_squares(x))
     program.subject_to(norm(x) <= 1 if form == "second-order" else x.sum() >= 1, name="row")
-    with pytest.raises(UnsupportedError, match=r"scip cannot take 'ball'.*with integer variables.*clarabel"):
+    with pytest.raises(UnsupportedError, match=r"scip cannot solve 'ball'.*with integer variables.*clarabel"):
         milopt.solve(program, "scip")
 
 
-def hard(count: int) -> Program:
-    """Strongly correlated knapsacks, over which a search takes long."""
+def hard_knapsack(count: int) -> Program:
+    """Return strongly correlated knapsack constraints, for which a search takes long."""
     rng = np.random.default_rng(2)
     weight = rng.integers(1000, 2000, size=(6, count)).astype(float)
     program = Program("knapsack")
@@ -106,9 +110,9 @@ def hard(count: int) -> Program:
     return program
 
 
-def test_time_limit_keeps_the_best_point_and_the_bound() -> None:
+def test_time_limit_returns_the_best_point_and_the_bound() -> None:
     began = perf_counter()
-    result = milopt.solve(hard(60), "scip", time_limit=1.0)
+    result = milopt.solve(hard_knapsack(60), "scip", time_limit=1.0)
     assert perf_counter() - began < OUTER_SECONDS
     assert (result.termination, result.point) == (Termination.LIMIT, PointStatus.FEASIBLE)
     assert result.values["x"] == pytest.approx(np.round(result.values["x"]), abs=1e-6)
@@ -116,17 +120,17 @@ def test_time_limit_keeps_the_best_point_and_the_bound() -> None:
     assert result.bound >= result.objective, "a maximisation is bounded from above"
 
 
-def test_large_programs_with_a_time_limit_are_solved_elsewhere(monkeypatch) -> None:
+def test_large_programs_with_a_time_limit_are_solved_in_a_child_process(monkeypatch) -> None:
     monkeypatch.setattr("milopt.solvers.scip.is_heavy", lambda form: True)
-    result = milopt.solve(hard(12), "scip", time_limit=OUTER_SECONDS).require_certified()
-    assert result.objective == pytest.approx(milopt.solve(hard(12), "highs").objective)
+    result = milopt.solve(hard_knapsack(12), "scip", time_limit=OUTER_SECONDS).require_certified()
+    assert result.objective == pytest.approx(milopt.solve(hard_knapsack(12), "highs").objective)
 
 
-INTERRUPTED = """
+INTERRUPTED_SCRIPT = """
 import json, signal, sys
 import numpy as np, milopt
 from pyscipopt import Model
-from tests.solvers.test_scip import hard
+from tests.solvers.test_scip import hard_knapsack
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 search = Model.optimizeNogil
@@ -136,16 +140,16 @@ class Announced(Model):
         search(self)
 import pyscipopt
 pyscipopt.Model = Announced
-result = milopt.solve(hard(60), "scip")
+result = milopt.solve(hard_knapsack(60), "scip")
 print(json.dumps([str(result.termination), str(result.point)]))
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process of its own")
 @pytest.mark.parametrize("wait", [0.0, 2.0])
-def test_interrupt_ends_a_search_and_keeps_its_point(wait: float) -> None:
+def test_interrupt_ends_a_search_and_returns_its_point(wait: float) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", INTERRUPTED_SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
@@ -166,23 +170,23 @@ def test_interrupt_ends_a_search_and_keeps_its_point(wait: float) -> None:
         assert point == "feasible"
 
 
-def test_search_goes_on_to_the_gap_of_the_certificate_and_no_further() -> None:
-    result = milopt.solve(hard(12), "scip", extra={"limits/gap": 0.5}, tolerance=1e-6)
+def test_search_stops_at_the_gap_of_the_certificate() -> None:
+    result = milopt.solve(hard_knapsack(12), "scip", extra={"limits/gap": 0.5}, tolerance=1e-6)
     assert result.point is not PointStatus.CERTIFIED
     assert result.bound is not None
     assert result.bound > result.objective
-    milopt.solve(hard(12), "scip").require_certified()
+    milopt.solve(hard_knapsack(12), "scip").require_certified()
 
 
-def test_settings_that_it_does_not_take(program):
+def test_unsupported_settings_are_errors(program):
     form = program("one row")
     with pytest.raises(ParameterError, match="SCIP has no setting named 'nonsense'"):
         solve(form, extra={"nonsense": 1})
-    with pytest.raises(ParameterError, match="SCIP does not take 'many' for its setting 'limits/nodes'"):
+    with pytest.raises(ParameterError, match="SCIP does not support the value 'many' for its setting 'limits/nodes'"):
         solve(form, extra={"limits/nodes": "many"})
 
 
-def test_log_is_kept_and_not_printed(program, capfd):
+def test_log_is_returned_and_not_printed(program, capfd):
     form = replace(program("random linear"), integer=np.zeros(program("random linear").n, dtype=bool))
     assert "SCIP Status" in solve(form, verbose=True).log
     assert solve(form).log == ""
@@ -192,5 +196,5 @@ def test_log_is_kept_and_not_printed(program, capfd):
 def test_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setattr("milopt.solving.solver.installed_version", lambda package: None)
     with pytest.raises(MissingSolverError) as caught:
-        milopt.solve(hard(5), "scip")
+        milopt.solve(hard_knapsack(5), "scip")
     assert str(caught.value) == "The solver \"scip\" is not installed: run `pip install 'milopt[scip]'`."

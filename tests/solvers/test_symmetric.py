@@ -1,4 +1,4 @@
-"""The factors of a symmetric matrix: its inertia, its solutions, and what they leave of the matrix."""
+"""Factors of a symmetric matrix: inertia, solutions, and whether the matrix is overwritten."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.solvers.native.closed_form.symmetric import Symmetric
+from milopt.solvers.native.closed_form.symmetric import SymmetricFactors
 
 
-def drawn(size: int, seed: int, rank: int, hollow: bool) -> np.ndarray:
-    """Eigenvalues of both signs, `rank` of them not 0; `hollow`: a diagonal of zeros, which forces pivots of two."""
+def random_symmetric(size: int, seed: int, rank: int, zero_diagonal: bool) -> np.ndarray:
+    """Return a symmetric matrix with `rank` nonzero eigenvalues of both signs.
+
+    With `zero_diagonal`, the diagonal is 0, which forces 2 x 2 pivots.
+    """
     rng = np.random.default_rng(seed)
-    if hollow:
+    if zero_diagonal:
         half = rng.standard_normal((size, size))
         return np.asfortranarray(half + half.T - np.diag(2 * half.diagonal()))
     basis = np.linalg.qr(rng.standard_normal((size, size)))[0]
@@ -24,46 +27,49 @@ def drawn(size: int, seed: int, rank: int, hollow: bool) -> np.ndarray:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 90), st.integers(0, 1000), st.booleans(), st.booleans(), st.booleans())
-def test_signs_are_those_of_the_eigenvalues(
-    size: int, seed: int, hollow: bool, singular: bool, disposable: bool
+def test_inertia_agrees_with_the_eigenvalues(
+    size: int, seed: int, zero_diagonal: bool, singular: bool, overwrite: bool
 ) -> None:
-    matrix = drawn(size, seed, size - 1 if singular else size, hollow)
+    matrix = random_symmetric(size, seed, size - 1 if singular else size, zero_diagonal)
     values = np.linalg.eigvalsh(matrix)
     large = np.abs(values).max()
     if np.any((np.abs(values) > 1e-12 * large) & (np.abs(values) < 1e-6 * large)):
-        return  # neither singular nor clearly not
+        return  # nearly singular
     given_matrix = matrix.copy(order="F")
-    found = Symmetric(given_matrix, disposable=disposable, definite=not disposable)
+    factors = SymmetricFactors(given_matrix, overwrite=overwrite, try_cholesky=not overwrite)
     zero = int((np.abs(values) <= 1e-12 * large).sum())
     negative = int((values < -1e-12 * large).sum())
-    assert (found.inertia.positive, found.inertia.zero, found.inertia.negative) == (
+    assert (factors.inertia.positive, factors.inertia.zero, factors.inertia.negative) == (
         size - zero - negative,
         zero,
         negative,
     )
     if negative:
-        assert found.inertia.smallest == pytest.approx(values[0], rel=1e-7)
+        assert factors.inertia.smallest == pytest.approx(values[0], rel=1e-7)
     right = matrix @ np.ones(size)
-    np.testing.assert_allclose(matrix @ found.solve(right), right, atol=1e-7 * large * size)
-    if not disposable:
+    np.testing.assert_allclose(matrix @ factors.solve(right), right, atol=1e-7 * large * size)
+    if not overwrite:
         np.testing.assert_array_equal(given_matrix, matrix)
 
 
-def test_the_matrix_is_written_over_only_where_nobody_needs_it() -> None:
-    matrix = drawn(30, 0, 30, hollow=True)
-    place = matrix.copy(order="F")
-    assert Symmetric(place, definite=False, smallest=False, disposable=True).ldl is place
-    assert not np.array_equal(place, matrix)
+def test_the_matrix_is_overwritten_only_if_allowed() -> None:
+    matrix = random_symmetric(30, 0, 30, zero_diagonal=True)
+    overwritten = matrix.copy(order="F")
+    assert SymmetricFactors(overwritten, try_cholesky=False, with_smallest=False, overwrite=True).ldl is overwritten
+    assert not np.array_equal(overwritten, matrix)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.integers(2, 40), st.integers(0, 1000))
-def test_units_of_rows_change_neither_signs_nor_solutions(size: int, seed: int) -> None:
+def test_units_of_rows_change_neither_inertia_nor_solutions(size: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    matrix, units = drawn(size, seed, size, False), 2.0 ** rng.integers(-20, 20, size)
-    plain, scaled = Symmetric(matrix.copy(order="F")), Symmetric(np.asfortranarray(units[:, None] * matrix * units))
-    for one in ("positive", "zero", "negative"):
-        assert getattr(scaled.inertia, one) == getattr(plain.inertia, one)
+    matrix, units = random_symmetric(size, seed, size, False), 2.0 ** rng.integers(-20, 20, size)
+    plain, scaled = (
+        SymmetricFactors(matrix.copy(order="F")),
+        SymmetricFactors(np.asfortranarray(units[:, None] * matrix * units)),
+    )
+    for sign in ("positive", "zero", "negative"):
+        assert getattr(scaled.inertia, sign) == getattr(plain.inertia, sign)
     right = matrix @ rng.standard_normal(size)
     found = units * scaled.solve(units * right)
     np.testing.assert_allclose(matrix @ found, right, atol=1e-6 * np.abs(right).max())

@@ -1,4 +1,4 @@
-"""The ambient deadline of long computations."""
+"""Tests of the deadline of long computations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def test_without_a_limit_there_is_no_deadline() -> None:
         assert seconds_left() is None
 
 
-def test_the_earlier_deadline_counts_and_the_old_one_comes_back() -> None:
+def test_the_earlier_deadline_holds_and_the_outer_one_is_restored() -> None:
     with deadline(1000.0):
         with deadline(2000.0):
             left = seconds_left()

@@ -1,4 +1,4 @@
-"""A solver that cannot be stopped is ended, with its process, when the time is up."""
+"""A solver that cannot be stopped runs in a separate process, which is killed at the time limit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.solver import Solver
 
 OUTER_SECONDS = 60.0
-"""Far more than any of these takes on a busy machine, and far less than for ever."""
+"""Limit in seconds that every test keeps on a busy machine, but that a solve without an end does not."""
 
 NEVER_ENDS = """
 import os, sys, time
@@ -44,7 +44,10 @@ while True:
 
 
 def _form(n: int = 3) -> StandardForm:
-    """min 1/2 |x|^2 + 1/2 (x_0 + x_1)^2 - 1'x  s.t.  x_0 - x_1 = 0,  (2, x) in the second-order cone,  x >= -1."""
+    """Return a small QP with an equality, a second-order cone and bounds.
+
+    It is min 1/2 |x|^2 + 1/2 (x_0 + x_1)^2 - 1'x  s.t.  x_0 - x_1 = 0,  (2, x) in the second-order cone,  x >= -1.
+    """
     identity = sp.csr_array(np.eye(n))
     pair = sp.csr_array(np.eye(n)[:2])
     rows = np.vstack([np.eye(n)[0] - np.eye(n)[1], np.zeros(n), np.eye(n)])
@@ -63,7 +66,7 @@ def _form(n: int = 3) -> StandardForm:
     )
 
 
-def test_a_form_survives_the_wire() -> None:
+def test_a_form_is_unchanged_after_encoding_and_decoding() -> None:
     form = _form()
     again = engine_wire.unpack_form(engine_wire.pack_form(form))
     assert again.differs_in_q_only(form)
@@ -73,7 +76,7 @@ def test_a_form_survives_the_wire() -> None:
     assert again.row_names() == form.row_names()
 
 
-def test_the_sizes_of_several_cones_in_one_block_survive_the_wire() -> None:
+def test_sizes_of_several_cones_in_one_block_are_unchanged_after_encoding() -> None:
     form = _form()
     several = replace(form, rows=(form.rows[0], replace(form.rows[1], sizes=np.array([1, 3]))))
     again = engine_wire.unpack_form(engine_wire.pack_form(several))
@@ -90,7 +93,7 @@ def test_the_sizes_of_several_cones_in_one_block_survive_the_wire() -> None:
         Answer(Termination.OPTIMAL, "done", np.arange(3.0), np.ones(2), -4.5, 7, "log", inertia=Inertia(2, 0, 1, -0.5)),
     ],
 )
-def test_an_answer_survives_the_wire(answer: Answer) -> None:
+def test_an_answer_is_unchanged_after_encoding_and_decoding(answer: Answer) -> None:
     again = engine_wire.unpack_answer(engine_wire.pack_answer(answer))
     for name in ("termination", "raw_status", "bound", "iterations", "log", "inertia"):
         assert getattr(again, name) == getattr(answer, name)
@@ -100,8 +103,8 @@ def test_an_answer_survives_the_wire(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
-def test_answers_of_a_process_are_those_of_the_engine(solver: str) -> None:
-    here = registry.get(solver).engine(_form(), Options()).solve(None)
+def test_a_process_returns_the_answer_of_the_engine(solver: str) -> None:
+    here = registry.get_solver(solver).engine(_form(), Options()).solve(None)
     process = EngineProcess(solver, Options())
     try:
         first, second = process.solve(_form(), OUTER_SECONDS), process.solve(_form(), OUTER_SECONDS)
@@ -113,7 +116,7 @@ def test_answers_of_a_process_are_those_of_the_engine(solver: str) -> None:
         np.testing.assert_allclose(there.z, here.z, atol=1e-6)
 
 
-def test_an_error_in_the_process_is_raised_here() -> None:
+def test_an_error_in_the_child_process_is_raised_in_the_parent() -> None:
     process = EngineProcess("clarabel", Options(extra={"no_such_setting": 1}))
     try:
         with pytest.raises(ParameterError, match="no_such_setting"):
@@ -124,7 +127,7 @@ def test_an_error_in_the_process_is_raised_here() -> None:
 
 @pytest.fixture
 def never_ending(monkeypatch: pytest.MonkeyPatch) -> EngineProcess:
-    """A process that takes a form and never answers."""
+    """Start a process that reads a form and never answers."""
     real = subprocess.Popen
 
     def start(command: list[str], **keywords: object) -> subprocess.Popen[bytes]:
@@ -134,7 +137,7 @@ def never_ending(monkeypatch: pytest.MonkeyPatch) -> EngineProcess:
     return EngineProcess("clarabel", Options())
 
 
-def test_a_solve_that_never_ends_is_ended_by_the_limit(never_ending: EngineProcess) -> None:
+def test_a_solve_that_never_ends_is_killed_at_the_time_limit(never_ending: EngineProcess) -> None:
     began = perf_counter()
     answer = never_ending.solve(_form(), 0.1)
     assert perf_counter() - began < OUTER_SECONDS
@@ -145,7 +148,7 @@ def test_a_solve_that_never_ends_is_ended_by_the_limit(never_ending: EngineProce
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to this process")
-def test_ctrl_c_ends_the_process(never_ending: EngineProcess) -> None:
+def test_ctrl_c_kills_the_process(never_ending: EngineProcess) -> None:
     def press() -> None:
         while never_ending._process is None:
             sleep(0.01)
@@ -157,7 +160,7 @@ def test_ctrl_c_ends_the_process(never_ending: EngineProcess) -> None:
     assert answer.termination is Termination.LIMIT
 
 
-def test_a_process_that_breaks_down_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_crashes_is_reported_as_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_process, "MODULE", "milopt.no_such_module")
     answer = EngineProcess("clarabel", Options()).solve(_form(), OUTER_SECONDS)
     assert answer.termination is Termination.ERROR
@@ -171,7 +174,7 @@ def test_large_programs_are_heavy() -> None:
 
 
 def _quadratic(n: int, bounds: tuple[float, float], y: np.ndarray | None = None) -> StandardForm:
-    """min 1/2 x'Px - 1'x  over a box, with a dense P; with y, the dual of an SVM: y'x = 0 too."""
+    """Return min 1/2 x'Px - 1'x  over a box, with a dense P; with y, also s.t. y'x = 0, as in the dual of an SVM."""
     factors = np.random.default_rng(0).normal(size=(n, 3))
     P = Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), factors @ factors.T + np.eye(n)),))
     F = sp.csr_array(np.zeros((0, n)) if y is None else y[None])
@@ -186,17 +189,17 @@ def _quadratic(n: int, bounds: tuple[float, float], y: np.ndarray | None = None)
 @pytest.mark.parametrize(
     ("module", "name", "value", "form"),
     [
-        ("native.solver", "CLOSED_FORM_ENTRIES", 1600, _quadratic(40, (-np.inf, np.inf))),
-        ("native.solver", "BOX_ENTRIES", 1600, _quadratic(40, (0.0, 0.5))),
+        ("native.solver", "HEAVY_CLOSED_FORM_ENTRIES", 1600, _quadratic(40, (-np.inf, np.inf))),
+        ("native.solver", "HEAVY_BOX_ENTRIES", 1600, _quadratic(40, (0.0, 0.5))),
         ("libsvm", "is_heavy", lambda form: True, _quadratic(40, (0.0, 0.5), np.where(np.arange(40) % 2, 1.0, -1.0))),
     ],
 )
-def test_long_factorisations_run_in_a_process_if_there_is_a_time_limit(
+def test_long_factorisations_run_in_a_separate_process_if_there_is_a_time_limit(
     module: str, name: str, value: object, form: StandardForm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There the same answer is found, or the process is ended when the time is up."""
+    """The process finds the same answer, or is killed at the time limit."""
     solver = module.partition(".")[0]
-    here = registry.get(solver).engine(form, Options()).solve(None)
+    here = registry.get_solver(solver).engine(form, Options()).solve(None)
     monkeypatch.setattr(f"milopt.solvers.{module}.{name}", value)
     used: list[float] = []
     solve = EngineProcess.solve
@@ -206,7 +209,7 @@ def test_long_factorisations_run_in_a_process_if_there_is_a_time_limit(
         return solve(process, form, time_limit)
 
     monkeypatch.setattr(EngineProcess, "solve", recorded)
-    engine = registry.get(solver).engine(form, Options())
+    engine = registry.get_solver(solver).engine(form, Options())
     there = engine.solve(OUTER_SECONDS)
     engine.close()
     assert used == [OUTER_SECONDS]
@@ -215,7 +218,7 @@ def test_long_factorisations_run_in_a_process_if_there_is_a_time_limit(
     np.testing.assert_allclose(there.x, here.x, atol=1e-9)
 
 
-def test_a_child_solves_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_process_solves_in_its_own_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_process, "_in_child", True)
     assert not EngineProcess("ecos", Options()).can_run()
 
@@ -255,17 +258,17 @@ print(milopt.solve(program, sys.argv[1]).termination)
         ("pyomo:highs", "cycling box"),
     ],
 )
-def test_iteration_limits_end_what_has_no_time_limit(solver: str, which: str) -> None:
+def test_iteration_limits_end_solvers_without_a_time_limit(solver: str, which: str) -> None:
     command = [sys.executable, "-c", ENDLESS, solver, which]
     done = subprocess.run(command, capture_output=True, text=True, timeout=OUTER_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() in ("limit", "stalled", "optimal")
 
 
-def test_a_time_limit_is_for_all_solvers_of_a_fallback_together() -> None:
+def test_a_time_limit_holds_for_all_solvers_of_a_fallback_together() -> None:
     limits: list[float | None] = []
 
-    class Slow(Solver):
+    class SlowSolver(Solver):
         name = "slow"
         features = frozenset({Feature.LINEAR})
         package = "milopt"
@@ -282,11 +285,11 @@ def test_a_time_limit_is_for_all_solvers_of_a_fallback_together() -> None:
     program = Program("slow")
     x = program.variable("x", 1, lower=0, upper=2)
     program.minimize(x.sum())
-    result = milopt.solve(program, (Slow(), Slow()), time_limit=OUTER_SECONDS)
+    result = milopt.solve(program, (SlowSolver(), SlowSolver()), time_limit=OUTER_SECONDS)
     assert len(result.attempts) == 2
     first, second = limits
     assert first is not None
     assert second is not None
     assert second <= first - 0.02
     limits.clear()
-    assert len(milopt.solve(program, (Slow(), Slow()), time_limit=0.01).attempts) == 1
+    assert len(milopt.solve(program, (SlowSolver(), SlowSolver()), time_limit=0.01).attempts) == 1

@@ -1,4 +1,4 @@
-"""`explain`: one line a solver, yes or the reason why not, and it agrees with what happens."""
+"""`explain` lists for each solver whether it supports a program and why, and agrees with `solve`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pytest
 
 import milopt
 from milopt import RBF, Bags, Program, as_bags, bag_max, bag_mean, norm, norm1, quad_form, sum_squares
-from milopt.compilation import curvature_verdict
+from milopt.compilation import program_curvature
 from milopt.compilation.status import Termination
 from milopt.errors import ConvexityError, UnsupportedError
-from milopt.schemes.automatic import automatic
+from milopt.schemes.automatic import automatic_solver
 from milopt.solving import explain as module
 from milopt.solving import registry
-from milopt.solving.explain import Explanation, explain
+from milopt.solving.explain import SolverSupport, explain
 from milopt.solving.solver import Availability
 
 Y = np.array([1.0, -1, 1, -1, 1, -1])
@@ -25,8 +25,8 @@ def bags() -> Bags:
     return as_bags([rng.normal(size=(n, 2)) for n in (2, 3, 1, 4, 2, 3)])
 
 
-def answers(program: Program) -> dict[str, Explanation]:
-    return {one.solver: one for one in explain(program)}
+def answers(program: Program) -> dict[str, SolverSupport]:
+    return {entry.solver: entry for entry in explain(program)}
 
 
 def linear() -> Program:
@@ -76,62 +76,62 @@ def svm(bags: Bags, atom: str) -> Program:
 
 @pytest.mark.parametrize("name", ["linear", "cone", "box", "saddle", "max", "mean"])
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "native", "libsvm", "cvxpy:CLARABEL", "pyomo:highs"])
-def test_yes_means_that_it_is_solved_and_no_that_it_is_refused(name: str, solver: str, bags: Bags) -> None:
-    if not registry.get(solver).availability().installed:
+def test_supported_programs_are_solved_and_others_raise_an_error(name: str, solver: str, bags: Bags) -> None:
+    if not registry.get_solver(solver).availability().installed:
         pytest.skip(f"{solver} is not installed here")
     makers = {"linear": linear, "cone": cone, "box": box, "saddle": saddle}
     program = makers[name]() if name in makers else svm(bags, name)
-    said = answers(program)[solver]
+    support = answers(program)[solver]
     try:
         milopt.solve(program, solver)
     except (UnsupportedError, ConvexityError):
-        assert not said.takes, said
+        assert not support.supports, support
     else:
-        assert said.takes, said
+        assert support.supports, support
 
 
-def test_reasons_are_in_words(bags: Bags) -> None:
+def test_reasons_are_given_in_words(bags: Bags) -> None:
     assert answers(cone())["highs"].reason == (
-        "it is of kind SOCP and has second-order cones; highs takes a convex quadratic objective, integer variables, "
-        "linear rows"
+        "it is of kind SOCP and has second-order cones; highs supports a convex quadratic objective, integer "
+        "variables, linear rows"
     )
     assert answers(cone())["clarabel"].reason == "SOCP"
-    assert "bends down, smallest eigenvalue -2 " in answers(saddle())["clarabel"].reason
+    assert "; smallest eigenvalue -2 " in answers(saddle())["clarabel"].reason
     assert answers(linear())["native"].reason == "LP"
     assert "inequality row" in answers(curved())["native"].reason
-    assert answers(svm(bags, "max"))["highs"].reason == "QP at each choice of witnesses, by the dual"
-    assert answers(svm(bags, "mean"))["libsvm"].takes
-    assert not answers(svm(bags, "max"))["libsvm"].takes
+    assert answers(svm(bags, "max"))["highs"].reason == "QP at each choice of witnesses, in dual form"
+    assert answers(svm(bags, "mean"))["libsvm"].supports
+    assert not answers(svm(bags, "max"))["libsvm"].supports
 
 
-def test_families_answer_for_their_installed_variants() -> None:
-    said = answers(linear())
-    assert "cvxpy:NAME" not in said
-    assert {"cvxpy:CLARABEL", "cvxpy:HIGHS", "pyomo:highs"} <= set(said)
+def test_families_are_expanded_into_their_installed_variants() -> None:
+    support = answers(linear())
+    assert "cvxpy:NAME" not in support
+    assert {"cvxpy:CLARABEL", "cvxpy:HIGHS", "pyomo:highs"} <= set(support)
 
 
-def test_what_is_missing_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_solvers_are_listed_with_their_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {
         "ecos": Availability(False, None, "pip install ecos"),
         "cvxpy:NAME": Availability(False, None, "pip install cvxpy"),
         "mine": Availability(False, reason="ImportError: no module"),
     }
-    monkeypatch.setattr(registry, "available", lambda: known)
+    monkeypatch.setattr(registry, "available_solvers", lambda: known)
     assert explain(linear()) == (
-        Explanation("ecos", False, "not installed: pip install ecos"),
-        Explanation("cvxpy:NAME", False, "not installed: pip install cvxpy"),
-        Explanation("mine", False, "cannot be loaded: ImportError: no module"),
+        SolverSupport("ecos", False, "not installed: pip install ecos"),
+        SolverSupport("cvxpy:NAME", False, "not installed: pip install cvxpy"),
+        SolverSupport("mine", False, "cannot be loaded: ImportError: no module"),
     )
 
 
-def test_it_prints_as_a_table_and_lists_the_takers() -> None:
-    said = explain(cone())
-    lines = str(said).splitlines()
-    assert lines[0].split() == ["solver", "takes", "it", "because"]
+def test_the_result_prints_as_a_table_and_lists_the_supporting_solvers() -> None:
+    support = explain(cone())
+    lines = str(support).splitlines()
+    assert lines[0].split() == ["solver", "supported", "reason"]
     assert any(line.split() == ["clarabel", "yes", "SOCP"] for line in lines)
-    assert "clarabel" in said.takers
-    assert "highs" not in said.takers
-    assert len(lines) == len(said) + 1
+    assert "clarabel" in support.supporting_solvers
+    assert "highs" not in support.supporting_solvers
+    assert len(lines) == len(support) + 1
 
 
 def test_a_parameter_without_a_value_is_judged_by_features(bags: Bags) -> None:
@@ -139,7 +139,7 @@ def test_a_parameter_without_a_value_is_judged_by_features(bags: Bags) -> None:
     x = program.variable("x", 2, lower=0)
     p = program.parameter("p", 2)
     program.minimize(p @ x)
-    assert answers(program)["highs"].takes
+    assert answers(program)["highs"].supports
     assert "Parameter 'p' has no value yet" in answers(program)["highs"].reason
 
 
@@ -148,18 +148,18 @@ def test_a_norm_on_its_other_side_makes_a_dc_program() -> None:
     x = program.variable("x", 2)
     program.minimize(x.sum())
     program.subject_to(norm(x) >= 1, name="outside")
-    said = explain(program)
+    support = explain(program)
     assert program.kind == "DC"
-    assert {"clarabel", "highs"} <= set(said.takers)
+    assert {"clarabel", "highs"} <= set(support.supporting_solvers)
 
 
-class Counting(RBF):
-    """A kernel that counts the values it was asked for."""
+class EvaluationCountingKernel(RBF):
+    """A kernel that counts the values that were computed."""
 
-    asked = 0
+    evaluations = 0
 
     def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        type(self).asked += A.shape[0] * B.shape[0]
+        type(self).evaluations += A.shape[0] * B.shape[0]
         return super().__call__(A, B)
 
 
@@ -167,28 +167,28 @@ def test_few_kernel_values_are_computed_for_many_instances(monkeypatch: pytest.M
     rng = np.random.default_rng(0)
     many = as_bags([rng.normal(size=(100, 2)) for _ in range(6)])
     program = Program("many")
-    f = program.function("f", Counting(s=1.0))
+    f = program.function("f", EvaluationCountingKernel(s=1.0))
     slack = program.variable("slack", len(many), lower=0)
     program.minimize(0.5 * f.norm_squared() + slack.sum())
     program.subject_to(Y * bag_max(f(many)) >= 1 - slack, name="margin")
-    assert answers(program)["clarabel"].takes
-    assert 0 < Counting.asked <= 2 * 600 * 12
-    Counting.asked = 0
+    assert answers(program)["clarabel"].supports
+    assert 0 < EvaluationCountingKernel.evaluations <= 2 * 600 * 12
+    EvaluationCountingKernel.evaluations = 0
     monkeypatch.setattr(module, "MAX_EXAMINED_POINTS", 5)
-    monkeypatch.setattr(curvature_verdict, "MAX_EXAMINED_POINTS", 5)
-    assert answers(program)["clarabel"].takes
-    assert Counting.asked == 0
+    monkeypatch.setattr(program_curvature, "MAX_EXAMINED_POINTS", 5)
+    assert answers(program)["clarabel"].supports
+    assert EvaluationCountingKernel.evaluations == 0
     assert "by its features" in answers(program)["clarabel"].reason
 
 
 def test_a_session_shows_the_table() -> None:
-    found = explain(linear())
-    assert repr(found) == str(found)
-    assert repr(found).splitlines()[0].split()[:1] == ["solver"]
+    table = explain(linear())
+    assert repr(table) == str(table)
+    assert repr(table).splitlines()[0].split()[:1] == ["solver"]
 
 
-def test_a_closed_form_is_chosen_without_a_look_at_the_kernel() -> None:
-    """Looking means to evaluate it, which for squares over a dictionary is most of the solution's cost."""
+def test_a_closed_form_is_chosen_without_evaluating_the_kernel() -> None:
+    """Evaluating the kernel would be most of the cost of solving squares over a dictionary."""
 
     def untouched(a: object, b: object) -> object:
         raise AssertionError("the kernel was evaluated")
@@ -196,18 +196,18 @@ def test_a_closed_form_is_chosen_without_a_look_at_the_kernel() -> None:
     program = Program("ridge")
     f = program.function("f", untouched, dictionary=np.zeros((3, 2)))
     program.minimize(sum_squares(f(np.ones((5, 2))) - 1) + f.norm_squared())
-    assert automatic(program).name == "native"
+    assert automatic_solver(program).name == "native"
 
 
-def test_what_is_chosen_unseen_is_what_would_be_taken(bags: Bags) -> None:
+def test_choices_by_structure_agree_with_choices_by_the_flat_form(bags: Bags) -> None:
     program = Program("unit sphere")
     x = program.variable("x", 2)
     program.minimize(sum_squares(x - 1))
     program.subject_to(norm1(x) == 1, name="sphere")
-    case = module.Case(program)
-    for solver in map(registry.get, ("native", "clarabel", "highs")):
-        assert not case.takes(solver)
-        assert not case.asked(solver).takes
+    case = module.SupportChecker(program)
+    for solver in map(registry.get_solver, ("native", "clarabel", "highs")):
+        assert not case.supports(solver)
+        assert not case.check(solver).supports
 
 
 def no_constraints() -> Program:
@@ -233,9 +233,9 @@ def some_entries() -> Program:
 
 
 @pytest.mark.parametrize("make", [no_constraints, no_entries, some_entries])
-def test_solver_that_takes_a_program_solves_it_also_if_rows_are_empty(make) -> None:
-    """cvxpy does not hand every solver a problem without constraints, or with rows that have no entries."""
-    takers = explain(make()).takers
+def test_a_solver_that_supports_a_program_solves_it_also_if_rows_are_empty(make) -> None:
+    """Cvxpy cannot pass every solver a problem without constraints, or with rows that have no entries."""
+    takers = explain(make()).supporting_solvers
     assert {"cvxpy:SCS", "cvxpy:ECOS"} & set(registry.variants("cvxpy")) <= set(takers)
     for name in takers:
         result = milopt.solve(make(), name)

@@ -1,4 +1,4 @@
-"""Programs whose numbers are far apart, as in public collections: degenerate, redundant, badly scaled, huge offsets."""
+"""Programs with numbers of very different size, as in public collections: degenerate, redundant, badly scaled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import milopt
 
 
 def planted_qp(seed: int, spread: float) -> tuple[milopt.Program, float]:
-    """A QP with a singular P, redundant and empty rows, and units that differ by up to 10^(4 spread); its optimum."""
+    """Return a QP with singular P and redundant rows, in units that differ by up to 10^(4 spread), and its optimum."""
     draw = np.random.default_rng(seed)
     m, n = 20, 40
     A = sp.random_array((m, n), density=0.3, rng=draw).toarray() * draw.choice([-1, 1], size=(m, n))
@@ -40,8 +40,8 @@ def test_badly_scaled_quadratic_programs_are_certified(seed: int, solver: str) -
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "cvxpy:SCS"])
-def test_rows_with_huge_offsets_do_not_count(solver: str) -> None:
-    """min ||x - 3||^2  s.t.  sum x <= 4, and rows that say nothing: at x = 2 with the multiplier 2."""
+def test_rows_with_huge_offsets_do_not_change_the_optimum(solver: str) -> None:
+    """Solve min ||x - 3||^2  s.t.  sum x <= 4, and redundant rows; the optimum is x = 2 with the multiplier 2."""
     program = milopt.Program("huge")
     x = program.variable("x", 2)
     program.minimize(milopt.sum_squares(x - 3))
@@ -54,8 +54,8 @@ def test_rows_with_huge_offsets_do_not_count(solver: str) -> None:
     assert result.duals["floor"] == pytest.approx([0.0, 0.0], abs=1e-4)
 
 
-def test_a_feasible_point_is_known_beside_a_tiny_offset() -> None:
-    """The tiny offset makes the unit of points tiny, and rounding of rows without an offset large in it."""
+def test_a_point_is_recognised_as_feasible_if_an_offset_is_tiny() -> None:
+    """A tiny offset makes the unit of points tiny, and rounding errors of rows without an offset large in that unit."""
     draw = np.random.default_rng(0)
     inside = draw.uniform(1e3, 1e6, 60)
     A = draw.normal(size=(30, 60))
@@ -69,8 +69,8 @@ def test_a_feasible_point_is_known_beside_a_tiny_offset() -> None:
     assert milopt.solve(program, "highs").termination == "unbounded"
 
 
-def test_a_polish_does_not_gain_from_violated_bounds() -> None:
-    """Without its bound, x[0] is 5e-7 beyond it, which the tolerance allows, and the objective lower by 0.1 %."""
+def test_polishing_does_not_gain_from_violated_bounds() -> None:
+    """Without its bound, x[0] would violate it by 5e-7, within the tolerance, and lower the objective by 0.1 %."""
     lower = np.array([-np.inf, -4550819.84, -np.inf, -np.inf, -np.inf])
     upper = np.array([7.152557373046875e-08, -2348810.24, 382730.24, np.inf, 23.68])
     cost = np.array([-1258291.2, 2.1028518676757813e-05, 2.3460388183593748e-05, 14313062.4, -0.028125])

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from milopt.interrupt import Ended, noted_interrupt, run_interruptible
+from milopt.interrupt import CallEnd, noted_interrupt, run_interruptible
 
 LEFT_BEHIND = """
 import os, signal, threading
@@ -33,14 +33,14 @@ later.start()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process of its own")
-def test_the_process_does_not_end_before_a_call_that_was_left_behind() -> None:
-    """Compiled code that asks a dead interpreter whether to stop would abort it."""
+def test_the_process_waits_for_a_call_that_was_abandoned() -> None:
+    """Compiled code that calls back into a finalised interpreter would abort the process."""
     done = subprocess.run([sys.executable, "-c", LEFT_BEHIND], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["ABANDONED", "ended"]
 
 
-def test_who_notes_around_others_is_told_too_and_python_gets_its_handler_back() -> None:
+def test_nested_interrupt_handlers_are_all_called_and_the_original_handler_is_restored() -> None:
     seen: list[str] = []
     with noted_interrupt(lambda: seen.append("outer")):
         with noted_interrupt(lambda: seen.append("inner")):
@@ -50,17 +50,17 @@ def test_who_notes_around_others_is_told_too_and_python_gets_its_handler_back() 
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_call_in_a_thread_is_stopped_though_interrupts_are_noted_around_it() -> None:
+def test_a_call_in_a_thread_is_stopped_inside_noted_interrupt() -> None:
     seen: list[str] = []
     stop = threading.Event()
     with noted_interrupt(lambda: seen.append("noted")):
         ended = run_interruptible(lambda: os.kill(os.getpid(), signal.SIGINT) or stop.wait(60), stop.set, patience=60.0)
-        assert (ended, seen) == (Ended.STOPPED, ["noted"])
+        assert (ended, seen) == (CallEnd.STOPPED, ["noted"])
         signal.raise_signal(signal.SIGINT)
     assert seen == ["noted", "noted"]
 
 
-def test_a_handler_of_somebody_elses_is_left_alone() -> None:
+def test_a_handler_of_other_code_is_not_replaced() -> None:
     seen: list[str] = []
     signal.signal(signal.SIGINT, lambda number, frame: seen.append("theirs"))
     try:

@@ -10,9 +10,9 @@ from milopt import Linear, Program, as_bags, bag_max
 
 
 def _chebyshev_fit(seed: int, spread: float) -> Program:
-    """min t  s.t.  |f(x) + b - y| <= t  at 300 points in 15 bags; f is linear, of rank 3, and not regularised.
+    """Return min t  s.t.  |f(x) + b - y| <= t  at 300 points in 15 bags; f is linear, of rank 3, and not regularised.
 
-    The first instances of the bags, with which lazy rows begin, differ by `spread` from one another.
+    The first instances of the bags, with which lazy rows begin, differ from each other by `spread`.
     """
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(15, 20, 3))

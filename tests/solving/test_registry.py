@@ -1,4 +1,4 @@
-"""Names lead to solvers and models, whoever wrote them, and a wrong name leads to the right one."""
+"""Solvers and models of any package are found by name, and errors for wrong names suggest the right one."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def function():
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which pip installed a stranger's package of solvers and a model."""
+    """Install a package with solvers and a model by pip, and return its directory."""
     source = tmp_path_factory.mktemp("toy")
     (source / "pyproject.toml").write_text(PYPROJECT)
     (source / "toy_milopt.py").write_text(TOY)
@@ -103,7 +103,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def toy(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The stranger's package on this process's path."""
+    """Put the installed package on the path of this process."""
     monkeypatch.syspath_prepend(str(site))
     registry._entries.cache_clear()
     yield
@@ -119,97 +119,100 @@ def run(code: str, *path: Path) -> str:
     return done.stdout
 
 
-def test_a_strangers_package_registers_a_solver_and_a_model(site: Path) -> None:
-    said = run(
-        "from milopt.solving import registry as r; solver = r.require('toy'); "
-        "print(solver.name, solver.availability().version, r.model('nearest-bag').__name__, "
-        "'toy' in r.names(), 'nearest-bag' in r.model_names())",
+def test_another_package_registers_a_solver_and_a_model(site: Path) -> None:
+    expected = run(
+        "from milopt.solving import registry as r; solver = r.require_solver('toy'); "
+        "print(solver.name, solver.availability().version, r.model_class('nearest-bag').__name__, "
+        "'toy' in r.solver_names(), 'nearest-bag' in r.model_names())",
         site,
     )
-    assert said.split() == ["toy", "3.2.1", "NearestBag", "True", "True"]
+    assert expected.split() == ["toy", "3.2.1", "NearestBag", "True", "True"]
 
 
-def test_every_name_of_the_package_metadata_is_known() -> None:
-    assert {"highs", "clarabel", "ecos", "native", "libsvm"} <= {name.partition(":")[0] for name in registry.names()}
+def test_every_name_of_the_package_metadata_is_registered() -> None:
+    assert {"highs", "clarabel", "ecos", "native", "libsvm"} <= {
+        name.partition(":")[0] for name in registry.solver_names()
+    }
     assert "mi-svm" in registry.model_names()
 
 
-def test_asking_what_is_available_imports_no_solver() -> None:
+def test_listing_available_solvers_imports_no_solver() -> None:
     code = (
-        "import json, sys; from milopt.solving import registry as r; r.available(); print(json.dumps([*sys.modules]))"
+        "import json, sys; from milopt.solving import registry; "
+        "registry.available_solvers(); print(json.dumps([*sys.modules]))"
     )
     assert HEAVY.isdisjoint(json.loads(run(code)))
 
 
 @pytest.mark.parametrize(("wrong", "right"), [("ecso", "ecos"), ("HiGHS", "highs"), ("clarabell", "clarabel")])
-def test_an_unknown_solver_names_the_near_ones(wrong: str, right: str) -> None:
+def test_the_error_for_an_unknown_solver_suggests_similar_names(wrong: str, right: str) -> None:
     with pytest.raises(UnknownNameError, match=rf'^No solver is called "{wrong}"; did you mean "{right}"'):
-        registry.get(wrong)
+        registry.get_solver(wrong)
 
 
-def test_a_name_near_nothing_lists_what_there_is() -> None:
+def test_the_error_without_a_similar_name_lists_all_solvers() -> None:
     with pytest.raises(UnknownNameError, match=r'called "zzzz"; there are .*"clarabel".*"highs"'):
-        registry.get("zzzz")
+        registry.get_solver("zzzz")
     with pytest.raises(UnknownNameError, match=r'^No model is called "misvm"; did you mean "mi-svm"'):
-        registry.model("misvm")
+        registry.model_class("misvm")
 
 
 @pytest.mark.usefixtures("toy")
-class TestWithAStrangersPackage:
+class TestAnotherPackage:
     def test_its_solver_and_model_are_found(self) -> None:
-        assert registry.require("toy").name == "toy"
-        assert registry.model("nearest-bag").__name__ == "NearestBag"
+        assert registry.require_solver("toy").name == "toy"
+        assert registry.model_class("nearest-bag").__name__ == "NearestBag"
 
-    def test_a_family_takes_a_variant(self) -> None:
-        assert registry.get("toy-family:ONE").name == "toy-family:ONE"
+    def test_a_family_returns_the_solver_of_a_variant(self) -> None:
+        assert registry.get_solver("toy-family:ONE").name == "toy-family:ONE"
         assert registry.variants("toy-family") == ["toy-family:ONE", "toy-family:TWO"]
-        assert "toy-family:NAME" in registry.names()
+        assert "toy-family:NAME" in registry.solver_names()
 
-    def test_a_misspelt_family_is_named_with_its_colon(self) -> None:
+    def test_the_error_for_a_misspelt_family_suggests_it_with_its_colon(self) -> None:
         with pytest.raises(UnknownNameError, match="toy-family:NAME"):
-            registry.get("toy-familly:ONE")
+            registry.get_solver("toy-familly:ONE")
 
     @pytest.mark.parametrize("name", ["toy-family", "toy-family:"])
-    def test_a_family_alone_says_what_to_write(self, name: str) -> None:
+    def test_the_error_for_a_family_without_variant_says_what_to_write(self, name: str) -> None:
         with pytest.raises(UnknownNameError, match='is a family of solvers: write "toy-family:NAME"'):
-            registry.get(name)
+            registry.get_solver(name)
 
     def test_a_single_solver_has_no_variants(self) -> None:
         with pytest.raises(UnknownNameError, match='write "toy", not "toy:ONE"'):
-            registry.get("toy:ONE")
+            registry.get_solver("toy:ONE")
         with pytest.raises(UnknownNameError, match="has no variants"):
             registry.variants("toy")
 
     def test_a_missing_package_comes_with_its_install_command(self) -> None:
-        assert registry.get("toy-absent").availability().installed is False
+        assert registry.get_solver("toy-absent").availability().installed is False
         with pytest.raises(MissingSolverError, match="run `pip install toy-milopt-absent`") as caught:
-            registry.require("toy-absent")
+            registry.require_solver("toy-absent")
         assert caught.value.exit_code == 4
 
-    def test_broken_packages_hide_nothing_and_say_why(self) -> None:
-        found = registry.available()
-        assert found["toy"].installed
-        assert found["toy-family:NAME"].version == "3.2.1"
-        assert found["toy-far:NAME"].install == "pip install toy-milopt-absent"
-        assert found["toy-absent"].install == "pip install toy-milopt-absent"
-        assert not found["toy-broken"].installed
-        assert found["toy-broken"].reason == "RuntimeError: no licence file"
-        assert "abstract" in (found["toy-abstract"].reason or "")
-        assert "not a class" in (found["toy-function"].reason or "")
-        assert "not a subclass" in (found["toy-stranger"].reason or "")
-        assert list(found) == registry.names() == sorted(found)
+    def test_broken_packages_hide_no_other_and_are_listed_with_the_reason(self) -> None:
+        available = registry.available_solvers()
+        assert available["toy"].installed
+        assert available["toy-family:NAME"].version == "3.2.1"
+        assert available["toy-far:NAME"].install == "pip install toy-milopt-absent"
+        assert available["toy-absent"].install == "pip install toy-milopt-absent"
+        assert not available["toy-broken"].installed
+        assert available["toy-broken"].reason == "RuntimeError: no licence file"
+        assert "abstract" in (available["toy-abstract"].reason or "")
+        assert "not a class" in (available["toy-function"].reason or "")
+        assert "not a subclass" in (available["toy-stranger"].reason or "")
+        assert list(available) == registry.solver_names() == sorted(available)
 
-    def test_a_broken_package_asked_for_by_name_says_why(self) -> None:
+    def test_requesting_a_broken_package_raises_an_error_with_the_reason(self) -> None:
         with pytest.raises(MissingSolverError, match='"toy-broken" cannot be loaded: RuntimeError: no licence file'):
-            registry.get("toy-broken")
+            registry.get_solver("toy-broken")
         with pytest.raises(DeclarationError, match='"broken-bag" cannot be loaded: RuntimeError: no licence file'):
-            registry.model("broken-bag")
+            registry.model_class("broken-bag")
 
-    def test_nobody_takes_over_a_name_of_milopts(self) -> None:
+    def test_another_package_cannot_replace_a_solver_of_milopt(self) -> None:
         assert registry._entries(registry.SOLVERS)["highs"].value.startswith("milopt.solvers.")
 
 
-class TestAPersonsOwnFile:
+class TestModelFile:
     @pytest.fixture
     def file(self, tmp_path: Path) -> Path:
         path = tmp_path / "numpy.py"
@@ -220,41 +223,41 @@ class TestAPersonsOwnFile:
         return path
 
     def test_its_class_is_loaded(self, file: Path) -> None:
-        assert registry.model(f"{file}:Mine")().C == 1.0
+        assert registry.model_class(f"{file}:Mine")().C == 1.0
 
-    def test_an_edit_is_seen(self, file: Path) -> None:
-        registry.model(f"{file}:Mine")
+    def test_an_edit_of_the_file_takes_effect(self, file: Path) -> None:
+        registry.model_class(f"{file}:Mine")
         file.write_text("class Mine:\n    edited = True\n")
-        assert vars(registry.model(f"{file}:Mine"))["edited"]
+        assert vars(registry.model_class(f"{file}:Mine"))["edited"]
 
-    def test_a_wrong_class_names_the_near_ones(self, file: Path) -> None:
+    def test_the_error_for_a_wrong_class_suggests_similar_names(self, file: Path) -> None:
         with pytest.raises(UnknownNameError, match=r'No class is called "Mien" in .*; did you mean "Mine"\?'):
-            registry.model(f"{file}:Mien")
+            registry.model_class(f"{file}:Mien")
 
-    def test_no_class_at_all_says_what_to_write(self, file: Path) -> None:
+    def test_the_error_without_a_class_says_what_to_write(self, file: Path) -> None:
         with pytest.raises(UnknownNameError, match=r"numpy\.py:Class"):
-            registry.model(str(file))
+            registry.model_class(str(file))
         with pytest.raises(UnknownNameError, match=r'numpy\.py:Class, with "Mine"'):
-            registry.model(f"{file}:")
+            registry.model_class(f"{file}:")
 
-    def test_what_is_not_a_class_is_refused(self, file: Path) -> None:
+    def test_a_name_that_is_not_a_class_raises_an_error(self, file: Path) -> None:
         with pytest.raises(DeclarationError, match=r'"radius" in .* is not a class but of type float'):
-            registry.model(f"{file}:radius")
+            registry.model_class(f"{file}:radius")
 
-    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
+    def test_the_error_for_a_missing_file_names_it(self, tmp_path: Path) -> None:
         with pytest.raises(UnknownNameError, match=r"There is no file .*nowhere\.py"):
-            registry.model(f"{tmp_path}/nowhere.py:Mine")
+            registry.model_class(f"{tmp_path}/nowhere.py:Mine")
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "expected"),
         [
             ("x = 1\ny = absent\n", r"\(line 2\): NameError: name 'absent' is not defined"),
             ("class Mine\n", r"\(line 1\): SyntaxError: "),
             ("import sys\nsys.exit(3)\n", r"\(line 2\): SystemExit: 3"),
         ],
     )
-    def test_a_file_that_raises_says_where(self, tmp_path: Path, text: str, said: str) -> None:
+    def test_the_error_of_a_file_that_raises_gives_the_line(self, tmp_path: Path, text: str, expected: str) -> None:
         path = tmp_path / "mine.py"
         path.write_text(text)
-        with pytest.raises(DeclarationError, match=rf"mine\.py cannot be imported {said}"):
-            registry.model(f"{path}:Mine")
+        with pytest.raises(DeclarationError, match=rf"mine\.py cannot be imported {expected}"):
+            registry.model_class(f"{path}:Mine")

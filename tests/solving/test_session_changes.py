@@ -1,4 +1,4 @@
-"""A change that a session refuses leaves everything as it was, and no change makes it solve another program."""
+"""A change that raises an error leaves a session as it was."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from milopt.errors import ConvexityError, UnsupportedError
 from milopt.solving.step_session import StepSession
 
 
-def test_a_refused_parameter_leaves_the_old_value_everywhere() -> None:
+def test_a_rejected_parameter_value_leaves_the_old_value() -> None:
     program = Program("sign")
     x, h = program.variable("x", 2, lower=0, upper=5), program.parameter("h")
     h.value = 1.0
@@ -47,9 +47,9 @@ def test_a_program_without_its_witnesses_is_not_solved(sense: str) -> None:
 
 
 def _first(atom):
-    from milopt.compilation.minorant import one_hot_selection
+    from milopt.compilation.minorant import one_hot_minorant
 
-    return one_hot_selection(atom, atom.segments.offsets[:-1])
+    return one_hot_minorant(atom, atom.segments.offsets[:-1])
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
@@ -73,7 +73,7 @@ def test_lazy_rows_beside_cones_survive_a_new_parameter(solver: str, seed: int) 
             assert outcome.objective == pytest.approx(milopt.solve(program, solver).objective, abs=1e-5)
 
 
-def test_rows_that_the_solver_cannot_take_are_refused_when_they_are_added() -> None:
+def test_adding_rows_that_the_solver_does_not_support_raises_an_error() -> None:
     program = Program("lp")
     x = program.variable("x", 2, lower=-1, upper=1)
     program.minimize(x.sum())
@@ -86,7 +86,7 @@ def test_rows_that_the_solver_cannot_take_are_refused_when_they_are_added() -> N
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos"])
-def test_a_deleted_row_takes_the_epigraph_of_its_atom_with_it(solver: str) -> None:
+def test_deleting_a_row_deletes_the_epigraph_of_its_atom(solver: str) -> None:
     program = Program("balls")
     x = program.variable("x", 2, lower=-2, upper=2)
     program.minimize(x.sum())

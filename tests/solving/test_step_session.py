@@ -1,4 +1,4 @@
-"""A session is opened by a solver or by its name."""
+"""A step session is opened with a solver or with its name."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def _program() -> Program:
     return program
 
 
-def test_session_takes_the_name_of_a_solver() -> None:
+def test_a_session_accepts_the_name_of_a_solver() -> None:
     with StepSession(_program(), "highs") as session:
         assert session.solver.name == "highs"
         assert session.solve().termination is Termination.OPTIMAL
-    with StepSession(_program(), registry.get("highs")) as session:
+    with StepSession(_program(), registry.get_solver("highs")) as session:
         assert session.solve().objective == pytest.approx(1.0)
 
 
-def test_session_with_an_unknown_name_is_refused() -> None:
+def test_a_session_with_an_unknown_solver_raises_an_error() -> None:
     with pytest.raises(UnknownNameError, match="hihgs"):
         StepSession(_program(), "hihgs")

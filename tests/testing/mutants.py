@@ -1,4 +1,4 @@
-"""Atoms that are broken on purpose."""
+"""Atoms with deliberately wrong members."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from milopt.declaration.programs.expression import Expression
 Epigraph = Callable[..., list[Membership]]
 
 
-def altered(atom: Atom, **members: object) -> Atom:
-    """Return the atom with other members; functions are given without `self`."""
+def alter_atom(atom: Atom, **members: object) -> Atom:
+    """Return the atom with other members, which are functions without `self`."""
     own = {name: staticmethod(one) if callable(one) else one for name, one in members.items()}
     result = atom.of(atom.argument)
     result.__class__ = type(f"Altered{type(atom).__name__}", (type(atom),), own)
@@ -24,7 +24,7 @@ def altered(atom: Atom, **members: object) -> Atom:
 
 
 def mutants(atom: Atom, seed: int) -> Iterator[tuple[str, Atom]]:
-    """Return the 13 mutations of the epigraph of an atom, by name; the seed chooses rows and memberships."""
+    """Return 13 mutations of the epigraph of an atom by name; the seed selects rows and memberships."""
     epigraph: Epigraph = atom.epigraph
     random = np.random.default_rng(seed)
     where, number = random.random(), random.random()
@@ -66,4 +66,4 @@ def mutants(atom: Atom, seed: int) -> Iterator[tuple[str, Atom]]:
         "extra rows |e| <= 0.5": extra(lambda t, e: 0.5 - e, lambda t, e: 0.5 + e),
     }
     for name, broken in changed.items():
-        yield name, altered(atom, epigraph=broken, cones=atom.cones | {"nonnegative"})
+        yield name, alter_atom(atom, epigraph=broken, cones=atom.cones | {"nonnegative"})

@@ -10,7 +10,7 @@ from milopt.declaration.atoms.membership import non_negative
 from milopt.testing import AtomError, check_atom
 from tests.declaration.atoms.cases import CASES, atom_of, variable
 
-from .mutants import altered
+from .mutants import alter_atom
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -25,7 +25,10 @@ WRONG_MEMBERS = {
     "value is below the minorant": ("slopes", lambda atom: lambda e, at: 1.2 * type(atom).slopes(atom, e, at)),
     "conjugate changes slopes": ("conjugate", lambda atom: lambda g, at: (0.5 * g, 0.125 * g**2)),
     "value is not slopes'e - conj": ("conjugate", lambda atom: lambda g, at: (g, 0.5 * g**2)),
-    "value falls in the direction": ("monotone", lambda atom: lambda low, high, at: np.ones(low.size, dtype=np.int8)),
+    "value falls in the direction": (
+        "monotone",
+        lambda atom: lambda low, high, at: np.ones(low.size, dtype=np.int8),
+    ),
     "least is above": ("least", lambda atom: lambda low, high, at: np.full(at.count, 0.1)),
     "which it returned itself": ("nearest", lambda atom: lambda e, at: 0.5 * e),
     "latex returns an empty text": ("latex", lambda atom: lambda index, write: " "),
@@ -61,7 +64,7 @@ WRONG_RESULTS = {
 @pytest.mark.parametrize("sentence", WRONG_RESULTS)
 def test_a_result_of_the_wrong_type_is_named(sentence: str) -> None:
     with pytest.raises(AtomError, match=sentence):
-        check_atom(altered(atom_of(square(variable(3))), **WRONG_RESULTS[sentence]))
+        check_atom(alter_atom(atom_of(square(variable(3))), **WRONG_RESULTS[sentence]))
 
 
 def test_a_wrong_signature_is_named() -> None:
@@ -79,13 +82,13 @@ def test_a_wrong_signature_is_named() -> None:
 @pytest.mark.parametrize("word", ["", "  ", None])
 def test_an_atom_has_a_word(word: object) -> None:
     with pytest.raises(TypeError, match="The word of the atom AlteredNorm must be a text that is not empty"):
-        altered(atom_of(norm(variable(2))), word=word)
+        alter_atom(atom_of(norm(variable(2))), word=word)
 
 
 @pytest.mark.parametrize("cones", ["second-order", {"second-order": 1}, frozenset({"second order"}), None])
 def test_an_atom_declares_its_cones_as_a_set_of_names(cones: object) -> None:
     with pytest.raises(TypeError, match="The cones of the atom AlteredNorm must be a frozenset of names from zero, "):
-        altered(atom_of(norm(variable(2))), cones=cones)
+        alter_atom(atom_of(norm(variable(2))), cones=cones)
 
 
 @pytest.mark.parametrize("sentence", WRONG_MEMBERS)
@@ -93,13 +96,13 @@ def test_a_wrong_member_is_named(sentence: str) -> None:
     name, make = WRONG_MEMBERS[sentence]
     atom = atom_of(square(variable(3)))
     with pytest.raises(AtomError, match=sentence):
-        check_atom(altered(atom, **{name: make(atom)}))
+        check_atom(alter_atom(atom, **{name: make(atom)}))
 
 
 def test_slopes_that_no_minorant_has_are_found() -> None:
     atom = atom_of(absolute(variable(2)))
     with pytest.raises(AtomError, match="value is below g'e - conj"):
-        check_atom(altered(atom, conjugate=lambda g, at: (g, np.zeros(at.count))))
+        check_atom(alter_atom(atom, conjugate=lambda g, at: (g, np.zeros(at.count))))
 
 
 def test_slopes_that_are_allowed_but_not_nearest_are_found() -> None:
@@ -110,19 +113,19 @@ def test_slopes_that_are_allowed_but_not_nearest_are_found() -> None:
         return np.where(np.abs(g) <= 1, g, 0.5 * np.sign(g)), np.zeros(2)
 
     with pytest.raises(AtomError, match="is nearer"):
-        check_atom(altered(atom, conjugate=conjugate))
+        check_atom(alter_atom(atom, conjugate=conjugate))
 
 
 def test_an_undeclared_cone_is_named() -> None:
     with pytest.raises(AtomError, match="'second-order', which `cones` does not declare"):
-        check_atom(altered(atom_of(norm(variable(2))), cones=frozenset({"nonnegative"})))
+        check_atom(alter_atom(atom_of(norm(variable(2))), cones=frozenset({"nonnegative"})))
 
 
 def test_a_foreign_leaf_is_named() -> None:
     other = variable(2)
     atom = atom_of(absolute(variable(2)))
     with pytest.raises(AtomError, match="neither t, e nor a new variable"):
-        check_atom(altered(atom, epigraph=lambda t, e, at, new: [non_negative("row", t - e + other)]))
+        check_atom(alter_atom(atom, epigraph=lambda t, e, at, new: [non_negative("row", t - e + other)]))
 
 
 def test_lazy_rows_must_be_lower_bounds_of_t() -> None:
@@ -130,7 +133,7 @@ def test_lazy_rows_must_be_lower_bounds_of_t() -> None:
     for rows in (lambda t, e: e - t, lambda t, e: e):
         with pytest.raises(AtomError, match="lazy rows 'row' are not lower bounds"):
             check_atom(
-                altered(atom, epigraph=lambda t, e, at, new, rows=rows: [non_negative("row", rows(t, e), lazy=True)])
+                alter_atom(atom, epigraph=lambda t, e, at, new, rows=rows: [non_negative("row", rows(t, e), lazy=True)])
             )
 
 
@@ -143,7 +146,7 @@ def test_entries_that_depend_on_each_other_are_found() -> None:
         return [non_negative("row", total - sign * e[0] - other * e[1]) for sign in (1, -1) for other in (1, -1)]
 
     with pytest.raises(AtomError, match="least t"):
-        check_atom(altered(atom, epigraph=coupled))
+        check_atom(alter_atom(atom, epigraph=coupled))
 
 
 def test_numbers_per_entry_are_followed_into_some_runs() -> None:
@@ -152,14 +155,14 @@ def test_numbers_per_entry_are_followed_into_some_runs() -> None:
     scales = np.array([1.0, 2.0, 3.0, 4.0])
     original = type(atom).value
     with pytest.raises(AtomError, match="value"):
-        check_atom(altered(atom, value=lambda e, at: scales[: at.count] * original(atom, e, at)))
+        check_atom(alter_atom(atom, value=lambda e, at: scales[: at.count] * original(atom, e, at)))
 
 
 def test_the_edge_of_a_domain_is_checked() -> None:
     """Without `nearest`, the value of x log x below 0 is not a number."""
     for expression in (entropy(variable(3)), relative_entropy(variable(2), variable(2))):
         with pytest.raises(AtomError), np.errstate(all="ignore"):
-            check_atom(altered(atom_of(expression), nearest=lambda e, at: e))
+            check_atom(alter_atom(atom_of(expression), nearest=lambda e, at: e))
 
 
 def test_only_atoms_of_expressions_are_checked() -> None:
@@ -184,6 +187,6 @@ def test_equal_seeds_give_equal_points() -> None:
         atom = atom_of(logistic(variable(2)))
         original = type(atom).value
         value = lambda e, at, points=points, atom=atom, original=original: (points.append(e), original(atom, e, at))[1]  # noqa: E731
-        check_atom(altered(atom, value=value), points=3)
+        check_atom(alter_atom(atom, value=value), points=3)
         seen.append(points)
     assert all(np.array_equal(a, b) for a, b in zip(*seen, strict=True))

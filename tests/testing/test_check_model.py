@@ -1,4 +1,4 @@
-"""check_model accepts every registered model, and says in words what is wrong with models that are broken."""
+"""check_model accepts every registered model, and describes the error of wrong models."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ WRONG = {
     wrong.SharedDefault: {"fields, defaults": "the default of widths is a list, which all models share"},
     wrong.UnknownGrid: {"fields, grid": "grid names c, and the model has no such field"},
     wrong.BySolver: {"fit, by several solvers": "the optimum is .* by .* and .* by .*: declare must not depend on"},
-    wrong.ChangesItself: {"fit, shapes and labels": "fit changes the hyper-parameter C: keep what was computed"},
+    wrong.ChangesItself: {"fit, shapes and labels": "fit changes the hyper-parameter C: store computed values"},
 }
 
 
 def of_milopt(model: type[BagClassifier]) -> list[str]:
-    """Return the cases that are not scikit-learn's."""
+    """Return the names of the cases that are not scikit-learn's."""
     return [case for case in model_case_names(model) if not case.startswith("scikit-learn")]
 
 
 @pytest.mark.parametrize("name", registry.model_names())
 def test_every_registered_model_passes(name: str) -> None:
-    model = registry.model(name)
+    model = registry.model_class(name)
     report = check_model(model, only=of_milopt(model))
     assert len(report.passed) >= 21
 
 
-def test_right_models_pass_all_cases_and_those_of_scikit_learn() -> None:
+def test_correct_models_pass_all_cases_and_those_of_scikit_learn() -> None:
     report = check_model(wrong.Right)
     assert sum(case.startswith("scikit-learn") for case in report.passed) > 40
     assert set(report.left_out) >= {"registered by its name"}
-    check_model(wrong.Linear, only=of_milopt(wrong.Linear))
+    check_model(wrong.LinearRidge, only=of_milopt(wrong.LinearRidge))
 
 
 @pytest.mark.parametrize("model", WRONG, ids=lambda model: model.__name__)
-def test_wrong_model_is_caught_in_words(model: type[BagClassifier]) -> None:
+def test_wrong_model_is_rejected_with_a_description(model: type[BagClassifier]) -> None:
     expected = WRONG[model]
     with pytest.raises(ConformanceError) as caught:
         check_model(model, only=list(expected))
@@ -75,5 +75,5 @@ def test_exceptions_are_stated_by_the_author() -> None:
 
 
 def test_subject_must_be_a_class_of_models() -> None:
-    with pytest.raises(ParameterError, match=r"check_model takes a class, as in check_model\(MyModel\), not Right"):
+    with pytest.raises(ParameterError, match=r"check_model needs a class, as in check_model\(MyModel\), not Right"):
         check_model(wrong.Right())  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""check_scheme accepts every scheme of milopt, and says in words what is wrong with schemes that are broken."""
+"""check_scheme accepts every scheme of milopt, and describes the error of wrong schemes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WRONG: list[tuple[Scheme, dict[str, str]]] = [
     (wrong.KeepsNoSteps(), {"steps, one after the other": "no step is recorded .*: yield a Step after each step"}),
     (wrong.RisesAgain(), {"descent": "it states that it descends, and its objective goes from"}),
     (wrong.DrawsWithoutASeed(), {"the same result twice": "two runs end with .*must start from a seed"}),
-    (wrong.RefusesWithoutWords(), {"refusal in words": "refusal must return a reason in words or None, not ''"}),
+    (wrong.RefusesWithoutWords(), {"unsupported reason": "unsupported_reason must return a sentence or None, not ''"}),
     (wrong.NeedsAParameter(3), {"members": "every parameter needs a default, .* made by its name"}),
 ]
 
@@ -43,18 +43,18 @@ def test_every_registered_scheme_passes(name: str) -> None:
     assert "saved by its name" in report.passed
 
 
-def test_schemes_are_checked_with_another_solver_of_the_steps() -> None:
+def test_schemes_pass_with_another_solver_of_the_steps() -> None:
     report = check_scheme(scheme_class("exact")(), solver="highs")
     assert "solves milp, knapsack" in report.passed
     assert "solves dc, Hilbert ball" in report.left_out
 
 
 def test_the_procedure_under_another_name_passes() -> None:
-    assert len(check_scheme(wrong.Wrong()).passed) >= 17
+    assert len(check_scheme(wrong.RenamedProcedure()).passed) >= 17
 
 
 @pytest.mark.parametrize(("scheme", "expected"), WRONG, ids=lambda one: type(one).__name__)
-def test_wrong_scheme_is_caught_in_words(scheme: Scheme, expected: dict[str, str]) -> None:
+def test_wrong_scheme_is_rejected_with_a_description(scheme: Scheme, expected: dict[str, str]) -> None:
     with pytest.raises(ConformanceError) as caught:
         check_scheme(scheme, only=list(expected))
     failed = caught.value.report.failed
@@ -77,6 +77,6 @@ def test_exceptions_are_stated_by_the_author() -> None:
 
 
 def test_subject_must_be_a_scheme() -> None:
-    with pytest.raises(ParameterError, match=r"check_scheme takes a scheme, as in check_scheme\(MyScheme\(\)\)"):
+    with pytest.raises(ParameterError, match=r"check_scheme needs a scheme, as in check_scheme\(MyScheme\(\)\)"):
         check_scheme("ccp")  # type: ignore[arg-type]
     assert "descent" in scheme_case_names()

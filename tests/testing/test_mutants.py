@@ -1,4 +1,4 @@
-"""Every broken epigraph is found by check_atom, or has the same least t as the unbroken one."""
+"""Every mutated epigraph is rejected by check_atom, or has the same minimal t as the original one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .mutants import mutants
 
 POINTS = 40
 LARGEST_STEEPNESS = 1e6
-"""Where slopes are steeper, such as those of 1 / e at 1e-4, the solver is not accurate enough to tell."""
+"""Slopes above this value, such as those of 1 / e at 1e-4, are too steep for the accuracy of the solver."""
 
 
 def is_harmless(mutant: Atom) -> bool:
-    """Return True if the least t of the mutant is the value at points that check_atom did not see."""
+    """Return True if the minimal t of the mutant is the value at points that check_atom did not test."""
     samples, at = AtomSamples(mutant, 1000), mutant.segments
     program = EpigraphProgram(mutant, at)
     for number in range(POINTS):
@@ -29,7 +29,7 @@ def is_harmless(mutant: Atom) -> bool:
         steepness = 1.0 + np.abs(mutant.slopes(e, at)).max()
         if steepness > LARGEST_STEEPNESS:
             continue
-        least, value = program.least(e, np.ones(at.count)), mutant.value(e, at)
+        least, value = program.minimise(e, np.ones(at.count)), mutant.value(e, at)
         if isinstance(least, str) or not np.allclose(least.t, value, rtol=1e-5, atol=1e-5 * steepness):
             return False
     return True

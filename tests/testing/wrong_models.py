@@ -1,4 +1,4 @@
-"""Models that are wrong on purpose, each in one way."""
+"""Models that are deliberately wrong, each in one way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CALLS = count()
 
 
 class Right(BagClassifier):
-    """Ridge regression of the labels on the means of bags."""
+    """Correct model: ridge regression of the labels on the bag means."""
 
     C: float = 1.0
     """Weight of the errors."""
@@ -33,8 +33,8 @@ class Right(BagClassifier):
         return program
 
 
-class Linear(Right):
-    """The same in the plane, over the features of instances."""
+class LinearRidge(Right):
+    """Correct model: ridge regression on the features of instances."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         program = Program("linear")
@@ -46,7 +46,7 @@ class Linear(Right):
         return program
 
     def seen(self, bags: Bags) -> np.ndarray:
-        """Return the description of each training bag."""
+        """Return the features of each training bag."""
         return np.asarray(bags.mean(bags.instances))
 
     def scored(self, bags: Bags, w: Expression, b: Expression) -> Expression:
@@ -54,30 +54,30 @@ class Linear(Right):
         return self.seen(bags) @ w + b
 
 
-class NegatedScore(Linear):
-    """Scores speak for the other class."""
+class NegatedScore(LinearRidge):
+    """Model whose scores have the wrong sign."""
 
     def scored(self, bags: Bags, w: Expression, b: Expression) -> Expression:
         return -(self.seen(bags) @ w + b)
 
 
-class FirstInstance(Linear):
-    """Looks at the first instance of each bag."""
+class FirstInstance(LinearRidge):
+    """Model that only uses the first instance of each bag."""
 
     def seen(self, bags: Bags) -> np.ndarray:
         return np.asarray(bags.instances[bags.offsets[:-1]])
 
 
-class CentredOnTheBatch(Linear):
-    """Subtracts the mean of the bags that are scored together."""
+class CentredOnTheBatch(LinearRidge):
+    """Model that subtracts the mean of the bags that are scored together."""
 
     def scored(self, bags: Bags, w: Expression, b: Expression) -> Expression:
         seen = self.seen(bags)
         return (seen - seen.mean(axis=0)) @ w + b
 
 
-class ByPlace(Linear):
-    """Adds a little to the score of the first bag."""
+class ByPlace(LinearRidge):
+    """Model that adds a small number to the score of the first bag."""
 
     has_symmetric_classes = False
 
@@ -86,21 +86,21 @@ class ByPlace(Linear):
 
 
 class IgnoresWeights(Right):
-    """Takes all bags for one each."""
+    """Model that ignores the weights of bags."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         return super().declare(bags, y, np.ones(len(bags)))
 
 
 class DrawsAnyNumber(Right):
-    """Draws its own random numbers, another one at each call."""
+    """Model with random numbers that differ in each call."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         return super().declare(bags, y, weight * (1.0 + 0.1 * next(_CALLS)))
 
 
 class DeclaresAnother(Right):
-    """Declares a program with more variables at each call, and scores with all of them."""
+    """Model that declares a program with more variables in each call, and uses all of them in its score."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         program = Program("growing")
@@ -112,7 +112,7 @@ class DeclaresAnother(Right):
 
 
 class WithoutAScore(Right):
-    """Declares a program and no score."""
+    """Model that declares a program without a score."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         program = Program("no score")
@@ -122,7 +122,7 @@ class WithoutAScore(Right):
 
 
 class NotSymmetric(BagClassifier):
-    """Looks for a witness of the positive class, and states that its classes are symmetric."""
+    """Model that needs a witness of the positive class, but states that its classes are symmetric."""
 
     has_symmetric_classes = True
 
@@ -137,13 +137,13 @@ class NotSymmetric(BagClassifier):
 
 
 class Undocumented(Right):
-    """Has a field that nobody explains."""
+    """Model with an undocumented field."""
 
     depth: int = 3
 
 
 class SharedDefault(Right):
-    """Has a list as the default of a field.
+    """Model with a list as the default of a field.
 
     Parameters
     ----------
@@ -155,20 +155,20 @@ class SharedDefault(Right):
 
 
 class UnknownGrid(Right):
-    """Chooses among values of a field that it does not have."""
+    """Model with a grid for a field that does not exist."""
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {"c": (1.0, 10.0)}
 
 
 class BySolver(Right):
-    """Declares another program for another solver."""
+    """Model whose program depends on the solver."""
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         return super().declare(bags, y, weight * (2.0 if self.solver == "highs" else 1.0))
 
 
 class ChangesItself(Right):
-    """Keeps a fitted number in a hyper-parameter."""
+    """Model that stores a fitted number in a hyper-parameter."""
 
     def fit(self, bags: object, y: object, sample_weight: object = None) -> ChangesItself:
         super().fit(bags, y, sample_weight)  # type: ignore[arg-type]

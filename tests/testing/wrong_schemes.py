@@ -1,4 +1,4 @@
-"""Schemes that are wrong on purpose, each in one way; the convex-concave procedure does the work behind them."""
+"""Schemes that are deliberately wrong, each in one way, based on the convex-concave procedure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CALLS = count()
 
 
 @dataclass(frozen=True)
-class Wrong(Scheme):
+class RenamedProcedure(Scheme):
     """The convex-concave procedure under another name."""
 
     name = "wrong"
@@ -28,8 +28,8 @@ class Wrong(Scheme):
         return replace(found, scheme=self.name)
 
 
-class ClaimsOptimal(Wrong):
-    """Calls a stationary point optimal."""
+class ClaimsOptimal(RenamedProcedure):
+    """Scheme that calls a stationary point optimal."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         found = yield from CCP.steps(problem, solver, options, clock)
@@ -37,8 +37,8 @@ class ClaimsOptimal(Wrong):
         return replace(found, termination=Termination.OPTIMAL) if is_end else found
 
 
-class ClaimsStationary(Wrong):
-    """Stops after one step, and calls its point stationary and certified."""
+class ClaimsStationary(RenamedProcedure):
+    """Scheme that stops after one step and calls its point stationary and certified."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         found = yield from ConvexConcave(max_steps=1).steps(problem, solver, options, clock)
@@ -47,8 +47,8 @@ class ClaimsStationary(Wrong):
         return replace(found, termination=Termination.STATIONARY, point=PointStatus.CERTIFIED, message="")
 
 
-class ClaimsInfeasible(Wrong):
-    """Calls a program infeasible if it is not done."""
+class ClaimsInfeasible(RenamedProcedure):
+    """Scheme that calls a program infeasible if it did not finish."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         found = yield from CCP.steps(problem, solver, options, clock)
@@ -57,8 +57,8 @@ class ClaimsInfeasible(Wrong):
         return found
 
 
-class ReportsTheStep(Wrong):
-    """Reports an objective that is not the declared one at its point."""
+class ReportsTheStep(RenamedProcedure):
+    """Scheme that reports an objective that is not the declared objective at its point."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         found = yield from CCP.steps(problem, solver, options, clock)
@@ -66,20 +66,20 @@ class ReportsTheStep(Wrong):
         return replace(found, objective=found.objective + better)
 
 
-class IgnoresTheClock(Wrong):
-    """Goes on from random witnesses, however late it is."""
+class IgnoresTheClock(RenamedProcedure):
+    """Scheme that ignores the time limit and continues from random witnesses."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         rng = np.random.default_rng(0)
         found = yield from CCP.steps(problem, solver, options, Clock(None))
         for _ in range(3 if problem.maxima() else 0):
-            start = rng.uniform(size=problem.maxima()[0].segments.total)
+            start = rng.uniform(size=problem.maxima()[0].segments.entry_count)
             yield from ConvexConcave(start=start).steps(problem, solver, options, Clock(None))
         return found
 
 
-class ChangesTheProgram(Wrong):
-    """Leaves a bound in the program that it got."""
+class ChangesTheProgram(RenamedProcedure):
+    """Scheme that changes a bound of the given program."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         name, variable = next(iter(problem.variables.items()), ("", None))
@@ -88,49 +88,49 @@ class ChangesTheProgram(Wrong):
         return (yield from CCP.steps(problem, solver, options, clock))
 
 
-class KeepsNoSteps(Wrong):
-    """Runs another scheme, and yields none of its steps."""
+class KeepsNoSteps(RenamedProcedure):
+    """Scheme that runs another scheme without yielding its steps."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         yield from ()
         return CCP.run(problem, solver, options, clock)
 
 
-class RisesAgain(Wrong):
-    """States that it descends, and starts again from elsewhere."""
+class RisesAgain(RenamedProcedure):
+    """Scheme that states that it descends, but restarts from another point."""
 
     descends = True
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         found = yield from CCP.steps(problem, solver, options, clock)
         if problem.maxima():
-            start = np.random.default_rng(1).uniform(size=problem.maxima()[0].segments.total)
+            start = np.random.default_rng(1).uniform(size=problem.maxima()[0].segments.entry_count)
             yield from ConvexConcave(start=start).steps(problem, solver, options, clock)
         return found
 
 
-class DrawsWithoutASeed(Wrong):
-    """Starts each run from another random choice."""
+class DrawsWithoutASeed(RenamedProcedure):
+    """Scheme that starts each run from another random choice."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         start = None
         if problem.maxima():
-            # Another start at each call; a generator without a seed would do so most of the time.
-            size = problem.maxima()[0].segments.total
+            # Use another start in each call; a generator without a seed would only do so most of the time.
+            size = problem.maxima()[0].segments.entry_count
             start = np.linspace(0.0, 1.0, size)[:: -1 if next(_CALLS) % 2 else 1].copy()
         return (yield from ConvexConcave(start=start).steps(problem, solver, options, clock))
 
 
-class RefusesWithoutWords(Wrong):
-    """Refuses semi-infinite problems without a reason."""
+class RefusesWithoutWords(RenamedProcedure):
+    """Scheme that rejects semi-infinite problems without a reason."""
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         return "" if problem.oracles else None
 
 
 @dataclass(frozen=True)
-class NeedsAParameter(Wrong):
-    """Cannot be made by its name alone."""
+class NeedsAParameter(RenamedProcedure):
+    """Scheme that cannot be created by its name alone."""
 
     restarts: int
 

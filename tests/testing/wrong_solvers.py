@@ -1,4 +1,4 @@
-"""Solvers that are wrong on purpose, each in one way; an honest solver does the work behind them."""
+"""Solvers that are deliberately wrong, each in one way, based on a correct solver."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from milopt.compilation.features import Feature
 from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.standard_form import StandardForm
 from milopt.solving import registry
-from milopt.solving.engine import Change, Engine, What
+from milopt.solving.engine import Change, ChangeKind, Engine
 from milopt.solving.profile import Profile
 from milopt.solving.solver import Availability, Solver
 
 LINEAR, QUADRATIC, INTEGER = Feature.LINEAR, Feature.QUADRATIC, Feature.INTEGER
 
 
-class Behind(Engine):
-    """An engine of another solver, whose answers and updates may be changed."""
+class WrappedEngine(Engine):
+    """Engine that wraps the engine of a correct solver; subclasses change forms, updates or answers."""
 
     honest = "clarabel"
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
-        self.inner = registry.get(self.honest).engine(self.seen(form), options)
+        self.inner = registry.get_solver(self.honest).engine(self.seen(form), options)
 
     def seen(self, form: StandardForm) -> StandardForm:
-        """Return the form that the solver behind gets."""
+        """Return the form that the wrapped engine gets."""
         return form
 
     def update(self, form: StandardForm, change: Change) -> None:
         self.form = form
-        self.inner.update(self.seen(form), Change(What.EVERYTHING))
+        self.inner.update(self.seen(form), Change(ChangeKind.EVERYTHING))
 
     def solve(self, time_limit: float | None) -> Answer:
         return self.inner.solve(time_limit)
@@ -45,49 +45,49 @@ class Behind(Engine):
         self.inner.close()
 
 
-class Wrong(Solver):
-    """A solver with a given engine."""
+class WrongSolver(Solver):
+    """Solver with a given engine."""
 
     name = "wrong"
     features = frozenset({LINEAR, QUADRATIC})
     cones = frozenset({"second-order", "exponential"})
     package = "clarabel"
     licence = "none"
-    made: type[Engine] = Behind
+    made: type[Engine] = WrappedEngine
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         return self.made(form, options)
 
 
 def answering(change: Callable[[Answer], Answer], honest: str = "clarabel") -> type[Engine]:
-    """Return an engine that changes the answers of an honest one."""
+    """Return an engine that changes the answers of a correct one."""
 
-    class Changed(Behind):
+    class ChangedAnswerEngine(WrappedEngine):
         def solve(self, time_limit: float | None) -> Answer:
             return change(super().solve(time_limit))
 
-    Changed.honest = honest
-    return Changed
+    ChangedAnswerEngine.honest = honest
+    return ChangedAnswerEngine
 
 
-class Honest(Wrong):
-    """A solver behind which another one does everything right."""
+class Honest(WrongSolver):
+    """Correct solver that wraps another one."""
 
 
-class NegatedMultipliers(Wrong):
-    """Returns multipliers with the signs of another convention."""
+class NegatedMultipliers(WrongSolver):
+    """Solver that returns multipliers with opposite signs."""
 
     made = answering(lambda answer: answer if answer.z is None else replace(answer, z=-answer.z))
 
 
-class OptimalAlways(Wrong):
-    """Calls every end optimal."""
+class OptimalAlways(WrongSolver):
+    """Solver that calls every termination optimal."""
 
     made = answering(lambda answer: replace(answer, termination=Termination.OPTIMAL))
 
 
-class InfeasibleIfUnsure(Wrong):
-    """Returns "unbounded" as infeasible."""
+class InfeasibleIfUnsure(WrongSolver):
+    """Solver that returns "infeasible" for unbounded programs."""
 
     made = answering(
         lambda answer: (
@@ -98,13 +98,13 @@ class InfeasibleIfUnsure(Wrong):
     )
 
 
-class Relaxing(Wrong):
-    """Ignores that columns are integer, and calls the optimum of the relaxation its bound."""
+class Relaxing(WrongSolver):
+    """Solver that ignores integrality, and returns the optimum of the relaxation as its bound."""
 
     features = frozenset({LINEAR, INTEGER})
     cones = frozenset()
 
-    class Relaxed(Behind):
+    class RelaxedEngine(WrappedEngine):
         def seen(self, form: StandardForm) -> StandardForm:
             return replace(form, integer=np.zeros(form.n, dtype=bool))
 
@@ -112,17 +112,17 @@ class Relaxing(Wrong):
             answer = super().solve(time_limit)
             return answer if answer.x is None else replace(answer, z=None, bound=self.form.value(answer.x))
 
-    made = Relaxed
+    made = RelaxedEngine
 
 
-class EndingEarly(Wrong):
-    """Rounds the relaxation to a feasible point of a knapsack, and claims that no point is better."""
+class EndingEarly(WrongSolver):
+    """Solver that rounds the relaxation to a feasible point of a knapsack, and claims that it is optimal."""
 
     features = frozenset({LINEAR, INTEGER})
     cones = frozenset()
     package = "highspy"
 
-    class Rounded(Relaxing.Relaxed):
+    class RoundedEngine(Relaxing.RelaxedEngine):
         honest = "highs"
 
         def solve(self, time_limit: float | None) -> Answer:
@@ -132,15 +132,15 @@ class EndingEarly(Wrong):
             x = np.where(self.form.integer, np.floor(answer.x + 1e-9), answer.x)
             return replace(answer, x=x, bound=self.form.value(x))
 
-    made = Rounded
+    made = RoundedEngine
 
 
-class Late(Wrong):
-    """Ignores its time limit."""
+class IgnoringTimeLimit(WrongSolver):
+    """Solver that ignores its time limit."""
 
     cones = frozenset()
 
-    class Sleeping(Behind):
+    class SleepingEngine(WrappedEngine):
         def solve(self, time_limit: float | None) -> Answer:
             began = perf_counter()
             answer = super().solve(None)
@@ -148,83 +148,83 @@ class Late(Wrong):
             assert perf_counter() > began
             return answer
 
-    made = Sleeping
+    made = SleepingEngine
 
 
-class UnknownStatus(Wrong):
-    """Returns an error at a time limit."""
+class UnknownStatus(WrongSolver):
+    """Solver that returns an error at a time limit."""
 
     cones = frozenset()
 
-    class Failing(Late.Sleeping):
+    class FailingEngine(IgnoringTimeLimit.SleepingEngine):
         def solve(self, time_limit: float | None) -> Answer:
             if time_limit is not None:
                 return Answer(Termination.ERROR, "code 17")
             return super().solve(None)
 
-    made = Failing
+    made = FailingEngine
 
 
-class DroppingConeRow(Wrong):
-    """Leaves out the last row of every second-order cone."""
+class DroppingConeRow(WrongSolver):
+    """Solver that drops the last row of every second-order cone."""
 
-    class Dropped(Behind):
+    class DroppedRowEngine(WrappedEngine):
         def seen(self, form: StandardForm) -> StandardForm:
             last = [block.stop - 1 for block in form.rows if block.cone.name == "second-order"]
             keep = np.ones(form.m)
             keep[last] = 0.0
             return replace(form, F=type(form.F)(form.F.multiply(keep[:, None])), g=form.g * keep)
 
-    made = Dropped
+    made = DroppedRowEngine
 
 
-class WithoutBounds(Wrong):
-    """Forgets the upper bounds of columns."""
+class WithoutBounds(WrongSolver):
+    """Solver that ignores the upper bounds of columns."""
 
-    class Unbounded(Behind):
+    class UnboundedEngine(WrappedEngine):
         def seen(self, form: StandardForm) -> StandardForm:
             return replace(form, upper=np.full(form.n, np.inf))
 
-    made = Unbounded
+    made = UnboundedEngine
 
 
-class WithoutCurvature(Wrong):
-    """Takes half of the quadratic objective: x'Px for 1/2 x'Px, turned round."""
+class WithoutCurvature(WrongSolver):
+    """Solver that uses half of the quadratic objective, because it confuses x'Px with 1/2 x'Px."""
 
-    class Halved(Behind):
+    class HalvedCurvatureEngine(WrappedEngine):
         def seen(self, form: StandardForm) -> StandardForm:
             pieces = tuple(replace(piece, weight=0.5 * piece.weight) for piece in form.P.pieces)
             return replace(form, P=Quadratic(form.n, pieces))
 
-    made = Halved
+    made = HalvedCurvatureEngine
 
 
-class Stale(Wrong):
-    """Does not hear of changed offsets."""
+class Stale(WrongSolver):
+    """Solver that ignores changed offsets."""
 
-    class Deaf(Behind):
+    class DeafEngine(WrappedEngine):
         def update(self, form: StandardForm, change: Change) -> None:
-            if change.what is not What.OFFSET:
+            if change.kind is not ChangeKind.OFFSET:
                 super().update(form, change)
 
-    made = Deaf
+    made = DeafEngine
 
 
-class Writing(Wrong):
-    """Scales the costs of its form in place."""
+class Writing(WrongSolver):
+    """Solver that scales the costs of its form in place."""
 
-    class Scaling(Behind):
+    class ScalingEngine(WrappedEngine):
         def solve(self, time_limit: float | None) -> Answer:
             self.form.q[:] *= 2.0
             return super().solve(time_limit)
 
-    made = Scaling
+    made = ScalingEngine
 
 
-class Sharing(Wrong):
-    """Keeps the last form in the class, so that engines disturb each other."""
+class Sharing(WrongSolver):
+    """Solver that stores the last form in its class, so that engines interfere."""
 
-    class Shared(Behind):
+    class SharedFormEngine(WrappedEngine):
         last: Engine
 
         def __init__(self, form: StandardForm, options: Options) -> None:
@@ -234,53 +234,53 @@ class Sharing(Wrong):
         def solve(self, time_limit: float | None) -> Answer:
             return self.last.solve(time_limit)
 
-    made = Shared
+    made = SharedFormEngine
 
 
-class Loud(Wrong):
-    """Prints what it does."""
+class Loud(WrongSolver):
+    """Solver that prints messages."""
 
-    class Printing(Behind):
+    class PrintingEngine(WrappedEngine):
         def solve(self, time_limit: float | None) -> Answer:
             print("iteration 1")  # noqa: T201
             return super().solve(time_limit)
 
-    made = Printing
+    made = PrintingEngine
 
 
-class IgnoringOptions(Wrong):
-    """Takes any option and ignores it."""
+class IgnoringOptions(WrongSolver):
+    """Solver that accepts and ignores any option."""
 
-    class Ignoring(Behind):
+    class IgnoringEngine(WrappedEngine):
         def __init__(self, form: StandardForm, options: Options) -> None:
             super().__init__(form, replace(options, extra={}))
 
-    made = Ignoring
+    made = IgnoringEngine
 
 
-class RankedByText(Wrong):
-    """Ranks itself by a word."""
+class RankedByText(WrongSolver):
+    """Solver whose rank is a text."""
 
     def rank(self, profile: Profile) -> float | None:
         return "first"  # type: ignore[return-value]
 
 
-class RefusingWithoutWords(Wrong):
-    """Refuses programs without a reason."""
+class RefusingWithoutWords(WrongSolver):
+    """Solver that rejects programs without a reason."""
 
-    def refusal(self, form: StandardForm) -> str | None:
+    def unsupported_reason(self, form: StandardForm) -> str | None:
         return "" if form.n > 5 else None
 
 
-class RefusingMuch(Wrong):
-    """States that it takes quadratics, and refuses them."""
+class RefusingMuch(WrongSolver):
+    """Solver that states that it supports quadratic objectives, but rejects them."""
 
-    def refusal(self, form: StandardForm) -> str | None:
+    def unsupported_reason(self, form: StandardForm) -> str | None:
         return None if form.P.is_zero else "quadratics are hard"
 
 
-class Importing(Wrong):
-    """Imports its package to find out whether it is installed."""
+class Importing(WrongSolver):
+    """Solver that imports its package to find out whether it is installed."""
 
     def availability(self) -> Availability:
         import clarabel
@@ -288,14 +288,14 @@ class Importing(Wrong):
         return Availability(True, clarabel.__version__)
 
 
-class UnknownCone(Wrong):
-    """Names a cone that does not exist."""
+class UnknownCone(WrongSolver):
+    """Solver with the name of a cone that does not exist."""
 
     cones = frozenset({"second order"})
 
 
-class WithoutBound(Wrong):
-    """Solves integer programs and returns no bound."""
+class WithoutBound(WrongSolver):
+    """Solver of integer programs that returns no bound."""
 
     features = frozenset({LINEAR, INTEGER})
     cones = frozenset()
@@ -303,12 +303,12 @@ class WithoutBound(Wrong):
     made = answering(lambda answer: replace(answer, bound=None), "highs")
 
 
-class ReturningTuples(Wrong):
-    """Returns a pair in place of an answer."""
+class ReturningTuples(WrongSolver):
+    """Solver that returns a pair in place of an answer."""
 
-    class Pair(Behind):
+    class PairEngine(WrappedEngine):
         def solve(self, time_limit: float | None) -> Answer:
             answer = super().solve(time_limit)
             return (answer.x, answer.z)  # type: ignore[return-value]
 
-    made = Pair
+    made = PairEngine

@@ -1,1 +1,4 @@
-"""Bridges: rewrite a flat program for a solver that lacks a feature (`apply`), and map its answer back (`invert`)."""
+"""Bridges between a program in standard form and a solver that lacks a feature.
+
+The function `apply` rewrites the program, and `invert` maps the solver's answer back.
+"""

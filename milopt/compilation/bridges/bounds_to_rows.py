@@ -1,11 +1,11 @@
-"""Bounds to rows: for solvers whose columns are all free.
+"""Bridge from bounds to rows, for solvers whose columns are all free.
 
     lower_j = upper_j     becomes   x_j - lower_j  = 0
     x_j >= lower_j        becomes   x_j - lower_j >= 0
     x_j <= upper_j        becomes   upper_j - x_j >= 0
 
-appended after the rows of the form, finite bounds only. The multipliers of the new rows are the reduced costs (with a
-minus for upper bounds), which milopt recomputes, so `invert` drops them.
+The new rows follow the rows of the form; infinite bounds give no row. The multipliers of the new rows are the reduced
+costs (with a minus sign for upper bounds). milopt recomputes the reduced costs, so `invert` drops these multipliers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from milopt.cones import NONNEGATIVE, ZERO
 
 
 def apply(form: StandardForm) -> StandardForm:
-    """The same program with free columns."""
+    """Return the program with free columns and with rows in place of bounds; the form itself if it has no bounds."""
     fixed = np.flatnonzero(form.lower == form.upper)
     lower = np.flatnonzero(np.isfinite(form.lower) & (form.lower != form.upper))
     upper = np.flatnonzero(np.isfinite(form.upper) & (form.lower != form.upper))
@@ -56,5 +56,5 @@ def apply(form: StandardForm) -> StandardForm:
 
 
 def invert(form: StandardForm, answer: Answer) -> Answer:
-    """The answer for `form` from the answer for `apply(form)`: the multipliers of its own rows."""
+    """Return the answer for `form`, given the answer for `apply(form)`, without the multipliers of the added rows."""
     return answer if answer.z is None else replace(answer, z=answer.z[: form.m])

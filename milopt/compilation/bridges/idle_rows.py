@@ -1,9 +1,9 @@
-"""Idle rows: for solvers that do not take rows without entries, or that break down at huge offsets.
+"""Bridge that removes idle rows, for solvers that reject rows without entries or break down at huge offsets.
 
-A row without entries holds or does not hold whatever x is. Rows that hold are dropped, and their multiplier is 0. Rows
-that do not hold are left, because they make the program infeasible. An inequality with an offset of `HUGE_OFFSET` or
-more stands for no inequality at all, as files and other tools write it, and is dropped too; the certificate checks it
-with the others. Cones that are not polyhedral stay as they are.
+Whether a row without entries holds does not depend on x. Such rows are removed if they hold, and their multiplier is 0.
+Those that do not hold are kept, because they make the program infeasible. An inequality with an offset of at least
+`HUGE_OFFSET` means "no inequality" in many files and tools, and is removed too; the certificate checks it like any
+other row. Rows in non-polyhedral cones are always kept.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from milopt.compilation.violations import violations
 from milopt.cones import NONNEGATIVE
 
 HUGE_OFFSET = 1e19
-"""Below the 1e20 that stands for infinity in most tools: sums with it are a little less."""
+"""Smallest offset of an inequality that counts as infinite.
+
+It is below 1e20, the infinity of most tools, because sums with 1e20 may be smaller.
+"""
 
 
 def apply(form: StandardForm) -> StandardForm:
-    """The same program without idle rows."""
-    kept = _kept(form)
+    """Return the program without idle rows (see the module docstring); the form itself if there are none."""
+    kept = _is_kept(form)
     if kept.all():
         return form
     blocks: list[RowBlock] = []
@@ -43,16 +46,20 @@ def apply(form: StandardForm) -> StandardForm:
 
 
 def invert(form: StandardForm, answer: Answer) -> Answer:
-    """The answer for `form` from the answer for `apply(form)`."""
+    """Return the answer for `form`, given the answer for `apply(form)`; removed rows get the multiplier 0."""
     if answer.z is None or answer.z.size == form.m:
         return answer
     z = np.zeros(form.m)
-    z[_kept(form)] = answer.z
+    z[_is_kept(form)] = answer.z
     return replace(answer, z=z)
 
 
-def _kept(form: StandardForm) -> npt.NDArray[np.bool_]:
-    """Return True for rows that have an entry and no huge offset, that do not hold, or whose cone is not polyhedral."""
+def _is_kept(form: StandardForm) -> npt.NDArray[np.bool_]:
+    """Return, per row, whether it is kept.
+
+    A row is kept if it has an entry, if it does not hold, or if its cone is not polyhedral. Inequalities with an offset
+    of at least `HUGE_OFFSET` are never kept.
+    """
     row = np.repeat(np.arange(form.m), np.diff(form.F.indptr))
     kept = violations(form, form.g) > 0.0
     kept[row[form.F.data != 0.0]] = True

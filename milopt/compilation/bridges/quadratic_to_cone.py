@@ -1,12 +1,13 @@
-"""Quadratic objective to cone: for solvers with linear objectives and second-order cones.
+"""Bridge from a quadratic objective to a cone, for solvers with linear objectives and second-order cones.
 
-With P = B'B, one new column t stands for the quadratic term:
+With P = B'B, a new column t replaces the quadratic term:
 
     min 1/2 x'Px + q'x    becomes    min t + q'x   s.t.   t >= 1/2 ||Bx||^2,
     that is   || (t/s - s, sqrt(2) Bx) || <= t/s + s     for any s > 0,
 
-since (t/s + s)^2 - (t/s - s)^2 = 4t. The scale s is best near sqrt(t) at the optimum. The cone's multiplier (u, v, w)
-has  (u + v)/s = 1  and  sqrt(2) B'w = -Px  at the optimum, so the other rows keep theirs:  Px + q = F'z + ...
+since (t/s + s)^2 - (t/s - s)^2 = 4t. The best scale s is near sqrt(t) at the optimum. The multiplier (u, v, w) of the
+cone satisfies  (u + v)/s = 1  and  sqrt(2) B'w = -Px  at the optimum, so the multipliers of the other rows do not
+change:  Px + q = F'z + ...
 """
 
 from __future__ import annotations
@@ -23,14 +24,17 @@ from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import SECOND_ORDER
 from milopt.errors import ConvexityError
 
-SINGULAR = 1e-13
-"""Eigenvalues up to this share of the largest are zero."""
-NEGATIVE = 1e-9
-"""Eigenvalues below minus this share of the largest are truly negative."""
+ZERO_TOLERANCE = 1e-13
+"""Share of the largest eigenvalue up to which an eigenvalue counts as zero."""
+NEGATIVE_TOLERANCE = 1e-9
+"""Share of the largest eigenvalue; an eigenvalue below minus this share counts as negative."""
 
 
 def apply(form: StandardForm, scale: float = 1.0) -> StandardForm:
-    """The same program with a linear objective, one more column and one more cone; the form itself if P is zero."""
+    """Return the program with a linear objective, one more column t and one more cone; the form itself if P is zero.
+
+    `scale` is s in the module docstring.
+    """
     if form.P.is_zero:
         return form
     root = factor(form.P)
@@ -53,7 +57,7 @@ def apply(form: StandardForm, scale: float = 1.0) -> StandardForm:
 
 
 def invert(form: StandardForm, answer: Answer) -> Answer:
-    """The answer for `form` from the answer for `apply(form)`: its own columns and rows."""
+    """Return the answer for `form`, given the answer for `apply(form)`, restricted to its own columns and rows."""
     return replace(
         answer,
         x=None if answer.x is None else answer.x[: form.n],
@@ -61,8 +65,11 @@ def invert(form: StandardForm, answer: Answer) -> Answer:
     )
 
 
-def mismatch(form: StandardForm, conic: StandardForm, answer: Answer) -> Vector:
-    """|Px + sqrt(2) B'w|: how far the point and the cone's multiplier disagree on the gradient of the quadratic."""
+def gradient_mismatch(form: StandardForm, conic: StandardForm, answer: Answer) -> Vector:
+    """Return, per column, |Px + sqrt(2) B'w|: the gradient of the point minus that of the cone's multiplier.
+
+    `conic` is `apply(form)` and `answer` its answer. The result is inf if the answer has no point or no multipliers.
+    """
     if answer.x is None or answer.z is None:
         return np.full(form.n, np.inf)
     cone = slice(form.m, None)
@@ -71,41 +78,45 @@ def mismatch(form: StandardForm, conic: StandardForm, answer: Answer) -> Vector:
 
 
 def factor(P: Quadratic) -> sp.csr_array:
-    """B with P = B'B, piece by piece; by the eigenvalues of the whole where a piece alone is not convex."""
+    """Return B with P = B'B, computed piece by piece, or from the sum of all pieces if one of them is not convex."""
     roots = []
     for piece in P.pieces:
         if piece.weight.ndim == 1:
             if (piece.weight < 0).any():
-                return _whole(P)
+                return _root_of_whole_matrix(P)
             kept = np.flatnonzero(piece.weight)
             roots.append(sp.csr_array(sp.diags_array(np.sqrt(piece.weight[kept])) @ piece.rows[kept]))
         else:
             root = _dense_root(piece.weight)
             if root is None:
-                return _whole(P)
+                return _root_of_whole_matrix(P)
             roots.append(sp.csr_array(sp.csr_array(root) @ piece.rows))
     return sp.csr_array(sp.vstack(roots, format="csr"))
 
 
-def _whole(P: Quadratic) -> sp.csr_array:
+def _root_of_whole_matrix(P: Quadratic) -> sp.csr_array:
+    """Return B with P = B'B from the sum of all pieces, or raise an error if P is not convex."""
     root = _dense_root(P.dense)
     if root is None:
         raise ConvexityError(
             "The quadratic objective has a negative eigenvalue, so it has no cone form; "
-            "choose a solver that takes non-convex quadratics."
+            "choose a solver that supports non-convex quadratics."
         )
     return sp.csr_array(root)
 
 
 def _dense_root(W: Matrix) -> Matrix | None:
-    """B with W = B'B for a symmetric W, by Cholesky or, where W is singular, by eigenvalues; None if not convex."""
+    """Return B with W = B'B for a symmetric W; None if W has a negative eigenvalue (see `NEGATIVE_TOLERANCE`).
+
+    B is the Cholesky factor or, if W is not positive definite, computed from the eigenvalues above `ZERO_TOLERANCE`.
+    """
     try:
         return np.asarray(np.linalg.cholesky(W).T, dtype=np.float64)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(W)
     largest = float(np.abs(values).max(initial=0.0))
-    if (values < -NEGATIVE * largest).any():
+    if (values < -NEGATIVE_TOLERANCE * largest).any():
         return None
-    kept = values > SINGULAR * largest
+    kept = values > ZERO_TOLERANCE * largest
     root: Matrix = (vectors[:, kept] * np.sqrt(values[kept])).T
     return root

@@ -1,7 +1,7 @@
-"""The atoms: one file each. The functions that a model author writes are imported from here."""
+"""Atoms, with one module per atom, and the functions that create them, such as `norm` and `bag_max`."""
 
 from milopt.declaration.atoms.absolute import absolute, norm_inf
-from milopt.declaration.atoms.atom import Atom, Radial, Selecting
+from milopt.declaration.atoms.atom import Atom, RadialAtom, SelectionAtom
 from milopt.declaration.atoms.bag_sums import bag_mean, bag_sum
 from milopt.declaration.atoms.entropy import entropy
 from milopt.declaration.atoms.exp import exp
@@ -24,8 +24,8 @@ from milopt.declaration.atoms.sum_squares import square, sum_squares
 
 __all__ = [
     "Atom",
-    "Radial",
-    "Selecting",
+    "RadialAtom",
+    "SelectionAtom",
     "absolute",
     "bag_log_sum_exp",
     "bag_max",

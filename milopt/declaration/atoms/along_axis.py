@@ -1,4 +1,4 @@
-"""The entries that an atom reads: all entries of its argument, or the entries along an axis."""
+"""Runs of argument entries for atoms that reduce all entries, or the entries along an axis."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from milopt.declaration.programs.expression import Expression, Operand, Shape, a
 from milopt.errors import DeclarationError
 
 
-def runs_of(expression: Operand, axis: int | None, atom: str) -> tuple[Expression, Segments, Shape]:
-    """Return an expression with the entries of each run together, the runs, and the shape of the atom.
+def runs_along_axis(expression: Operand, axis: int | None, atom: str) -> tuple[Expression, Segments, Shape]:
+    """Return the argument with the entries of each run in sequence, the runs, and the shape of the atom.
 
-    Without an axis, all entries are one run, and the atom is a scalar. With an axis, each run has the entries along the
-    axis, and the atom has the shape of the other axes.
+    Without an axis, all entries form one run, and the atom is a scalar. With an axis, each run consists of the entries
+    along that axis, and the atom has the shape of the remaining axes. Error messages mention the name `atom`.
     """
     argument = as_expression(expression)
     if axis is None:
         return argument, Segments([argument.size]), ()
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)) or not -argument.ndim <= axis < argument.ndim:
         raise DeclarationError(
-            f"{atom} takes one axis of its argument, or None for all entries; {axis!r} is not an axis of "
+            f"{atom} supports one axis of its argument, or None for all entries; {axis!r} is not an axis of "
             f"{argument.describe()}, of shape {argument.shape}."
         )
     moved = np.moveaxis(np.arange(argument.size).reshape(argument.shape), axis, -1)

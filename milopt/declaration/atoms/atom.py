@@ -1,11 +1,14 @@
-"""Atoms: vectors of convex functions, each of a run of entries of one argument.
+"""Base classes of atoms: vectors of convex functions, each of a run of entries of one argument.
 
     atom(e)_i = phi_i(e[run i]),   phi_i convex
 
-A run is one entry (an absolute value), a bag (`bag_max`), or all entries (a norm). An atom is one file: a subclass of
-`Atom` with everything that milopt asks of it. On its convex side, where it is needed from above, an atom becomes its
-`epigraph`. On its other side, where it is needed from below, it becomes an affine minorant, of `slopes` and `value`.
-Certificates rely on `value` and `conjugate` alone.
+A run is a sequence of consecutive entries: one entry (an absolute value), the instances of a bag (`bag_max`), or all
+entries (a norm). Each atom is one subclass of `Atom` in a module of its own.
+
+An entry of an atom is on its convex side if the program needs an upper bound on it, as in norm(x) <= 1. The program
+then contains the rows of `epigraph`. The entry is on its other side if the program needs a lower bound on it, as in
+norm(x) >= 1. The entry is then replaced by an affine minorant, which is computed from `value` and `slopes`.
+Certificates rely on `value` and `conjugate`, and on `nearest` for an atom that is not defined everywhere.
 """
 
 from __future__ import annotations
@@ -21,74 +24,79 @@ from milopt.arrays import Index, Vector
 from milopt.cones import CONES
 from milopt.declaration.atoms.membership import Membership, NewVariables
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.atoms.vertices import largest_at_vertices
+from milopt.declaration.atoms.vertices import max_over_vertices
 from milopt.declaration.programs.expression import Expression, Leaf, Shape
 from milopt.declaration.programs.leaves import FeatureWeight, Function
 from milopt.errors import DeclarationError
 
 Directions = npt.NDArray[np.int8]
-"""Per entry of an argument: +1 if an atom does not decrease in it, -1 if it does not increase, 0 otherwise."""
+"""One number per argument entry: +1 if the atom is nondecreasing in it, -1 if nonincreasing, 0 if neither is known."""
 Weight: TypeAlias = npt.NDArray[np.float64]
-"""A symmetric matrix, or the diagonal of one as a vector."""
+"""A symmetric matrix, or the diagonal of a diagonal matrix as a vector."""
 
 
 class Notation(Protocol):
-    """Writes parts of an atom in LaTeX."""
+    """Writer of the parts of an atom as LaTeX text; an index is a letter such as "i", or "" for a scalar."""
 
     def argument(self, index: str) -> str:
-        """Return one entry of the argument; the argument itself if it is a function."""
+        """Return the LaTeX text of the entry `index` of the argument, or the symbol of a function."""
 
     def bracketed(self, index: str) -> str:
-        """Return one entry of the argument, in brackets unless it is a single symbol."""
+        """Return the LaTeX text of the entry `index` of the argument, in brackets unless it is a single term."""
 
     @property
     def instance(self) -> str:
-        """The symbol of an instance of a bag."""
+        """LaTeX symbol of an instance of a bag, to be used as an index."""
 
     def part(self, expression: Expression, index: str) -> str:
-        """Return one entry of another expression that the atom holds."""
+        """Return the LaTeX text of the entry `index` of `expression`, a part of the argument."""
 
     def matrix(self, values: Weight, letter: str, row: str, column: str) -> str:
-        """Return one entry of a matrix, as a symbol with two indices."""
+        """Return the LaTeX text of one entry of the matrix `values`: `letter` with the indices `row` and `column`."""
 
-    def after(self, index: str) -> str:
-        """Return an index that is not in use; empty if the argument is a scalar."""
+    def next_index(self, index: str) -> str:
+        """Return the index letter that follows `index`, or "" if the argument is a scalar."""
 
     def number(self, value: float) -> str:
-        """Return a number as text."""
+        """Return a number as LaTeX text."""
 
     def numbers(self, values: Vector, letter: str, index: str) -> str:
-        """Return one of several numbers: the number itself if all are equal, otherwise a symbol with an index."""
+        """Return the LaTeX text of the entry `index` of `values`.
+
+        The text is "" if all numbers are 1, the number if all are equal, and otherwise `letter` with the index.
+        """
 
 
 class Atom(Leaf, ABC):
-    """A vector of convex functions of the runs of one argument; see the module.
+    """Base class of atoms: a vector of convex functions phi_i of the runs of one argument e.
 
-    Every method gets the values of some runs only. `at` states which: `at.entries` are their indices in the atom.
+    Every method may be called for some of the runs only. Its parameter `runs` describes these runs, and `runs.entries`
+    are their indices in the atom. The values e, low and high are vectors with the entries of these runs.
 
-    A subclass must define all abstract members; an error is raised when the class is created, not at its first use.
-    Classes between `Atom` and the atoms themselves are declared with `abstract=True`.
+    A subclass must define all abstract members; otherwise its class statement raises a TypeError. Intermediate base
+    classes are declared with `abstract=True`, which skips this check.
 
     Parameters
     ----------
     argument : Expression or Function
-        The argument e. A matrix becomes the vector of its entries, row after row. Only `Radial` atoms take a function
-        of a kernel's space.
+        The argument e. A matrix is flattened row by row. Only a `RadialAtom` accepts a function of a kernel's space.
     segments : Segments
-        The run of entries that each entry of the atom reads.
+        The run of argument entries on which each entry of the atom depends.
     shape : tuple
         () for a scalar atom, otherwise a shape with one entry per run.
     """
 
     is_atom = True
     word: ClassVar[str]
-    """Name of the atom in messages and of its columns in files."""
+    """Name of the atom in messages, and of the variable that replaces it in files."""
     negated_word: ClassVar[str] = ""
-    """Name of minus the atom if that is the function that users write, such as entropy; otherwise empty."""
+    """Name of the negated atom if users write that one, such as the concave "entropy"; otherwise empty."""
     cones: ClassVar[frozenset[str]]
     """Names of the cones that `epigraph` may use."""
     is_quadratic: bool = False
-    """True if `quadratic` returns a weight: an objective then keeps the quadratic, whatever its sign."""
+    """Whether `quadratic` returns a matrix. An objective then keeps the quadratic term, whether convex or not."""
+    is_convex: bool = True
+    """Whether the atom is convex. An indefinite quadratic form is not, and only objectives may contain it."""
 
     def __init_subclass__(cls, abstract: bool = False, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
@@ -113,179 +121,189 @@ class Atom(Leaf, ABC):
             )
 
     def __init__(self, argument: Expression | Function, segments: Segments, shape: Shape) -> None:
-        entrywise = isinstance(argument, Expression) and segments.count == segments.total == argument.size
+        entrywise = isinstance(argument, Expression) and segments.count == segments.entry_count == argument.size
         super().__init__(shape, argument.bags if entrywise and isinstance(argument, Expression) else None)
         self._argument = argument.ravel() if isinstance(argument, Expression) and argument.shape else argument
         self.segments = segments
 
     @property
     def argument(self) -> Expression:
-        """The argument as an expression."""
+        """Argument e as an expression; an error is raised if the argument is a function."""
         if isinstance(self._argument, Function):
             raise DeclarationError(f"The argument of {self.describe()} is a function, which is not an expression.")
         return self._argument
 
     @property
     def function(self) -> Function | None:
-        """The argument if it is a function of a kernel's space, otherwise None."""
+        """Argument if it is a function of a kernel's space, otherwise None."""
         return self._argument if isinstance(self._argument, Function) else None
 
     def describe(self) -> str:
-        """Return the atom and its argument in words."""
+        """Return the atom with its argument as text, such as "norm(x)"."""
         return f"-{self._call(self.negated_word)}" if self.negated_word else self._call(self.word)
 
     def describe_negated(self) -> str:
-        """Return minus the atom in words."""
+        """Return the negated atom with its argument as text, such as "-norm(x)" or "entropy(x)"."""
         return self._call(self.negated_word) if self.negated_word else f"-{self.describe()}"
 
     def _call(self, word: str) -> str:
+        """Return the text "word(argument)"."""
         inside = self._argument
         return f"{word}({inside.name if isinstance(inside, Function) else inside.describe()})"
 
     def of(self, argument: Expression) -> Self:
-        """Return the same atom of another argument of the same size."""
+        """Return a copy of the atom with another argument of the same size."""
         other = copy(self)
         Atom.__init__(other, argument, self.segments, self.shape)
         return other
 
     def without_quadratic(self) -> Self:
-        """Return the same atom, but one that has sides in an objective even if it is quadratic."""
+        """Return a copy that is not treated as quadratic: an objective then uses the rows of `epigraph` for it."""
         other = copy(self)
         Atom.__init__(other, self._argument, self.segments, self.shape)
         other.is_quadratic = False
         return other
 
     def latex_run(self, index: str, row: str) -> str:
-        """Return the index `row` of an entry of one run; the run G_index of an atom with several runs."""
+        """Return the LaTeX range of a sum over the run `index` with summation index `row`: "row", or "row in G_index".
+
+        The second form is for atoms that are not scalars; G_index stands for the entries of the run.
+        """
         return rf"{row} \in G_{{{index}}}" if self.shape else row
 
-    # -- what every atom defines ---------------------------------------------------------------------------------
+    # -- members that every atom must define ------------------------------------------------------
 
     @abstractmethod
-    def value(self, e: Vector, at: Segments) -> Vector:
-        """Return phi_i of each run; outside the domain, the value at the nearest point of the domain."""
+    def value(self, e: Vector, runs: Segments) -> Vector:
+        """Return phi_i(e[run i]) for each run; outside the domain, the value at the nearest point of the domain."""
 
     @abstractmethod
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return memberships that express t_i >= phi_i(e[run i]) for any affine t and e.
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return rows in cones that express t_i >= phi_i(e[run i]) for all affine t and e.
 
-        The memberships are expressions in t (one entry per run), e (the entries of all runs) and the variables that
-        `new(name, count, lower=-inf)` returns.
+        The rows are expressions in t (one entry per run), e (the entries of all runs) and the auxiliary variables that
+        `new(name, count, lower=-inf)` creates. For every t and e with t_i >= phi_i, some values of the auxiliary
+        variables satisfy the rows.
         """
 
     @abstractmethod
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return one subgradient of each phi_i, as one number per entry of e; the smallest index if there are ties."""
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return a subgradient of each phi_i at e, with one number per entry of e; ties go to the smallest index."""
 
     @abstractmethod
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return (g', phi_i*(g')): the slopes nearest to g that an affine minorant may have, and its constants.
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return (g', phi*(g')), with g' the point nearest to the slopes g at which the conjugate phi* is finite.
 
-        phi_i(e) >= g'e - phi_i*(g') for all e. A certificate relies on this inequality and on `value`.
+        g' has one number per entry, and phi* one number per run. The affine function g'e - phi_i*(g') is a minorant:
+        phi_i(e) >= g'e - phi_i*(g') for all e in the domain. A certificate relies on this inequality, on `value` and
+        on `nearest`.
         """
 
     @abstractmethod
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return per entry of e in which direction phi is monotone if low <= e <= high: +1, -1, or 0 for neither."""
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return the direction of phi in each entry of e for low <= e <= high.
+
+        It is +1 if phi is nondecreasing in the entry, -1 if nonincreasing, and 0 if neither is known.
+        """
 
     @abstractmethod
     def latex(self, index: str, write: Notation) -> str:
-        """Return the LaTeX text of one entry."""
+        """Return the LaTeX text of the entry `index` of the atom."""
 
-    # -- defaults that hold for every atom -----------------------------------------------------------------------
+    # -- members with a default ------------------------------------------------------
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return a lower bound of the values if low <= e <= high."""
-        return np.full(at.count, -np.inf)
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return a lower bound of the values for low <= e <= high, one number per run; -inf if none is known."""
+        return np.full(runs.count, -np.inf)
 
-    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return an upper bound of the values if low <= e <= high; inf if none is known."""
-        return largest_at_vertices(self, low, high, at)
+    def greatest(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return an upper bound of the values for low <= e <= high, one number per run; inf if none is known."""
+        return max_over_vertices(self, low, high, runs)
 
-    def nearest(self, e: Vector, at: Segments) -> Vector:
-        """Return the point of the domain that is nearest to e."""
+    def nearest(self, e: Vector, runs: Segments) -> Vector:
+        """Return the point of the domain that is nearest to e; e itself if the atom is defined everywhere."""
         return e
 
-    def has_finite_slopes(self, low: Vector, high: Vector, at: Segments) -> bool:
-        """Return True if the slopes are finite wherever low <= e <= high, so that the atom has minorants there."""
+    def has_finite_slopes(self, low: Vector, high: Vector, runs: Segments) -> bool:
+        """Return True if the slopes are finite for all low <= e <= high, so that tangents exist there."""
         return True
 
     def quadratic(self, weights: Vector) -> Weight | None:
-        """Return W with weights @ atom(e) = e'We if the atom is quadratic, otherwise None."""
+        """Return W with weights @ atom(e) = e'We, as a matrix or its diagonal; None if the atom is not quadratic."""
         return None
 
     @property
     def diagonal(self) -> Weight | FeatureWeight | None:
-        """The diagonal of W if the atom is the scalar e'We with a diagonal W, otherwise None."""
+        """Diagonal of W if the atom is a scalar e'We and W was declared by its diagonal, otherwise None."""
         return None
 
 
-class Radial(Atom, abstract=True):
-    """A scalar atom or vector of atoms profile(||e||) with an increasing profile.
+class RadialAtom(Atom, abstract=True):
+    """Base class of atoms profile(||e||), with one Euclidean norm per run and an increasing convex profile.
 
-    It is the only kind of atom that also takes a function f, with the norm of the kernel's space.
+    The argument may also be a function f of a kernel's space; ||f|| is then the norm of that space.
     """
 
-    def of_function(self, function: Function) -> Self:
-        """Return the same atom of a function of a kernel's space."""
+    def with_function(self, function: Function) -> Self:
+        """Return a copy of the atom with a function of a kernel's space as its argument."""
         other = copy(self)
         Atom.__init__(other, function, self.segments, self.shape)
         return other
 
     @abstractmethod
     def profile(self, r: Vector) -> Vector:
-        """Return the profile at radii r."""
+        """Return the profile at the radii r >= 0, one number per run."""
 
     @abstractmethod
     def profile_slope(self, r: Vector) -> Vector:
-        """Return the derivative of the profile at radii r."""
+        """Return the derivative of the profile at the radii r >= 0, one number per run."""
 
     @abstractmethod
     def profile_conjugate(self, s: Vector) -> tuple[Vector, Vector]:
-        """Return the slopes s' >= 0 nearest to s that a minorant may have, and the conjugate of the profile there."""
+        """Return (s', profile*(s')), with s' the slope nearest to s >= 0 at which the conjugate profile* is finite."""
 
-    def value(self, e: Vector, at: Segments) -> Vector:
-        """Return the profile of the norm of each run."""
-        return self.profile(_radii(e, at))
+    def value(self, e: Vector, runs: Segments) -> Vector:
+        """Return profile(||e||) for each run."""
+        return self.profile(_radii(e, runs))
 
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return profile'(r) e / r; nearly 0 where r is so small that 1 / r overflows."""
-        r = _radii(e, at)
-        return e * (self.profile_slope(r) / np.where(r > np.finfo(np.float64).tiny, r, 1.0))[at.of]
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return profile'(r) e / r with r = ||e||; if 1 / r would overflow, r is replaced by 1 in the division."""
+        r = _radii(e, runs)
+        return e * (self.profile_slope(r) / np.where(r > np.finfo(np.float64).tiny, r, 1.0))[runs.run_of_entry]
 
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return g with the length of each run changed to one that a minorant may have, and the conjugate."""
-        length = _radii(g, at)
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return g with each run rescaled into the domain of the conjugate, and the conjugate there."""
+        length = _radii(g, runs)
         allowed, conjugate = self.profile_conjugate(length)
-        return g * (allowed / np.where(length > 0, length, 1.0))[at.of], conjugate
+        return g * (allowed / np.where(length > 0, length, 1.0))[runs.run_of_entry], conjugate
 
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return +1 where the entry is non-negative, -1 where it is non-positive."""
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return +1 for entries with low >= 0, -1 for entries with high <= 0, and 0 for all others."""
         return np.where(low >= 0, 1, np.where(high <= 0, -1, 0)).astype(np.int8)
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return the profile of the shortest vector within the bounds."""
-        return self.profile(_radii(np.maximum(0.0, np.maximum(low, -high)), at))
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return, for each run, the profile at the smallest norm of a vector within the bounds."""
+        return self.profile(_radii(np.maximum(0.0, np.maximum(low, -high)), runs))
 
-    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return the profile of the longest vector within the bounds."""
+    def greatest(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return, for each run, the profile at the largest norm of a vector within the bounds; inf if that is inf."""
         longest = np.maximum(np.abs(low), np.abs(high))
-        is_finite = at.sum(np.where(np.isinf(longest), 1.0, 0.0)) == 0
-        found = self.profile(_radii(np.where(np.isinf(longest), 0.0, longest), at))
-        return np.where(is_finite, found, np.inf)
+        is_finite = runs.sum(np.where(np.isinf(longest), 1.0, 0.0)) == 0
+        values = self.profile(_radii(np.where(np.isinf(longest), 0.0, longest), runs))
+        return np.where(is_finite, values, np.inf)
 
 
-class Selecting(Atom, abstract=True):
-    """A maximum over each run: its slopes select one entry per run, the witness."""
+class SelectionAtom(Atom, abstract=True):
+    """Base class of maxima over each run; the slopes select one entry per run, the witness."""
 
-    def choice(self, e: Vector, at: Segments) -> Index:
-        """Return one entry of e per run at which the run has its maximum; the smallest if there are ties."""
-        return at.argmax(e)
+    def witnesses(self, e: Vector, runs: Segments) -> Index:
+        """Return the index in e of the maximum of each run; ties go to the smallest index."""
+        return runs.argmax(e)
 
 
-def _radii(e: Vector, at: Segments) -> Vector:
+def _radii(e: Vector, runs: Segments) -> Vector:
     """Return the Euclidean norm of each run, without overflow."""
     size = np.abs(e)
-    top = at.max(size) if at.sizes.all() else np.full(at.count, size.max(initial=0.0))
+    top = runs.max(size) if runs.sizes.all() else np.full(runs.count, size.max(initial=0.0))
     unit = np.where(top > 0, top, 1.0)
-    return np.asarray(unit * np.sqrt(at.sum((e / unit[at.of]) ** 2)))
+    return np.asarray(unit * np.sqrt(runs.sum((e / unit[runs.run_of_entry]) ** 2)))

@@ -1,4 +1,4 @@
-"""The bags over whose instances an expression has its entries."""
+"""Check the bags and the expression that are given to an atom over bags."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from milopt.declaration.programs.expression import Expression
 from milopt.errors import DeclarationError
 
 
-def bags_of(expression: Expression, bags: Bags | None, atom: str) -> Bags:
-    """Return the bags of an expression over instances, or those that are given; an error names the atom."""
+def resolve_bags(expression: Expression, bags: Bags | None, atom: str) -> Bags:
+    """Return `bags`, or the bags of the expression if `bags` is None.
+
+    Raise `DeclarationError`, which names the atom, if there are no bags, or if the expression is not a vector with one
+    entry per instance of the bags.
+    """
     if not isinstance(expression, Expression):
-        raise DeclarationError(f"{atom} takes an expression over instances, not {type(expression).__name__}.")
+        raise DeclarationError(f"{atom} needs an expression over instances, not {type(expression).__name__}.")
     over = bags if bags is not None else expression.bags
     if over is not None and not isinstance(over, Bags):
-        raise DeclarationError(f"{atom} takes Bags as its second argument, not {type(over).__name__}; see as_bags.")
+        raise DeclarationError(f"{atom} needs Bags as its second argument, not {type(over).__name__}; see as_bags.")
     if over is None:
         raise DeclarationError(
             f"{atom} needs an expression over instances, such as f(bags), or the bags as its second argument; with a "
-            "kernel of bags f(bags) has one value per bag already, so take a kernel of instances."
+            "kernel of bags f(bags) has one value per bag already, so use a kernel of instances."
         )
     if expression.ndim > 1:
-        raise DeclarationError(f"{atom} takes a vector over instances, not shape {expression.shape}; take e[:, j].")
+        raise DeclarationError(f"{atom} needs a vector over instances, not shape {expression.shape}; use e[:, j].")
     if expression.size != over.offsets[-1]:
-        hint = "; one value per bag is what a kernel of bags gives" if expression.size == len(over) else ""
+        hint = "; with a kernel of bags, f(bags) has one value per bag already" if expression.size == len(over) else ""
         raise DeclarationError(f"{atom}: {expression.size} entries for {int(over.offsets[-1])} instances{hint}.")
     return over

@@ -1,4 +1,4 @@
-"""The entropy -sum x log x."""
+"""Atom of the entropy -sum_j x_j log x_j, which is concave."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ import numpy as np
 from scipy.special import xlogy
 
 from milopt.arrays import Vector
-from milopt.declaration.atoms.along_axis import runs_of
+from milopt.declaration.atoms.along_axis import runs_along_axis
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand
 
-SMALLEST_SLOPE_POINT = float(np.finfo(np.float64).tiny)
-"""The smallest normal number. Slopes at 0, where x log x has none, are taken there: the minorant is 1e-308 too high."""
-LARGEST_SLOPE = 700.0
-"""Limit of the slopes of minorants: exp(LARGEST_SLOPE) is finite."""
+MIN_SLOPE_ARGUMENT = float(np.finfo(np.float64).tiny)
+"""Smallest normal number. The slope at 0 is infinite; the slope at this point is used there instead.
+
+The resulting minorant exceeds x log x by at most 2.3e-308.
+"""
+MAX_SLOPE = 700.0
+"""Largest slope of a minorant; exp(MAX_SLOPE) does not overflow."""
 X_LOG_X_MINIMISER = float(np.exp(-1.0))
-"""Where x log x is least."""
+"""Point 1/e at which x log x is smallest."""
 
 
 class NegativeEntropy(Atom):
-    """sum x log x of each run, for x >= 0, with 0 log 0 = 0.
+    """Negative entropy sum_j x_j log x_j of each run, for x >= 0, with 0 log 0 = 0.
 
     Epigraph: u_j >= x_j log x_j, that is (-u_j, x_j, 1) in the exponential cone, and t >= sum u.
     """
@@ -29,57 +32,76 @@ class NegativeEntropy(Atom):
     word, negated_word = "negative_entropy", "entropy"
     cones = frozenset({"nonnegative", "exponential"})
 
-    def value(self, e: Vector, at: Segments) -> Vector:
-        """Return sum x log x of each run."""
-        x = self.nearest(e, at)
-        return at.sum(np.asarray(xlogy(x, x), dtype=np.float64))
+    def value(self, e: Vector, runs: Segments) -> Vector:
+        """Return sum_j x_j log x_j for each run of x = e; negative entries count as 0."""
+        x = self.nearest(e, runs)
+        return runs.sum(np.asarray(xlogy(x, x), dtype=np.float64))
 
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return u_j >= x_j log x_j and t >= sum u."""
-        u = new("u", at.total)
-        return [exponential("cone", -u, e, 1.0, at.total), non_negative("sum", t - at.indicator @ u)]
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return the constraints u_j >= x_j log x_j and t >= sum_j u_j, with x = e and auxiliary variables u."""
+        u = new("u", runs.entry_count)
+        return [exponential("cone", -u, e, 1.0, runs.entry_count), non_negative("sum", t - runs.indicator @ u)]
 
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return 1 + log x; -707.4 at x = 0, where no slope is steep enough."""
-        return 1.0 + np.log(np.maximum(e, SMALLEST_SLOPE_POINT))
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return 1 + log x for each entry x of e; -707.4 for x <= 0, where the slope would be infinite."""
+        return 1.0 + np.log(np.maximum(e, MIN_SLOPE_ARGUMENT))
 
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return any slopes, with the conjugate sum exp(g - 1); slopes are at most 700, so that it is finite."""
-        allowed = np.minimum(g, LARGEST_SLOPE)
-        return allowed, at.sum(np.exp(allowed - 1.0))
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return min(g, 700), and the conjugate sum_j exp(g_j - 1) there, which does not overflow."""
+        allowed = np.minimum(g, MAX_SLOPE)
+        return allowed, runs.sum(np.exp(allowed - 1.0))
 
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return +1 above 1/e, -1 below."""
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return +1 for entries with low >= 1/e, -1 for entries with high <= 1/e, and 0 for all others."""
         return np.where(low >= X_LOG_X_MINIMISER, 1, np.where(high <= X_LOG_X_MINIMISER, -1, 0)).astype(np.int8)
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return the value at the points nearest to 1/e."""
-        return self.value(np.clip(X_LOG_X_MINIMISER, low, high), at)
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return the value at the point within the bounds whose entries are nearest to 1/e."""
+        return self.value(np.clip(X_LOG_X_MINIMISER, low, high), runs)
 
-    def nearest(self, e: Vector, at: Segments) -> Vector:
-        """Return the non-negative part."""
+    def nearest(self, e: Vector, runs: Segments) -> Vector:
+        """Return max(e, 0)."""
         return np.maximum(e, 0.0)
 
-    def has_finite_slopes(self, low: Vector, high: Vector, at: Segments) -> bool:
-        """Return True if the entries are positive."""
+    def has_finite_slopes(self, low: Vector, high: Vector, runs: Segments) -> bool:
+        """Return True if all lower bounds are positive."""
         return bool((low > 0).all())
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return a sum of x log x."""
-        row = write.after(index)
+        """Return the LaTeX text of a sum of x log x."""
+        row = write.next_index(index)
         inner = write.bracketed(row)
         total = rf"\sum_{{{self.latex_run(index, row)}}} " if row else ""
         return rf"{total}{inner} \log {inner}"
 
 
 def entropy(expression: Operand, axis: int | None = None) -> Expression:
-    """Return -sum_j x_j log x_j, a scalar; it is concave, and requires x >= 0.
+    """Return the entropy -sum_j x_j log x_j of all entries, or one entropy per slice along an axis.
+
+    The entropy is concave and requires x >= 0, with 0 log 0 = 0.
 
     Parameters
     ----------
     expression : Expression
         The argument x. Its entries need not add up to 1.
-    axis : int, optional
-        The axis along which sums are taken: 1 for the entropy of each row of a matrix. All entries by default.
+    axis : int, default=None
+        Axis along which the sum is taken; 1 gives one entropy per row of a matrix. None uses all entries.
+
+    Returns
+    -------
+    Expression
+        Scalar expression, or an expression with the shape of x without `axis`.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("maximum entropy")
+    >>> x = program.variable("x", 4, lower=0)
+    >>> program.maximize(milopt.entropy(x))
+    >>> program.subject_to(x.sum() == 1)
+    sum(x) == 1
+    >>> result = milopt.solve(program)
+    >>> print(result.value(x).round(3))
+    [0.25 0.25 0.25 0.25]
     """
-    return -NegativeEntropy(*runs_of(expression, axis, "entropy"))
+    return -NegativeEntropy(*runs_along_axis(expression, axis, "entropy"))

@@ -1,4 +1,4 @@
-"""The exponential function."""
+"""Atom of the exponential function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from milopt.declaration.programs.expression import Expression, Leaf, Operand, as
 
 
 class Exp(Atom):
-    """exp e, entry by entry; infinite above e = 709.7.
+    """Exponential exp(e), entry by entry; it overflows to inf for e > 709.7.
 
     Epigraph: (e, 1, t) in the exponential cone.
     """
@@ -21,44 +21,61 @@ class Exp(Atom):
     word = "exp"
     cones = frozenset({"exponential"})
 
-    def value(self, e: Vector, at: Segments) -> Vector:
-        """Return exp e."""
+    def value(self, e: Vector, runs: Segments) -> Vector:
+        """Return exp(e)."""
         with np.errstate(over="ignore"):
             return np.exp(e)
 
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return exp e <= t."""
-        return [exponential("cone", e, 1.0, t, at.total)]
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return the constraint exp(e) <= t."""
+        return [exponential("cone", e, 1.0, t, runs.entry_count)]
 
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return exp e."""
-        return self.value(e, at)
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return exp(e)."""
+        return self.value(e, runs)
 
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return slopes of at least 0, with the conjugate g log g - g."""
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return max(g, 0), and the conjugate g log g - g there."""
         allowed = np.maximum(g, 0.0)
         return allowed, np.asarray(xlogy(allowed, allowed) - allowed)
 
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return +1."""
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return +1 for every entry: the atom is nondecreasing."""
         return np.ones(low.size, dtype=np.int8)
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return the value at the lower bounds."""
-        return self.value(low, at)
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return the value at the lower bounds, where the atom is smallest."""
+        return self.value(low, runs)
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return exp e."""
+        """Return the LaTeX text of exp(e)."""
         return rf"\exp\left({write.argument(index)}\right)"
 
 
 def exp(expression: Operand) -> Expression:
-    """Return exp e, entry by entry.
+    """Return the exponential exp(e), entry by entry.
+
+    The atom is convex and increasing.
 
     Parameters
     ----------
     expression : Expression
-        The argument e, a scalar or a vector.
+        The argument e, of any shape.
+
+    Returns
+    -------
+    Expression
+        Expression of the shape of e.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("exponential loss")
+    >>> x = program.variable("x")
+    >>> program.minimize(milopt.exp(x) + 3 * milopt.exp(-x))
+    >>> result = milopt.solve(program)
+    >>> print(f"{result.objective:.3f}")
+    3.464
     """
     argument = as_expression(expression)
     return Exp(argument, Segments.singles(argument.size), argument.shape)

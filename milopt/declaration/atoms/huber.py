@@ -1,22 +1,22 @@
-"""The Huber function: quadratic near 0, linear beyond."""
+"""Atom of the Huber function, which is quadratic near 0 and linear for large arguments."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from milopt.arrays import Vector
+from milopt.declaration.atoms.argument_checks import check_positive_number
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative, second_order
-from milopt.declaration.atoms.scalar_arguments import positive_number
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
 
 
 class Huber(Atom):
-    """e^2 / 2 if |e| <= M, M |e| - M^2 / 2 otherwise; entry by entry.
+    """Huber function, entry by entry: e^2 / 2 if |e| <= M, otherwise M |e| - M^2 / 2.
 
-    Epigraph: e = s + a rest, t >= s^2 / 2 + M r and r >= |rest|. With w = 2 (t - M r), the quadratic is
-    ((1 + w)/2, (1 - w)/2, s) in the second-order cone.
+    Epigraph: t >= s^2 / 2 + M r and r >= |e - s|. With w = 2 (t - M r), the quadratic part is ((1 + w)/2, (1 - w)/2, s)
+    in the second-order cone.
     """
 
     word = "huber"
@@ -26,55 +26,70 @@ class Huber(Atom):
         super().__init__(argument, Segments.singles(argument.size), argument.shape)
         self.M = M
 
-    def value(self, e: Vector, at: Segments) -> Vector:
-        """Return the function at each entry."""
+    def value(self, e: Vector, runs: Segments) -> Vector:
+        """Return the Huber function of each entry."""
         size = np.abs(e)
         inner = np.minimum(size, self.M)
         # (2 |e| - inner) inner / 2 is e^2 / 2 if inner = |e|, and M |e| - M^2 / 2 if inner = M.
         return np.asarray((size - 0.5 * inner) * inner)
 
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return t >= s^2 / 2 + M r, r >= e - s and r >= s - e."""
-        s, r = new("middle", at.total), new("rest", at.total, lower=0.0)
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return t >= s^2 / 2 + M r, r >= e - s and r >= s - e, with auxiliary variables s and r >= 0."""
+        s, r = new("middle", runs.entry_count), new("rest", runs.entry_count, lower=0.0)
         half = t - self.M * r
         return [
-            second_order("cone", [0.5 + half, 0.5 - half], s, at),
+            second_order("cone", [0.5 + half, 0.5 - half], s, runs),
             non_negative("above", r - e + s),
             non_negative("below", r + e - s),
         ]
 
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return e, clipped at -M and M."""
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return e clipped to [-M, M]."""
         return np.clip(e, -self.M, self.M)
 
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return slopes between -M and M, with the conjugate g^2 / 2."""
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return g clipped to [-M, M], and the conjugate g^2 / 2 there."""
         allowed = np.clip(g, -self.M, self.M)
         return allowed, 0.5 * allowed**2
 
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return +1 where the entry is non-negative, -1 where it is non-positive."""
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return +1 for entries with low >= 0, -1 for entries with high <= 0, and 0 for all others."""
         return np.where(low >= 0, 1, np.where(high <= 0, -1, 0)).astype(np.int8)
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
         """Return the value at the smallest absolute value within the bounds."""
-        return self.value(np.maximum(0.0, np.maximum(low, -high)), at)
+        return self.value(np.maximum(0.0, np.maximum(low, -high)), runs)
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return the function by its name."""
+        """Return the LaTeX text huber_M(e)."""
         return rf"\mathrm{{huber}}_{{{write.number(self.M)}}}\left({write.argument(index)}\right)"
 
 
 def huber(expression: Operand, M: float = 1.0) -> Expression:
-    """Return e^2 / 2 where |e| <= M and M |e| - M^2 / 2 elsewhere, entry by entry.
+    """Return the Huber function, entry by entry: e^2 / 2 if |e| <= M, otherwise M |e| - M^2 / 2.
 
-    This is the usual definition; the function `huber` of cvxpy is twice as large.
+    The atom is convex. The function `huber` of cvxpy is twice as large.
 
     Parameters
     ----------
     expression : Expression
-        The argument e.
+        The argument e, of any shape.
     M : float, default=1.0
-        Where the quadratic ends, and the largest slope; positive.
+        Threshold between the quadratic and the linear part, and the largest slope. Must be positive.
+
+    Returns
+    -------
+    Expression
+        Expression of the shape of e.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("robust mean")
+    >>> x = program.variable("x")
+    >>> program.minimize(milopt.huber(x - [1.0, 2.0, 30.0]).sum())
+    >>> result = milopt.solve(program)
+    >>> print(f"{result.value(x):.3f}")
+    2.000
     """
-    return Huber(as_expression(expression), positive_number(M, "M", "huber"))
+    return Huber(as_expression(expression), check_positive_number(M, "M", "huber"))

@@ -1,4 +1,4 @@
-"""Smooth maxima T log sum exp(e / T): of a whole expression, of several expressions, and of each bag."""
+"""Atoms of the smooth maximum T log sum_j exp(e_j / T): of one expression, of several, and of each bag."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 from scipy.special import xlogy
 
 from milopt.arrays import Vector
-from milopt.declaration.atoms.along_axis import runs_of
+from milopt.declaration.atoms.along_axis import runs_along_axis
+from milopt.declaration.atoms.argument_checks import check_not_empty, check_positive_number
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
-from milopt.declaration.atoms.bag_argument import bags_of
-from milopt.declaration.atoms.interleaved import at_one_shape, interleaved, separated
+from milopt.declaration.atoms.bag_argument import resolve_bags
+from milopt.declaration.atoms.interleaving import broadcast_together, deinterleave, interleave
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
-from milopt.declaration.atoms.projections import onto_simplex
-from milopt.declaration.atoms.scalar_arguments import positive_number, with_entries
+from milopt.declaration.atoms.projections import project_onto_simplex
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape
@@ -22,89 +22,97 @@ from milopt.errors import DeclarationError
 
 
 class LogSumExp(Atom):
-    """T log sum exp(e / T) of each run: at least the maximum, and at most T log n above it.
+    """Smooth maximum T log sum_j exp(e_j / T) of each run.
 
-    Epigraph: exp((e_j - t) / T) <= u_j with sum u <= 1, by one exponential cone per entry.
+    The value exceeds the maximum of the n entries by at most T log n.
+
+    Epigraph: exp((e_j - t) / T) <= u_j with sum_j u_j <= 1, one exponential cone per entry.
     """
 
     word = "log_sum_exp"
     cones = frozenset({"nonnegative", "exponential"})
     temperature: float = 1.0
-    """T."""
+    """Temperature T."""
 
-    def value(self, e: Vector, at: Segments) -> Vector:
-        """Return T log sum exp(e / T) of each run, without overflow."""
-        top = _finite(at.max(e))
+    def value(self, e: Vector, runs: Segments) -> Vector:
+        """Return T log sum_j exp(e_j / T) for each run, without overflow."""
+        top = _finite(runs.max(e))
         with np.errstate(divide="ignore"):
-            return top + self.temperature * np.log(at.sum(np.exp((e - top[at.of]) / self.temperature)))
+            return top + self.temperature * np.log(runs.sum(np.exp((e - top[runs.run_of_entry]) / self.temperature)))
 
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return sum_j exp((e_j - t) / T) <= 1."""
-        u = new("u", at.total, lower=0.0)
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return the constraints exp((e_j - t) / T) <= u_j and sum_j u_j <= 1, with auxiliary variables u."""
+        u = new("u", runs.entry_count, lower=0.0)
         return [
-            non_negative("sum", 1.0 - at.indicator @ u),
-            exponential("cone", (e - t[at.of]) / self.temperature, 1.0, u, at.total),
+            non_negative("sum", 1.0 - runs.indicator @ u),
+            exponential("cone", (e - t[runs.run_of_entry]) / self.temperature, 1.0, u, runs.entry_count),
         ]
 
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return exp(e / T) / sum exp(e / T)."""
-        share = np.exp((e - _finite(at.max(e))[at.of]) / self.temperature)
-        return np.asarray(share / at.sum(share)[at.of])
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return the softmax exp(e_j / T) / sum_k exp(e_k / T) of each run."""
+        weights = np.exp((e - _finite(runs.max(e))[runs.run_of_entry]) / self.temperature)
+        return np.asarray(weights / runs.sum(weights)[runs.run_of_entry])
 
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return the nearest convex combination of each run, with the conjugate T sum g log g."""
-        allowed = onto_simplex(g, at)
-        return allowed, self.temperature * at.sum(np.asarray(xlogy(allowed, allowed), dtype=np.float64))
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return the projection of each run of g onto the simplex {h >= 0, sum h = 1}, and the conjugate there.
 
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return +1."""
+        The conjugate is T sum_j g_j log g_j.
+        """
+        allowed = project_onto_simplex(g, runs)
+        return allowed, self.temperature * runs.sum(np.asarray(xlogy(allowed, allowed), dtype=np.float64))
+
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return +1 for every entry: the atom is nondecreasing."""
         return np.ones(low.size, dtype=np.int8)
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return the value at the lower bounds."""
-        return self.value(low, at)
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return the value at the lower bounds, where the atom is smallest."""
+        return self.value(low, runs)
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return the logarithm of a sum of exponentials."""
-        row = write.after(index)
+        """Return the LaTeX text of the logarithm of a sum of exponentials."""
+        row = write.next_index(index)
         if not row:
             return write.argument(row)
         return rf"\log \sum_{{{self.latex_run(index, row)}}} \exp\left({write.argument(row)}\right)"
 
 
 class EntrywiseLogSumExp(LogSumExp):
-    """log(exp a + exp b + ...), entry by entry; the entries of a, b, ... alternate in the argument."""
+    """Smooth maximum log(exp a + exp b + ...), entry by entry.
+
+    The entries of a, b, ... alternate in the argument of the atom.
+    """
 
     def __init__(self, parts: tuple[Expression, ...], shape: Shape) -> None:
-        super().__init__(interleaved(parts), Segments(np.full(parts[0].size, len(parts))), shape)
+        super().__init__(interleave(parts), Segments(np.full(parts[0].size, len(parts))), shape)
         self.parts = parts
-        """The expressions, each at the shape of the atom."""
+        """Expressions a, b, ..., broadcast to the shape of the atom."""
 
     def of(self, argument: Expression) -> Self:
-        """Return the same atom of another argument of the same size."""
+        """Return a copy of the atom with another argument of the same size."""
         other = super().of(argument)
-        other.parts = separated(argument, len(self.parts), self.shape)
+        other.parts = deinterleave(argument, len(self.parts), self.shape)
         return other
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return the logarithm of a sum with one exponential per expression."""
+        """Return the LaTeX text of the logarithm of a sum with one exponential per expression."""
         terms = (rf"\exp\left({write.part(part, index)}\right)" for part in self.parts)
         return rf"\log\left({' + '.join(terms)}\right)"
 
 
 class BagLogSumExp(LogSumExp):
-    """(T log sum_{x in B_i} exp(e_x / T))_i."""
+    """Smooth maximum T log sum_{x in B_i} exp(e_x / T) of each bag."""
 
     word = "bag_log_sum_exp"
 
     def __init__(self, argument: Expression, bags: Bags, T: float) -> None:
         super().__init__(argument, Segments(bags.sizes), (len(bags),))
-        self.over = bags
-        """The bags."""
+        self.argument_bags = bags
+        """Bags; the argument has one entry per instance of them."""
         self.temperature = T
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return the logarithm of a sum over the instances of a bag."""
+        """Return the LaTeX text of the logarithm of a sum over the instances of a bag."""
         inner, number = write.argument(write.instance), write.number(self.temperature)
         total = rf"\log \sum_{{x \in B_{{{index}}}}} \exp\left("
         if self.temperature == 1.0:
@@ -113,41 +121,80 @@ class BagLogSumExp(LogSumExp):
 
 
 def log_sum_exp(*expressions: Operand, axis: int | None = None) -> Expression:
-    """Return log sum_j exp e_j of one expression, a scalar; or log(exp a + exp b + ...) entry by entry.
+    """Return the smooth maximum log sum_j exp(e_j) of one expression, or log(exp a + exp b + ...) of several.
+
+    The atom is convex and increasing.
 
     Parameters
     ----------
     *expressions : Expression
-        One expression e, over whose entries the sum is taken. Or several expressions or numbers a, b, ..., which
-        are broadcast to one shape; the result then has this shape.
-    axis : int, optional
-        The axis of one expression along which sums are taken: 1 for each row of a matrix. All entries by default.
+        One expression e, over whose entries the sum is taken, or several expressions or numbers a, b, ..., which are
+        broadcast to one shape and added entry by entry.
+    axis : int, default=None
+        Axis of a single expression along which the sum is taken; 1 gives one value per row of a matrix. None uses all
+        entries.
+
+    Returns
+    -------
+    Expression
+        Scalar expression for one argument, or an expression with the shape of e without `axis`. For several
+        arguments, an expression of their common shape.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("smooth maximum")
+    >>> x = program.variable("x", 2)
+    >>> program.minimize(milopt.log_sum_exp(x))
+    >>> program.subject_to(x.sum() == 2)
+    sum(x) == 2
+    >>> result = milopt.solve(program)
+    >>> print(f"{result.objective:.3f}")
+    1.693
     """
     if not expressions:
-        raise DeclarationError("log_sum_exp takes at least one expression.")
+        raise DeclarationError("log_sum_exp needs at least one expression.")
     if len(expressions) == 1:
-        return LogSumExp(*runs_of(with_entries(expressions[0], "log_sum_exp"), axis, "log_sum_exp"))
+        return LogSumExp(*runs_along_axis(check_not_empty(expressions[0], "log_sum_exp"), axis, "log_sum_exp"))
     if axis is not None:
-        raise DeclarationError("log_sum_exp takes an axis with one expression only.")
-    return EntrywiseLogSumExp(*at_one_shape(expressions, "log_sum_exp"))
+        raise DeclarationError("log_sum_exp accepts an axis with one expression only.")
+    return EntrywiseLogSumExp(*broadcast_together(expressions, "log_sum_exp"))
 
 
 def bag_log_sum_exp(expression: Expression, bags: Bags | None = None, T: float = 1.0) -> Expression:
-    """Return T log sum_{x in B_i} exp(e_x / T), one entry per bag: a smooth maximum of each bag.
+    """Return the smooth maximum T log sum_{x in B_i} exp(e_x / T) over the instances of each bag.
+
+    The atom is convex and increasing.
 
     Parameters
     ----------
     expression : Expression
-        One entry per instance, such as f(bags).
-    bags : Bags, optional
-        The bags; those of the expression if it is over instances.
+        Vector e with one entry per instance, such as f(bags).
+    bags : Bags, default=None
+        Bags that group the instances. None uses the bags at which the expression was evaluated.
     T : float, default=1.0
-        The temperature, positive. The value exceeds the maximum of a bag of n instances by at most T log n.
+        Temperature. Must be positive. The value exceeds the maximum of a bag of n instances by at most T log n.
+
+    Returns
+    -------
+    Expression
+        Vector with one entry per bag.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> bags = milopt.as_bags([[[1.0], [2.0]], [[3.0]]])
+    >>> program = milopt.Program("smooth bag maxima")
+    >>> x = program.variable("x", 3, lower=[1.0, 1.0, 3.0])
+    >>> program.minimize(milopt.bag_log_sum_exp(x, bags, T=0.5).sum())
+    >>> result = milopt.solve(program)
+    >>> print(result.value(milopt.bag_log_sum_exp(x, bags, T=0.5)).round(3))
+    [1.347 3.   ]
     """
-    over = bags_of(expression, bags, "bag_log_sum_exp")
-    return BagLogSumExp(expression, over, positive_number(T, "T", "bag_log_sum_exp"))
+    over = resolve_bags(expression, bags, "bag_log_sum_exp")
+    return BagLogSumExp(expression, over, check_positive_number(T, "T", "bag_log_sum_exp"))
 
 
 def _finite(top: Vector) -> Vector:
-    """Return the largest entries of runs, 0 where they are infinite, so that they may be subtracted."""
+    """Return the maxima `top` of runs with infinite ones replaced by 0, so that they can be subtracted from entries."""
     return np.where(np.isfinite(top), top, 0.0)

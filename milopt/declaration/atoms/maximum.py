@@ -1,6 +1,7 @@
-"""Maxima: of each bag, and of several expressions entry by entry.
+"""Atoms of maxima: over each bag, over the entries of one expression, and over several expressions entry by entry.
 
-`bag_max` is the atom that multiple-instance learning is about. On its other side it needs a witness per bag.
+`bag_max` is the central atom of multiple-instance learning. If the program needs a lower bound on the maximum of a bag,
+the maximum is replaced by the value at one instance of the bag, its witness.
 """
 
 from __future__ import annotations
@@ -10,127 +11,226 @@ from typing import Self
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.declaration.atoms.along_axis import runs_of
-from milopt.declaration.atoms.atom import Directions, Notation, Selecting
-from milopt.declaration.atoms.bag_argument import bags_of
-from milopt.declaration.atoms.interleaved import at_one_shape, interleaved, separated
+from milopt.declaration.atoms.along_axis import runs_along_axis
+from milopt.declaration.atoms.argument_checks import check_not_empty
+from milopt.declaration.atoms.atom import Directions, Notation, SelectionAtom
+from milopt.declaration.atoms.bag_argument import resolve_bags
+from milopt.declaration.atoms.interleaving import broadcast_together, deinterleave, interleave
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
-from milopt.declaration.atoms.projections import onto_simplex
-from milopt.declaration.atoms.scalar_arguments import with_entries
+from milopt.declaration.atoms.projections import project_onto_simplex
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape, as_expression
 from milopt.errors import DeclarationError
 
 
-class Max(Selecting, abstract=True):
-    """max e of each run.
+class Max(SelectionAtom, abstract=True):
+    """Base class of atoms that are the maximum max_j e_j of each run.
 
-    Epigraph: t_i >= every entry of run i, in rows that may be lazy.
+    Epigraph: t_i >= e_j for every entry j of run i. These rows may be generated lazily.
     """
 
     cones = frozenset({"nonnegative"})
 
-    def value(self, e: Vector, at: Segments) -> Vector:
+    def value(self, e: Vector, runs: Segments) -> Vector:
         """Return the maximum of each run."""
-        return at.max(e)
+        return runs.max(e)
 
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return one row per entry of each run."""
-        return [non_negative("epigraph", t[at.of] - e, lazy=True)]
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return t_i - e_j >= 0 for every entry j of run i."""
+        return [non_negative("epigraph", t[runs.run_of_entry] - e, lazy=True)]
 
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return 1 at the first maximum of each run, 0 elsewhere."""
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return 1 at the first maximum of each run, and 0 for all other entries."""
         g = np.zeros(e.size)
-        g[self.choice(e, at)] = 1.0
+        g[self.witnesses(e, runs)] = 1.0
         return g
 
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return the nearest convex combination of each run, where the conjugate is 0."""
-        return onto_simplex(g, at), np.zeros(at.count)
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return the projection of each run of g onto the simplex {h >= 0, sum h = 1}, and the conjugate 0."""
+        return project_onto_simplex(g, runs), np.zeros(runs.count)
 
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return +1."""
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return +1 for every entry: the atom is nondecreasing."""
         return np.ones(low.size, dtype=np.int8)
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return the largest lower bound of each run."""
-        return at.max(low)
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return the largest of the lower bounds of each run."""
+        return runs.max(low)
 
 
 class BagMax(Max):
-    """(max_{x in B_i} e_x)_i."""
+    """Maximum max_{x in B_i} e_x of each bag."""
 
     word = "bag_max"
 
     def __init__(self, argument: Expression, bags: Bags) -> None:
         super().__init__(argument, Segments(bags.sizes), (len(bags),))
-        self.over = bags
-        """The bags."""
+        self.argument_bags = bags
+        """Bags; the argument has one entry per instance of them."""
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return the maximum over the instances of a bag."""
+        """Return the LaTeX text of the maximum over the instances of a bag."""
         return rf"\max_{{x \in B_{{{index}}}}} {write.bracketed(write.instance)}"
 
 
-class Maximum(Max):
-    """The largest of several numbers, entry by entry; their entries alternate in the argument."""
+class EntrywiseMaximum(Max):
+    """Maximum of several expressions a, b, ..., entry by entry.
+
+    The entries of a, b, ... alternate in the argument of the atom.
+    """
 
     word = "maximum"
 
     def __init__(self, parts: tuple[Expression, ...], shape: Shape) -> None:
-        super().__init__(interleaved(parts), Segments(np.full(parts[0].size, len(parts))), shape)
+        super().__init__(interleave(parts), Segments(np.full(parts[0].size, len(parts))), shape)
         self.parts = parts
-        """The expressions, each at the shape of the atom."""
+        """Expressions a, b, ..., broadcast to the shape of the atom."""
         self.bags = next((part.bags for part in parts if part.bags is not None), None)
 
     def of(self, argument: Expression) -> Self:
-        """Return the same atom of another argument of the same size."""
+        """Return a copy of the atom with another argument of the same size."""
         other = super().of(argument)
-        other.parts = separated(argument, len(self.parts), self.shape)
+        other.parts = deinterleave(argument, len(self.parts), self.shape)
         return other
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return a maximum of as many terms as there are expressions."""
+        """Return the LaTeX text of a maximum with one term per expression."""
         return rf"\max\left\{{{', '.join(write.part(part, index) for part in self.parts)}\right\}}"
 
 
-class Largest(Max):
-    """The largest entry of each run."""
+class LargestEntry(Max):
+    """Largest entry of each run of an expression."""
 
     word = "max"
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return the maximum over a run of entries."""
-        row = write.after(index)
+        """Return the LaTeX text of the maximum over a run of entries."""
+        row = write.next_index(index)
         group = self.latex_run(index, row)
         return rf"\max_{{{group}}} {write.bracketed(row)}" if row else write.argument("")
 
 
-def largest(expression: Operand, axis: int | None = None) -> Expression:
-    """Return the largest entry, a scalar, or the largest entries along an axis; `e.max()` is the same."""
-    return Largest(*runs_of(with_entries(expression, "max"), axis, "max"))
+def largest_entry(expression: Operand, axis: int | None = None) -> Expression:
+    """Return the largest entry of an expression, or one per slice along an axis; `e.max(axis)` calls this function."""
+    return LargestEntry(*runs_along_axis(check_not_empty(expression, "max"), axis, "max"))
 
 
 def bag_max(expression: Expression, bags: Bags | None = None) -> Expression:
-    """Return (max_{x in B_i} e_x)_i: one entry per bag, of an expression over the instances of the bags."""
-    return BagMax(expression, bags_of(expression, bags, "bag_max"))
+    """Return the maximum max_{x in B_i} e_x of an expression over the instances of each bag.
+
+    The atom is convex and increasing. If the program needs a lower bound on the maximum of a bag, the program is not
+    convex; a scheme such as the convex-concave procedure then selects one instance per bag, the witness.
+
+    Parameters
+    ----------
+    expression : Expression
+        Vector e with one entry per instance, such as f(bags).
+    bags : Bags, default=None
+        Bags that group the instances. None uses the bags at which the expression was evaluated.
+
+    Returns
+    -------
+    Expression
+        Vector with one entry per bag.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> bags = milopt.as_bags([[[1.0], [2.0]], [[3.0]]])
+    >>> program = milopt.Program("bag maxima")
+    >>> x = program.variable("x", 3, lower=[1.0, 2.0, 3.0])
+    >>> program.minimize(milopt.bag_max(x, bags).sum())
+    >>> result = milopt.solve(program)
+    >>> print(result.value(milopt.bag_max(x, bags)).round(3))
+    [2. 3.]
+    """
+    return BagMax(expression, resolve_bags(expression, bags, "bag_max"))
 
 
 def maximum(*expressions: Operand) -> Expression:
-    """Return the largest of several expressions or numbers, entry by entry."""
+    """Return the maximum of several expressions or numbers, entry by entry.
+
+    The atom is convex and increasing. ``e.max()`` is the largest entry of a single expression.
+
+    Parameters
+    ----------
+    *expressions : Expression
+        At least two expressions or numbers, which are broadcast to one shape.
+
+    Returns
+    -------
+    Expression
+        Expression of the common shape.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("piecewise linear")
+    >>> x = program.variable("x")
+    >>> program.minimize(milopt.maximum(x, 3 - 2 * x, 0.5))
+    >>> result = milopt.solve(program)
+    >>> print(f"{result.objective:.3f} {result.value(x):.3f}")
+    1.000 1.000
+    """
     if len(expressions) < 2:
-        raise DeclarationError("maximum takes at least two expressions; write e.max() for the largest entry of one.")
-    return Maximum(*at_one_shape(expressions, "maximum"))
+        raise DeclarationError("maximum needs at least two expressions; write e.max() for the largest entry of one.")
+    return EntrywiseMaximum(*broadcast_together(expressions, "maximum"))
 
 
 def minimum(*expressions: Operand) -> Expression:
-    """Return the smallest of several expressions or numbers, entry by entry; it is concave."""
+    """Return the minimum of several expressions or numbers, entry by entry.
+
+    The minimum is concave and increasing. ``e.min()`` is the smallest entry of a single expression.
+
+    Parameters
+    ----------
+    *expressions : Expression
+        At least two expressions or numbers, which are broadcast to one shape.
+
+    Returns
+    -------
+    Expression
+        Expression of the common shape.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("largest minimum")
+    >>> x = program.variable("x")
+    >>> program.maximize(milopt.minimum(x, 3 - 2 * x))
+    >>> result = milopt.solve(program)
+    >>> print(f"{result.objective:.3f} {result.value(x):.3f}")
+    1.000 1.000
+    """
     if len(expressions) < 2:
-        raise DeclarationError("minimum takes at least two expressions; write e.min() for the smallest entry of one.")
-    return -maximum(*(-as_expression(one) for one in expressions))
+        raise DeclarationError("minimum needs at least two expressions; write e.min() for the smallest entry of one.")
+    return -maximum(*(-as_expression(operand) for operand in expressions))
 
 
 def positive_part(expression: Operand) -> Expression:
-    """Return max(e, 0), entry by entry."""
+    """Return the positive part max(e, 0), entry by entry.
+
+    The atom is convex and increasing. The hinge loss of a score f and a label y is ``positive_part(1 - y * f)``.
+
+    Parameters
+    ----------
+    expression : Expression
+        The argument e, of any shape.
+
+    Returns
+    -------
+    Expression
+        Expression of the shape of e.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("hinge loss")
+    >>> w = program.variable("w")
+    >>> program.minimize(0.5 * w ** 2 + milopt.positive_part(1 - [2.0, 0.5] * w).sum())
+    >>> result = milopt.solve(program)
+    >>> print(f"{result.objective:.3f} {result.value(w):.3f}")
+    0.875 0.500
+    """
     return maximum(expression, 0.0)

@@ -1,4 +1,4 @@
-"""Rows that must lie in cones, written as expressions: the language of `Atom.epigraph`."""
+"""Rows that must lie in cones, from which `Atom.epigraph` builds its constraints."""
 
 from __future__ import annotations
 
@@ -14,52 +14,62 @@ from milopt.declaration.programs.expression import Expression, Leaf, Operand, as
 from milopt.declaration.programs.sparse import from_parts
 
 NewVariables = Callable[..., Leaf]
-"""`new(name, count, lower=-inf)` returns new columns, which may occur in the memberships."""
+"""Type of `new(name, count, lower=-inf)`, which returns `count` auxiliary variables for use in memberships."""
 
 
 @dataclass(frozen=True)
 class Membership:
-    """Rows that lie in a product of cones of one kind."""
+    """Constraint that rows lie in a product of cones of one kind."""
 
     name: str
-    """Suffix of the name of the block of rows."""
+    """Suffix of the name of this block of rows."""
     rows: Expression
+    """Rows of all cones, one cone after the other."""
     cone: Cone
+    """Kind of the cones."""
     sizes: Index
     """Number of rows of each cone."""
     lazy: bool = False
-    """Return True if rows may be generated lazily: leaving some out gives a relaxation. Non-negative rows only."""
+    """Whether some rows may be left out until they are violated; only for non-negative rows."""
     ends_in_function: bool = False
-    """The argument of the atom is a function of a kernel's space, which follows the rows of the (only) cone."""
+    """Whether the single cone continues after its rows with a function of a kernel's space, the atom's argument."""
 
 
 def zero(name: str, rows: Expression) -> Membership:
-    """Return rows == 0."""
+    """Return the constraint rows == 0."""
     return Membership(name, rows, ZERO, np.ones(rows.size, dtype=np.intp))
 
 
 def non_negative(name: str, rows: Expression, *, lazy: bool = False) -> Membership:
-    """Return rows >= 0; `lazy` if each row bounds one entry of t and may be left out until it is violated."""
+    """Return the constraint rows >= 0.
+
+    `lazy` states that each row bounds one entry of t (the upper bound of the atom) from below, and that rows may be
+    left out until they are violated.
+    """
     return Membership(name, rows, NONNEGATIVE, np.ones(rows.size, dtype=np.intp), lazy)
 
 
-def second_order(name: str, heads: list[Operand], tail: Expression | None, at: Segments) -> Membership:
-    """Return head_0 >= ||(head_1, ..., tail)|| per run: one entry of every head, and the run of the tail.
+def second_order(name: str, heads: list[Operand], tail: Expression | None, runs: Segments) -> Membership:
+    """Return the constraint head_0 >= ||(head_1, head_2, ..., tail)|| for each run.
 
-    A tail of None stands for a function of a kernel's space, which has no rows.
+    `heads` are vectors with one entry per run, or scalars, and `tail` is a vector with the entries of all runs. A cone
+    consists of one entry of every head and one run of the tail. The tail None represents a function of a kernel's
+    space, which has no rows.
     """
-    tails = np.zeros(at.count, dtype=np.intp) if tail is None else at.sizes
+    tails = np.zeros(runs.count, dtype=np.intp) if tail is None else runs.sizes
     sizes = len(heads) + tails
     starts = np.cumsum(sizes) - sizes
-    rows = sum((_spread(broadcast(as_expression(h), (at.count,)), starts + k, sizes) for k, h in enumerate(heads)), 0.0)
+    rows = sum(
+        (_spread(broadcast(as_expression(h), (runs.count,)), starts + k, sizes) for k, h in enumerate(heads)), 0.0
+    )
     if tail is not None:
-        places = np.arange(at.total) + np.repeat(starts - at.offsets[:-1] + len(heads), at.sizes)
+        places = np.arange(runs.entry_count) + np.repeat(starts - runs.offsets[:-1] + len(heads), runs.sizes)
         rows = rows + _spread(tail, places, sizes)
     return Membership(name, as_expression(rows), SECOND_ORDER, sizes, ends_in_function=tail is None)
 
 
 def exponential(name: str, x: Operand, y: Operand, z: Operand, count: int) -> Membership:
-    """Return y exp(x / y) <= z, entry by entry."""
+    """Return the constraint y exp(x / y) <= z, entry by entry, for `count` entries."""
     sizes = np.full(count, 3, dtype=np.intp)
     starts = 3 * np.arange(count)
     parts = [_spread(broadcast(as_expression(e), (count,)), starts + k, sizes) for k, e in enumerate((x, y, z))]
@@ -67,7 +77,7 @@ def exponential(name: str, x: Operand, y: Operand, z: Operand, count: int) -> Me
 
 
 def _spread(expression: Expression, places: Index, sizes: Index) -> Expression:
-    """Return the entries of an expression at some places of a longer one."""
+    """Return a vector of sum(sizes) entries that has the entries of an expression at `places`, and zeros elsewhere."""
     count = int(sizes.sum())
     order = np.argsort(places, kind="stable")
     indptr = np.searchsorted(places[order], np.arange(count + 1))

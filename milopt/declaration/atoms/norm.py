@@ -1,4 +1,4 @@
-"""Euclidean norms: ||e|| of a whole expression, of runs of its entries, or of a function of a kernel's space."""
+"""Atom of Euclidean norms: of an expression, of groups of its entries, or of a function of a kernel's space."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from milopt.arrays import Vector
 from milopt.declaration.atoms.absolute import norm_inf
-from milopt.declaration.atoms.along_axis import runs_of
-from milopt.declaration.atoms.atom import Notation, Radial
+from milopt.declaration.atoms.along_axis import runs_along_axis
+from milopt.declaration.atoms.atom import Notation, RadialAtom
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.norm1 import norm1
 from milopt.declaration.atoms.segments import Segments
@@ -17,8 +17,8 @@ from milopt.declaration.programs.leaves import Function
 from milopt.errors import DeclarationError
 
 
-class Norm(Radial):
-    """||e|| of each run.
+class Norm(RadialAtom):
+    """Euclidean norm ||e|| of each run.
 
     Epigraph: (t, e) in the second-order cone.
     """
@@ -27,26 +27,26 @@ class Norm(Radial):
     cones = frozenset({"second-order"})
 
     def profile(self, r: Vector) -> Vector:
-        """Return r."""
+        """Return r: the profile of the norm is the identity."""
         return r
 
     def profile_slope(self, r: Vector) -> Vector:
-        """Return 1."""
+        """Return 1, the derivative of the identity."""
         return np.ones(r.size)
 
     def profile_conjugate(self, s: Vector) -> tuple[Vector, Vector]:
-        """Return slopes of at most 1, where the conjugate is 0."""
+        """Return min(s, 1), and the conjugate 0."""
         return np.minimum(s, 1.0), np.zeros(s.size)
 
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return t >= ||e|| of each run."""
-        return [second_order("cone", [t], None if self.function else e, at)]
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return the constraint t >= ||e|| for each run."""
+        return [second_order("cone", [t], None if self.function else e, runs)]
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return the root of a sum of squares."""
+        """Return the LaTeX text of the root of a sum of squares."""
         if self.function:
             return rf"\|{write.argument('')}\|"
-        row = write.after(index)
+        row = write.next_index(index)
         inner = write.argument(row)
         if not row:
             return rf"\left|{inner}\right|"
@@ -54,54 +54,102 @@ class Norm(Radial):
 
 
 def norm(expression: Operand, ord: float | str | None = None, axis: int | None = None) -> Expression:
-    """Return the norm of all entries, a scalar, or one norm per run of entries along an axis.
+    """Return the norm of all entries, or one norm per slice along an axis.
 
-    Of a matrix, the norm of all entries is the Frobenius norm, not the spectral norm.
+    The atom is convex. For a matrix, the norm of all entries is the Frobenius norm, not the spectral norm.
 
     Parameters
     ----------
     expression : Expression
         The argument e.
-    ord : {2, 1, numpy.inf, "fro"}, optional
-        2 for the Euclidean norm, the default; 1 for the sum and inf for the largest of the absolute values. For a
-        matrix without an axis only "fro", as the others stand for norms of the linear map in numpy.
-    axis : int, optional
-        The axis along which norms are taken: 1 for the norm of each row of a matrix. All entries by default.
+    ord : {2, 1, numpy.inf, "fro"}, default=None
+        Order of the norm. 2 and None give the Euclidean norm, 1 the sum and ``numpy.inf`` the largest of the absolute
+        values. For a matrix without `axis`, only None and "fro" are allowed, because in numpy the other values are
+        operator norms.
+    axis : int, default=None
+        Axis along which the norm is taken; 1 gives one norm per row of a matrix. None uses all entries.
+
+    Returns
+    -------
+    Expression
+        Scalar expression, or an expression with the shape of e without `axis`.
+
+    Raises
+    ------
+    DeclarationError
+        If `ord` is not supported for an expression of this shape.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("projection")
+    >>> x = program.variable("x", 2)
+    >>> program.minimize(milopt.norm(x - [3.0, 4.0]))
+    >>> program.subject_to(x <= 0)
+    x <= 0  (2 rows)
+    >>> result = milopt.solve(program)
+    >>> print(f"{result.objective:.3f}")
+    5.000
     """
     argument = as_expression(expression)
-    is_map = axis is None and argument.ndim > 1 and ord not in (None, "fro")
+    is_operator_norm = axis is None and argument.ndim > 1 and ord not in (None, "fro")
     kind = {None: 2, "fro": 2, 2: 2, 1: 1, np.inf: np.inf}.get(ord)
-    if kind is None or is_map or (ord == "fro" and axis is not None):
+    if kind is None or is_operator_norm or (ord == "fro" and axis is not None):
         raise DeclarationError(
-            f"norm does not take ord={ord!r} for an expression of shape {argument.shape}: give 1, 2 or numpy.inf for a "
-            "vector or along an axis; write norm1(e) and norm_inf(e) for all entries of a matrix."
+            f"norm does not support ord={ord!r} for the shape {argument.shape}: give 1, 2 or numpy.inf for "
+            "a vector or along an axis; write norm1(e) and norm_inf(e) for all entries of a matrix."
         )
     if kind == 1:
         return norm1(argument, axis)
     if kind == np.inf:
         return norm_inf(argument, axis)
-    return Norm(*runs_of(argument, axis, "norm"))
+    return Norm(*runs_along_axis(argument, axis, "norm"))
 
 
 def function_norm(function: Function) -> Norm:
-    """Return ||f|| in the kernel's space, a scalar."""
+    """Return the norm ||f|| of a function in its kernel's space, a scalar."""
     return Norm(function, Segments([0]), ())
 
 
 def group_norms(expression: Operand, sizes: npt.ArrayLike) -> Expression:
-    """Return the Euclidean norms of consecutive groups of entries, one norm per group.
+    """Return the Euclidean norm of each group of consecutive entries.
 
     Parameters
     ----------
     expression : Expression
-        The entries, group after group.
-    sizes : array of int
-        Number of entries of each group; they add up to the number of entries.
+        Entries of the first group, then those of the second group, and so on.
+    sizes : array-like of int
+        Number of entries of each group. The sizes must be positive and add up to the number of entries.
+
+    Returns
+    -------
+    Expression
+        Vector with one norm per group.
+
+    Raises
+    ------
+    DeclarationError
+        If the sizes are not positive integers that add up to the number of entries.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("group lasso")
+    >>> x = program.variable("x", 3, lower=[3.0, 4.0, 1.0])
+    >>> program.minimize(milopt.group_norms(x, [2, 1]).sum())
+    >>> result = milopt.solve(program)
+    >>> print(result.value(milopt.group_norms(x, [2, 1])).round(3))
+    [5. 1.]
     """
-    argument, given = as_expression(expression), np.asarray(sizes)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 1).any() or given.sum() != argument.size:
+    argument, group_sizes = as_expression(expression), np.asarray(sizes)
+    if (
+        group_sizes.ndim != 1
+        or group_sizes.dtype.kind not in "iu"
+        or (group_sizes < 1).any()
+        or group_sizes.sum() != argument.size
+    ):
         raise DeclarationError(
             f"group_norms needs positive sizes that add up to the {argument.size} entries of the expression, "
             f"not {sizes!r}."
         )
-    return Norm(argument, Segments(given), (given.size,))
+    return Norm(argument, Segments(group_sizes), (group_sizes.size,))

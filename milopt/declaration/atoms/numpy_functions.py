@@ -1,4 +1,4 @@
-"""Functions of numpy that are applied to expressions: they give atoms, or errors that name the atom to use."""
+"""Apply numpy functions to expressions: return an atom, or raise an error that names the function to use instead."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from milopt.declaration.atoms.norm import norm
 from milopt.declaration.atoms.sqrt import sqrt
 from milopt.declaration.atoms.sum_squares import square
 from milopt.declaration.programs.expression import Expression
-from milopt.declaration.programs.joined import concatenate, hstack, joined, stack, vstack
+from milopt.declaration.programs.joining import concatenate, hstack, join_expressions, stack, vstack
 from milopt.errors import DeclarationError
 
 
 def _dot(a: Any, b: Any) -> object:
-    """Return the product of numpy.dot: that of `@`, or of `*` if one of the factors is a number."""
+    """Return numpy.dot(a, b): a * b if one of the factors is a scalar, otherwise a @ b."""
     return a @ b if np.ndim(a) and np.ndim(b) else a * b
 
 
 def _diff(e: Expression, n: int = 1, axis: int = -1) -> Expression:
-    """Return the differences of neighbours along an axis, n times."""
-    moved = e.rearranged(lambda entries: np.moveaxis(entries, axis, -1), "numpy.diff")
+    """Return the n-th differences of neighbouring entries along an axis, as numpy.diff."""
+    moved = e.rearrange(lambda entries: np.moveaxis(entries, axis, -1), "numpy.diff")
     for _ in range(n):
         moved = moved[..., 1:] - moved[..., :-1]
-    return moved.rearranged(lambda entries: np.moveaxis(entries, -1, axis), "numpy.diff")
+    return moved.rearrange(lambda entries: np.moveaxis(entries, -1, axis), "numpy.diff")
 
 
 def _cumsum(e: Expression, axis: int | None = None) -> Expression:
-    """Return the sums of the first entries, of all entries row after row or along an axis."""
+    """Return the cumulative sums along an axis, or of all entries row after row if `axis` is None, as numpy.cumsum."""
     if axis is None:
         return e.ravel() @ np.tri(e.size).T
-    moved = e.rearranged(lambda entries: np.moveaxis(entries, axis, -1), "numpy.cumsum")
+    moved = e.rearrange(lambda entries: np.moveaxis(entries, axis, -1), "numpy.cumsum")
     total = moved @ np.tri(moved.shape[-1]).T
-    return total.rearranged(lambda entries: np.moveaxis(entries, -1, axis), "numpy.cumsum")
+    return total.rearrange(lambda entries: np.moveaxis(entries, -1, axis), "numpy.cumsum")
 
 
 UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
@@ -76,7 +76,7 @@ UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
     np.greater: operator.gt,
     np.less: operator.lt,
 }
-"""For each function of numpy, the function of milopt. Arithmetic is that of expressions."""
+"""Function of milopt, or operator of expressions, for each supported numpy ufunc."""
 
 FUNCTIONS: Mapping[Callable[..., object], Callable[..., object]] = {
     np.sum: lambda e, axis=None, *, keepdims=False: e.sum(axis, keepdims),
@@ -94,14 +94,15 @@ FUNCTIONS: Mapping[Callable[..., object], Callable[..., object]] = {
     np.hstack: hstack,
     np.vstack: vstack,
     np.stack: stack,
-    np.column_stack: lambda parts: joined(np.column_stack, parts, "column_stack"),
-    np.block: lambda parts: joined(np.block, parts, "block"),
+    np.column_stack: lambda parts: join_expressions(np.column_stack, parts, "column_stack"),
+    np.block: lambda parts: join_expressions(np.block, parts, "block"),
     np.shape: lambda e: e.shape,
     np.ndim: lambda e: len(e.shape),
     np.size: lambda e: e.size,
 }
+"""Function of milopt for each supported numpy function that is not a ufunc."""
 
-REARRANGING: frozenset[Callable[..., object]] = frozenset(
+REARRANGING_FUNCTIONS: frozenset[Callable[..., object]] = frozenset(
     {
         np.atleast_1d,
         np.atleast_2d,
@@ -127,28 +128,35 @@ REARRANGING: frozenset[Callable[..., object]] = frozenset(
         np.triu,
     }
 )
-"""Functions of numpy that choose and rearrange the entries of their first argument."""
+"""Functions of numpy that select and rearrange the entries of their first argument."""
 
-HINTS: Mapping[str, str] = {
+ERROR_HINTS: Mapping[str, str] = {
     "sign": "a sign is neither convex nor concave",
     "clip": "write maximum and minimum",
     "outer": "write a[:, None] * e for the outer product with a vector of numbers a",
 }
-PRODUCTS = ("vdot", "inner", "tensordot", "einsum", "kron")
-JOINING = ("append", "dstack", "insert", "array")
+"""Advice in the error message for an unsupported numpy function, by its name."""
+PRODUCT_FUNCTIONS = ("vdot", "inner", "tensordot", "einsum", "kron")
+"""Unsupported numpy functions that are products."""
+JOINING_FUNCTIONS = ("append", "dstack", "insert", "array")
+"""Unsupported numpy functions that join arrays."""
 
 
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, object]) -> object:
-    """Return the function of milopt for a ufunc of numpy at these inputs, or raise an error that names the atom."""
+    """Apply a numpy ufunc to inputs that contain an expression.
+
+    `method` is "__call__", or a method of the ufunc such as "reduce". Raise `DeclarationError` with advice if milopt
+    has no function for the ufunc, its method or its keyword arguments.
+    """
     replacement = UFUNCS.get(ufunc)
     if method != "__call__":
-        _refuse(f"{ufunc.__name__}.{method}")
+        _raise_unsupported(f"{ufunc.__name__}.{method}")
     if replacement is None:
-        _refuse(ufunc.__name__)
+        _raise_unsupported(ufunc.__name__)
     if keywords:
         hint = "; select entries with e[mask] before the call" if "where" in keywords else ""
         raise DeclarationError(
-            f"numpy.{ufunc.__name__} of an expression takes no keyword arguments ({', '.join(keywords)}){hint}."
+            f"numpy.{ufunc.__name__} of an expression supports no keyword arguments ({', '.join(keywords)}){hint}."
         )
     if ufunc is np.power and not isinstance(inputs[0], Expression):
         raise DeclarationError("The power of numbers to an expression has no atom; write exp(np.log(numbers) * e).")
@@ -156,43 +164,51 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords:
 
 
 def apply_function(function: Callable[..., object], inputs: tuple[Any, ...], keywords: Mapping[str, object]) -> object:
-    """Return the function of milopt for another function of numpy, or raise an error that names the atom."""
-    if function in REARRANGING and isinstance(inputs[0], Expression):
+    """Apply a numpy function that is not a ufunc to inputs that contain an expression.
+
+    Raise `DeclarationError` with advice if milopt has no function for it, or does not support one of the arguments.
+    """
+    if function in REARRANGING_FUNCTIONS and isinstance(inputs[0], Expression):
         name = f"numpy.{function.__name__}"
-        return inputs[0].rearranged(lambda entries: function(entries, *inputs[1:], **keywords), name)
+        return inputs[0].rearrange(lambda entries: function(entries, *inputs[1:], **keywords), name)
     replacement = FUNCTIONS.get(function)
     if replacement is None:
-        _refuse(function.__name__)
+        _raise_unsupported(function.__name__)
     try:
         signature(replacement).bind(*inputs, **keywords)
     except TypeError:
-        given = [*("an argument" for _ in inputs[1:]), *keywords]
+        arguments = [*("an argument" for _ in inputs[1:]), *keywords]
         raise DeclarationError(
-            f"numpy.{function.__name__} of an expression does not take all of these: {', '.join(given)}."
+            f"numpy.{function.__name__} of an expression does not support all of these arguments: "
+            f"{', '.join(arguments)}."
         ) from None
     return replacement(*inputs, **keywords)
 
 
-def as_array(expression: Expression, asked_by: str) -> npt.NDArray[np.object_]:
-    """Raise an error: an array does not hold expressions. The module `asked_by` is the one that called numpy.
+def as_array(expression: Expression, calling_module: str) -> npt.NDArray[np.object_]:
+    """Raise an error, because an expression cannot be converted to an array, unless scipy.sparse asks for it.
 
-    Sparse matrices are the exception. `matrix @ e` converts e, and only if the result is an array of one object does
-    scipy leave the product to `Expression.__rmatmul__`. An error would end the product.
+    For `matrix @ e` with a sparse matrix, scipy converts e to an array. If the result is an array with one object,
+    scipy leaves the product to `Expression.__rmatmul__`; an error would abort the product. `calling_module` is the
+    name of the module that requested the conversion.
     """
-    if asked_by.split(".")[:2] == ["scipy", "sparse"]:
+    if calling_module.split(".")[:2] == ["scipy", "sparse"]:
         array = np.empty((), dtype=object)
         array[()] = expression
         return array
     raise DeclarationError(
-        f"{expression.describe()} does not become an array of numpy: write y @ e for y.dot(e), e + d for "
+        f"{expression.describe()} cannot be converted to a numpy array: write y @ e for y.dot(e), e + d for "
         "np.sum([e, d]), stack([e, d]) for np.array([e, d]), and keep several expressions in a list."
     )
 
 
-def _refuse(name: str) -> NoReturn:
-    hint = HINTS.get(name, "the functions of expressions are the atoms of milopt, such as absolute, maximum and exp")
-    if name in PRODUCTS:
+def _raise_unsupported(name: str) -> NoReturn:
+    """Raise an error for an unsupported numpy function, with advice on what to write instead."""
+    hint = ERROR_HINTS.get(
+        name, "the functions of expressions are the atoms of milopt, such as absolute, maximum and exp"
+    )
+    if name in PRODUCT_FUNCTIONS:
         hint = "write y @ e for the inner product with numbers, matrix @ e, and y * e entry by entry"
-    if name in JOINING:
+    if name in JOINING_FUNCTIONS:
         hint = "write concatenate([a, b]), hstack, vstack or stack to join expressions"
-    raise DeclarationError(f"numpy.{name} does not apply to an expression: {hint}.")
+    raise DeclarationError(f"numpy.{name} does not support expressions: {hint}.")

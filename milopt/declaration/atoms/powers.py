@@ -1,4 +1,4 @@
-"""Powers of expressions that have an atom."""
+"""Powers e ** p of expressions, for the exponents p that have an atom."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from milopt.declaration.programs.expression import Expression
 from milopt.errors import DeclarationError
 
 POWERS: Mapping[float, Callable[[Expression], Expression]] = {2.0: square, 0.5: sqrt, -1.0: inv_pos, 1.0: lambda e: e}
+"""Function that returns e ** p, for each supported exponent p."""
 
 
 def power(expression: Expression, exponent: object) -> Expression:
-    """Return e ** p, entry by entry, for p = 2, 0.5, -1 or 1."""
+    """Return e ** p, entry by entry, for p = 2, 0.5, -1 or 1; raise an error for any other exponent."""
     atom = POWERS.get(float(exponent)) if isinstance(exponent, (int, float, np.number)) else None
     if atom is None:
         raise DeclarationError(

@@ -1,4 +1,4 @@
-"""Projections onto the sets of slopes that minorants of polyhedral atoms may have, run by run."""
+"""Euclidean projections onto simplices and 1-norm balls, run by run: the slopes of minorants of polyhedral atoms."""
 
 from __future__ import annotations
 
@@ -8,64 +8,67 @@ from milopt.arrays import Index, Vector
 from milopt.declaration.atoms.segments import Segments
 
 BISECTION_STEPS = 54
-"""Halvings of an interval of length 1 until its ends are equal in double precision."""
-SOLVER_ERROR = 1e-9
-"""Distance from a simplex up to which a point lies in it but for the error of a solver."""
+"""Number of bisection steps after which an interval of length 1 has shrunk to double precision."""
+SIMPLEX_TOLERANCE = 1e-9
+"""Largest error of the sum, and largest sum of negative parts, of a simplex point that a solver has returned."""
 
 
-def sorted_downwards(values: Vector, at: Segments) -> Index:
-    """Return the order of the entries in which every run is sorted downwards; equal entries keep their order."""
-    return np.lexsort((-values, at.of)).astype(np.intp)
+def descending_order(values: Vector, runs: Segments) -> Index:
+    """Return the indices that sort every run in descending order; equal entries keep their order."""
+    return np.lexsort((-values, runs.run_of_entry)).astype(np.intp)
 
 
-def ranks(at: Segments) -> Index:
-    """Return the position of each entry in its run, from 0."""
-    return np.arange(at.total) - at.offsets[:-1][at.of]
+def positions_in_runs(runs: Segments) -> Index:
+    """Return the position of each entry in its run, starting at 0."""
+    return np.arange(runs.entry_count) - runs.offsets[:-1][runs.run_of_entry]
 
 
-def onto_simplex(g: Vector, at: Segments) -> Vector:
-    """Return the point nearest to g whose runs are non-negative and add up to 1.
+def project_onto_simplex(g: Vector, runs: Segments) -> Vector:
+    """Project each run of g onto the simplex {h >= 0, sum h = 1}.
 
-    A run that is almost such a point is clipped and divided by its sum instead, so that entries that are 0 stay 0.
+    A run that is in the simplex up to `SIMPLEX_TOLERANCE` is clipped at 0 and divided by its sum instead, so that zeros
+    stay zeros.
     """
-    kept = np.maximum(g, 0.0)
-    total = at.sum(kept)
-    is_near = (np.abs(total - 1.0) <= SOLVER_ERROR) & (at.sum(kept - g) <= SOLVER_ERROR)
-    scaled = kept / np.where(is_near, total, 1.0)[at.of]
-    return scaled if is_near.all() else np.where(is_near[at.of], scaled, _projected(g, at))
+    clipped = np.maximum(g, 0.0)
+    total = runs.sum(clipped)
+    is_near = (np.abs(total - 1.0) <= SIMPLEX_TOLERANCE) & (runs.sum(clipped - g) <= SIMPLEX_TOLERANCE)
+    scaled = clipped / np.where(is_near, total, 1.0)[runs.run_of_entry]
+    return scaled if is_near.all() else np.where(is_near[runs.run_of_entry], scaled, _project_by_sorting(g, runs))
 
 
-def _projected(g: Vector, at: Segments) -> Vector:
-    # The result does not change if a run is shifted. Entries that are 1 below the largest become 0 in any case, so that
-    # after clipping no large numbers cancel.
-    shifted = np.maximum(g - at.max(g)[at.of], -1.0)
-    order = sorted_downwards(shifted, at)
-    downwards = shifted[order]
-    before = np.cumsum(downwards)
-    starts = at.offsets[:-1]
-    inside = before - (before[starts] - downwards[starts])[at.of]
-    # Of the sorted entries, as many stay positive as exceed the shift that makes them add up to 1.
-    shift = (inside - 1.0) / (ranks(at) + 1)
-    last = at.sum((downwards > shift).astype(np.float64)).astype(np.intp) + starts - 1
-    clipped = np.maximum(shifted - shift[last][at.of], 0.0)
-    return np.asarray(clipped / at.sum(clipped)[at.of])
+def _project_by_sorting(g: Vector, runs: Segments) -> Vector:
+    """Project each run of g onto the simplex exactly, by sorting."""
+    # Adding a constant to a run does not change its projection. Entries that are 1 or more below the largest one are
+    # projected to 0 anyway, so they can be clipped, and no large numbers cancel.
+    shifted = np.maximum(g - runs.max(g)[runs.run_of_entry], -1.0)
+    order = descending_order(shifted, runs)
+    descending = shifted[order]
+    cumulative = np.cumsum(descending)
+    starts = runs.offsets[:-1]
+    partial_sums = cumulative - (cumulative[starts] - descending[starts])[runs.run_of_entry]
+    # The projection is max(g - shift, 0). An entry of the sorted run stays positive if it exceeds the shift for which
+    # it and the larger entries add up to 1.
+    shift = (partial_sums - 1.0) / (positions_in_runs(runs) + 1)
+    last = runs.sum((descending > shift).astype(np.float64)).astype(np.intp) + starts - 1
+    clipped = np.maximum(shifted - shift[last][runs.run_of_entry], 0.0)
+    return np.asarray(clipped / runs.sum(clipped)[runs.run_of_entry])
 
 
-def onto_capped_simplex(g: Vector, at: Segments, totals: Index) -> Vector:
-    """Return the point nearest to g with entries between 0 and 1 whose runs add up to `totals`, at most their sizes."""
-    # The point is clip(g - shift, 0, 1). The shift is at most 1 below the entry of rank `totals`.
-    pivot = g[sorted_downwards(g, at)[at.offsets[:-1] + totals - 1]]
-    shifted = np.clip(g - pivot[at.of], -1.0, 1.0)
-    low, high = np.full(at.count, -1.0), np.zeros(at.count)
+def project_onto_capped_simplex(g: Vector, runs: Segments, totals: Index) -> Vector:
+    """Project each run of g onto {0 <= h <= 1, sum h = total}; the total of a run is between 1 and its size."""
+    # The projection is clip(g - shift, 0, 1). The shift lies between the entry of rank `totals` minus 1 and that entry.
+    pivot = g[descending_order(g, runs)[runs.offsets[:-1] + totals - 1]]
+    shifted = np.clip(g - pivot[runs.run_of_entry], -1.0, 1.0)
+    low, high = np.full(runs.count, -1.0), np.zeros(runs.count)
     for _ in range(BISECTION_STEPS):
         middle = 0.5 * (low + high)
-        enough = at.sum(np.clip(shifted - middle[at.of], 0.0, 1.0)) >= totals
+        enough = runs.sum(np.clip(shifted - middle[runs.run_of_entry], 0.0, 1.0)) >= totals
         low, high = np.where(enough, middle, low), np.where(enough, high, middle)
-    return np.asarray(np.clip(shifted - low[at.of], 0.0, 1.0))
+    return np.asarray(np.clip(shifted - low[runs.run_of_entry], 0.0, 1.0))
 
 
-def onto_norm1_ball(g: Vector, at: Segments) -> Vector:
-    """Return the point nearest to g whose runs have absolute values that add up to at most 1."""
+def project_onto_norm1_ball(g: Vector, runs: Segments) -> Vector:
+    """Project each run of g onto the 1-norm ball {sum |h| <= 1}."""
     size = np.abs(g)
-    is_inside = at.sum(size) <= 1.0
-    return np.where(is_inside[at.of], g, np.sign(g) * onto_simplex(size, at))
+    is_inside = runs.sum(size) <= 1.0
+    return np.where(is_inside[runs.run_of_entry], g, np.sign(g) * project_onto_simplex(size, runs))

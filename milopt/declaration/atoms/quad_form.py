@@ -1,4 +1,7 @@
-"""Quadratic forms e'We with a weight of any sign: in an objective, the curvature of the whole sum decides."""
+"""Atom of quadratic forms e'We with a symmetric matrix W, which need not be positive semidefinite.
+
+An objective may contain an indefinite form: the program is convex if the sum of all quadratic terms is convex.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,17 @@ from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions, Notation, Weight
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.segments import Segments
-from milopt.declaration.programs.constants import real
+from milopt.declaration.programs.constants import as_real_array
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
 from milopt.declaration.programs.leaves import FeatureWeight
-from milopt.declaration.programs.semidefinite import symmetric_root
-from milopt.errors import ConvexityError, DeclarationError
+from milopt.declaration.programs.semidefinite import is_semidefinite, symmetric_root
+from milopt.errors import DeclarationError
 
 
 class QuadForm(Atom):
-    """e'We, with W a symmetric matrix or, as a vector, a diagonal one.
+    """Quadratic form e'We, with W a symmetric matrix, or a vector for a diagonal matrix.
 
-    An objective keeps the quadratic, whatever its sign. Epigraph, for a positive semidefinite W = B'B:
+    An objective keeps the quadratic term, whether W is positive semidefinite or not. Epigraph, for W = B'B:
     ((1 + t)/2, (1 - t)/2, Be) in the second-order cone.
     """
 
@@ -32,79 +35,86 @@ class QuadForm(Atom):
 
     def __init__(self, argument: Expression, weight: Weight | FeatureWeight) -> None:
         super().__init__(argument, Segments([argument.size]), ())
-        self.given = weight
+        self.declared_weight = weight
+        """Weight as it was given: the matrix W, its diagonal as a vector, or a diagonal computed from features."""
 
     @cached_property
     def weight(self) -> Weight:
-        """W, or its diagonal."""
-        return np.asarray(self.given, dtype=np.float64)
+        """Matrix W, or its diagonal as a vector; a FeatureWeight is evaluated."""
+        return np.asarray(self.declared_weight, dtype=np.float64)
 
     @cached_property
     def root(self) -> Weight:
-        """B with B'B = W; an error if W has a negative eigenvalue."""
+        """Matrix B with B'B = W; an error is raised if W has a negative eigenvalue."""
         return symmetric_root(self.weight, self.describe())
 
     @cached_property
-    def _is_convex(self) -> bool:
-        if self.weight.ndim == 1:
-            return bool((self.weight >= 0).all())
-        try:
-            return self.root.size >= 0
-        except ConvexityError:
-            return False
+    def is_convex(self) -> bool:  # type: ignore[override]
+        """Whether W is positive semidefinite."""
+        return is_semidefinite(self.weight)
 
-    def value(self, e: Vector, at: Segments) -> Vector:
+    def value(self, e: Vector, runs: Segments) -> Vector:
         """Return e'We."""
         return np.array([e @ self._times(e)])
 
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return t >= ||Be||^2."""
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return the constraint t >= ||Be||^2, with B'B = W; raise `ConvexityError` if there is no such B."""
         rows = self.root @ e
         return [second_order("cone", [0.5 + 0.5 * t, 0.5 - 0.5 * t], rows, Segments([rows.size]))]
 
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return 2We."""
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return 2 W e."""
         return 2.0 * self._times(e)
 
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return the part of g in the range of W, and g'W^+ g / 4 there."""
-        # g = B'u with the smallest u, and the conjugate of ||Be||^2 at u is ||u||^2 / 4.
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return the projection of g onto the range of W, and the conjugate g'W^+ g / 4 there.
+
+        W must be positive semidefinite; W^+ is its pseudo-inverse.
+        """
+        # u is the least-squares solution of B'u = g of smallest norm. The conjugate of ||Be||^2 at g is ||u||^2 / 4.
         u = np.linalg.lstsq(self.root.T, g, rcond=None)[0]
         return np.asarray(self.root.T @ u), np.array([u @ u / 4.0])
 
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return the sign of the slope where W is diagonal and the sign of the entry is known, 0 elsewhere."""
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return the sign of w_j e_j if W was given as a vector w and the bounds fix the sign of e_j, otherwise 0.
+
+        A zero weight counts as positive.
+        """
         if self.weight.ndim == 2:
             return np.zeros(low.size, dtype=np.int8)
         side = np.where(low >= 0, 1, np.where(high <= 0, -1, 0))
         return (side * np.where(self.weight < 0, -1, 1)).astype(np.int8)
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
         """Return 0 if W is positive semidefinite, -inf otherwise."""
-        return np.array([0.0 if self._is_convex else -np.inf])
+        return np.array([0.0 if self.is_convex else -np.inf])
 
-    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return sum |W_jk| s_j s_k with the largest absolute values s within the bounds."""
+    def greatest(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return sum_jk |W_jk| s_j s_k with s_j the largest |e_j| within the bounds; inf if a bound is infinite."""
         size = np.maximum(np.abs(low), np.abs(high))
         if np.isinf(size).any():
             return np.array([np.inf])
         return np.array([size @ (np.abs(self.weight) * size if self.weight.ndim == 1 else np.abs(self.weight) @ size)])
 
     def quadratic(self, weights: Vector) -> Weight:
-        """Return W times the weight."""
+        """Return `weights[0]` times W, as a matrix or its diagonal."""
         return np.asarray(float(weights[0]) * self.weight)
 
     @property
     def diagonal(self) -> Weight | FeatureWeight | None:
-        """The diagonal of W if W is diagonal."""
-        return self.given if isinstance(self.given, FeatureWeight) or self.given.ndim == 1 else None
+        """Declared weight if it is a vector or a FeatureWeight; None if W was given as a matrix."""
+        return (
+            self.declared_weight
+            if isinstance(self.declared_weight, FeatureWeight) or self.declared_weight.ndim == 1
+            else None
+        )
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return a weighted sum of squares, or a double sum."""
-        row = write.after(index)
+        """Return the LaTeX text of a weighted sum of squares, or of a double sum if W was given as a matrix."""
+        row = write.next_index(index)
         inner = write.argument(row)
         if self.weight.ndim == 2:
-            other = write.after(row)
+            other = write.next_index(row)
             W = write.matrix(self.weight, "W", row, other)
             return rf"\sum_{{{row},{other}}} {W} \left({inner}\right) \left({write.argument(other)}\right)"
         total = rf"\sum_{{{row}}} " if row else ""
@@ -114,20 +124,53 @@ class QuadForm(Atom):
         )
 
     def _times(self, e: Vector) -> Vector:
+        """Return the product W e."""
         return np.asarray(self.weight * e if self.weight.ndim == 1 else self.weight @ e)
 
 
 def quad_form(expression: Operand, weight: npt.ArrayLike | sp.sparray | FeatureWeight) -> Expression:
-    """Return e'We for a symmetric matrix W, or e'diag(w)e for a vector w; any sign, the program's curvature decides.
+    """Return the quadratic form e'We for a symmetric matrix W, or e'diag(w)e for a vector w.
 
-    A sparse W becomes a dense matrix.
+    W need not be positive semidefinite. In an objective, only the sum of all quadratic terms must be convex. In a
+    constraint, and inside other atoms, W must be positive or negative semidefinite. If W is negative semidefinite, the
+    result is written as -e'(-W)e, which is concave.
+
+    Parameters
+    ----------
+    expression : Expression
+        The argument e, a scalar or a vector with n entries.
+    weight : array-like or sparse array of shape (n, n) or (n,), or FeatureWeight
+        Symmetric matrix W, or the diagonal w of a diagonal matrix. A sparse matrix is converted to a dense one. A
+        FeatureWeight is a diagonal that is computed from kernel features during compilation.
+
+    Returns
+    -------
+    Expression
+        Scalar expression.
+
+    Raises
+    ------
+    DeclarationError
+        If the expression is a matrix, or the weight has another shape, is not symmetric or is not finite.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("quadratic form")
+    >>> x = program.variable("x", 2)
+    >>> program.minimize(milopt.quad_form(x, [[2.0, 1.0], [1.0, 2.0]]))
+    >>> program.subject_to(x.sum() == 2)
+    sum(x) == 2
+    >>> result = milopt.solve(program)
+    >>> print(f"{result.objective:.3f}")
+    6.000
     """
     argument = as_expression(expression)
     if argument.ndim > 1:
-        raise DeclarationError(f"quad_form takes a vector, not shape {argument.shape}; write quad_form(e.ravel(), W).")
+        raise DeclarationError(f"quad_form needs a vector, not shape {argument.shape}; write quad_form(e.ravel(), W).")
     if isinstance(weight, FeatureWeight) and weight.size == argument.size:
         return QuadForm(argument, weight)
-    matrix = real(weight.toarray() if sp.issparse(weight) else weight, "The weight of quad_form")
+    matrix = as_real_array(weight.toarray() if sp.issparse(weight) else weight, "The weight of quad_form")
     if matrix.shape not in ((argument.size,), (argument.size, argument.size)):
         raise DeclarationError(
             f"quad_form of an expression with {argument.size} entries needs {argument.size} weights or a "
@@ -137,4 +180,6 @@ def quad_form(expression: Operand, weight: npt.ArrayLike | sp.sparray | FeatureW
         raise DeclarationError("quad_form got a weight that is NaN or infinite.")
     if matrix.ndim == 2 and abs(matrix - matrix.T).max(initial=0.0) > 1e-10 * abs(matrix).max(initial=0.0):
         raise DeclarationError("quad_form needs a symmetric matrix; give (W + W') / 2.")
+    if (matrix < 0).any() and is_semidefinite(-matrix):
+        return -QuadForm(argument, -matrix)
     return QuadForm(argument, matrix)

@@ -1,25 +1,28 @@
-"""A sum of squares divided by a positive number, jointly convex in both."""
+"""Atom of a sum of squares divided by a positive number, ||x||^2 / y, which is jointly convex in x and y."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from milopt.arrays import Index, Vector
+from milopt.declaration.atoms.argument_checks import check_not_empty
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
-from milopt.declaration.atoms.scalar_arguments import with_entries
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.programs.joined import concatenate
+from milopt.declaration.programs.joining import concatenate
 from milopt.errors import DeclarationError
 
-SMALLEST = 1e-100
-"""The smallest divisor: the slopes there are finite."""
+MIN_DIVISOR = 1e-100
+"""Smallest divisor; smaller ones are replaced by it. The slopes there are finite."""
 BISECTION_STEPS = 100
+"""Number of bisection steps of the projection in `conjugate`."""
 
 
 class QuadOverLin(Atom):
-    """||x||^2 / y of each run, for y > 0; a run has the entries of x, then y.
+    """Quotient ||x||^2 / y of each run, for y > 0.
+
+    The last entry of a run is y, and the other entries are x.
 
     Epigraph: t y >= ||x||^2, that is ((t + y)/2, (t - y)/2, x) in the second-order cone.
     """
@@ -27,98 +30,123 @@ class QuadOverLin(Atom):
     word = "quad_over_lin"
     cones = frozenset({"second-order"})
 
-    def value(self, e: Vector, at: Segments) -> Vector:
-        """Return ||x||^2 / y."""
-        x, y = _split(self.nearest(e, at), at)
-        return np.asarray(at.sum(x**2) / y)
+    def value(self, e: Vector, runs: Segments) -> Vector:
+        """Return ||x||^2 / y for each run; y is at least 1e-100."""
+        x, y = _split(self.nearest(e, runs), runs)
+        return np.asarray(runs.sum(x**2) / y)
 
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return t y >= ||x||^2."""
-        is_divisor = _is_divisor(at)
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return the constraint t y >= ||x||^2 for each run; y is its last entry, and x are the others."""
+        is_divisor = _is_divisor(runs)
         x, y = e[np.flatnonzero(~is_divisor)], e[np.flatnonzero(is_divisor)]
-        return [second_order("cone", [0.5 * (t + y), 0.5 * (t - y)], x, Segments(at.sizes - 1))]
+        return [second_order("cone", [0.5 * (t + y), 0.5 * (t - y)], x, Segments(runs.sizes - 1))]
 
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return 2 x / y for x, and -||x||^2 / y^2 for y."""
-        x, y = _split(self.nearest(e, at), at)
-        ratio = x / y[at.of]
-        return _with_divisors(2.0 * ratio, -at.sum(ratio**2), at)
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return 2 x / y for the entries of x, and -||x||^2 / y^2 for y; y is at least 1e-100."""
+        x, y = _split(self.nearest(e, runs), runs)
+        ratio = x / y[runs.run_of_entry]
+        return _with_divisors(2.0 * ratio, -runs.sum(ratio**2), runs)
 
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return the nearest slopes (a, b) with b <= -||a||^2 / 4 per run, where the conjugate is 0."""
-        a, b = _split(g, at)
-        length = np.sqrt(at.sum(a**2))
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return the slopes (a, b) of (x, y) nearest to g with b <= -||a||^2 / 4 for each run, and the conjugate 0."""
+        a, b = _split(g, runs)
+        length = np.sqrt(runs.sum(a**2))
         allowed = _nearest_length(length, b)
         scale = np.where(length > 0, allowed / np.where(length > 0, length, 1.0), 1.0)
-        return _with_divisors(a * scale[at.of], np.minimum(b, -(allowed**2) / 4.0), at), np.zeros(at.count)
+        return _with_divisors(a * scale[runs.run_of_entry], np.minimum(b, -(allowed**2) / 4.0), runs), np.zeros(
+            runs.count
+        )
 
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return +1 where an entry of x is non-negative, -1 where it is non-positive; -1 for y."""
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return -1 for y; for entries of x, +1 if low >= 0, -1 if high <= 0, and 0 otherwise."""
         of_x = np.where(low >= 0, 1, np.where(high <= 0, -1, 0))
-        return np.where(_is_divisor(at), -1, of_x).astype(np.int8)
+        return np.where(_is_divisor(runs), -1, of_x).astype(np.int8)
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return the value at the shortest x and the largest y."""
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return the value at the shortest x and the largest y within the bounds."""
         shortest = np.maximum(0.0, np.maximum(low, -high))
-        return self.value(np.where(_is_divisor(at), high, shortest), at)
+        return self.value(np.where(_is_divisor(runs), high, shortest), runs)
 
-    def greatest(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return the value at the longest x and the smallest y; inf if y may be 0."""
-        x, y = _split(np.where(_is_divisor(at), low, np.maximum(np.abs(low), np.abs(high))), at)
-        return np.where(y > 0, at.sum(x**2) / np.where(y > 0, y, 1.0), np.inf)
+    def greatest(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return the value at the longest x and the smallest y within the bounds; inf if the bounds allow y <= 0."""
+        x, y = _split(np.where(_is_divisor(runs), low, np.maximum(np.abs(low), np.abs(high))), runs)
+        return np.where(y > 0, runs.sum(x**2) / np.where(y > 0, y, 1.0), np.inf)
 
-    def nearest(self, e: Vector, at: Segments) -> Vector:
-        """Return x as it is, and y of at least 1e-100."""
-        return np.where(_is_divisor(at), np.maximum(e, SMALLEST), e)
+    def nearest(self, e: Vector, runs: Segments) -> Vector:
+        """Return x unchanged, and max(y, 1e-100)."""
+        return np.where(_is_divisor(runs), np.maximum(e, MIN_DIVISOR), e)
 
-    def has_finite_slopes(self, low: Vector, high: Vector, at: Segments) -> bool:
-        """Return True if the divisors are positive."""
-        return bool((low[_is_divisor(at)] > SMALLEST).all())
+    def has_finite_slopes(self, low: Vector, high: Vector, runs: Segments) -> bool:
+        """Return True if the lower bounds of all divisors y are above 1e-100."""
+        return bool((low[_is_divisor(runs)] > MIN_DIVISOR).all())
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return a fraction."""
-        row, parts = write.after(index), self.argument
+        """Return the LaTeX text of the fraction ||x||^2 / y."""
+        row, parts = write.next_index(index), self.argument
         x = rf"\sum_{{{row}}} \left({write.part(parts[:-1], row)}\right)^2"
         return rf"\frac{{{x}}}{{{write.part(parts[-1], '')}}}"
 
 
 def quad_over_lin(x: Operand, y: Operand) -> Expression:
-    """Return sum_j x_j^2 / y, a scalar; it is jointly convex, and requires y > 0.
+    """Return the sum of squares sum_j x_j^2, divided by the scalar y.
+
+    The atom is jointly convex in x and y, and requires y > 0.
 
     Parameters
     ----------
     x : Expression
-        The entries whose squares are added up.
+        Expression whose squared entries are added up, with at least one entry.
     y : Expression
-        The divisor, a scalar.
+        Divisor, a scalar expression.
+
+    Returns
+    -------
+    Expression
+        Scalar expression.
+
+    Raises
+    ------
+    DeclarationError
+        If y is not a scalar or x has no entries.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("quotient")
+    >>> x, y = program.variable("x", 2, lower=1), program.variable("y", upper=4)
+    >>> program.minimize(milopt.quad_over_lin(x, y))
+    >>> result = milopt.solve(program)
+    >>> print(f"{result.objective:.3f}")
+    0.500
     """
-    above, below = with_entries(x, "quad_over_lin"), as_expression(y)
-    if below.size != 1:
-        raise DeclarationError(f"The divisor of quad_over_lin is a scalar, not of shape {below.shape}.")
-    return QuadOverLin(concatenate([above.ravel(), below.ravel()]), Segments([above.size + 1]), ())
+    numerator, divisor = check_not_empty(x, "quad_over_lin"), as_expression(y)
+    if divisor.size != 1:
+        raise DeclarationError(f"The divisor of quad_over_lin must be a scalar, not of shape {divisor.shape}.")
+    return QuadOverLin(concatenate([numerator.ravel(), divisor.ravel()]), Segments([numerator.size + 1]), ())
 
 
-def _is_divisor(at: Segments) -> Index:
-    """Return per entry whether it is the last one of its run."""
-    found = np.zeros(at.total, dtype=bool)
-    found[at.offsets[1:] - 1] = True
-    return found
+def _is_divisor(runs: Segments) -> Index:
+    """Return a mask of the entries that are divisors y: True for the last entry of each run."""
+    mask = np.zeros(runs.entry_count, dtype=bool)
+    mask[runs.offsets[1:] - 1] = True
+    return mask
 
 
-def _split(e: Vector, at: Segments) -> tuple[Vector, Vector]:
-    """Return the entries with 0 in the place of y, and y of each run."""
-    is_divisor = _is_divisor(at)
+def _split(e: Vector, runs: Segments) -> tuple[Vector, Vector]:
+    """Split entries into x, with 0 in the position of y, and y with one entry per run."""
+    is_divisor = _is_divisor(runs)
     return np.where(is_divisor, 0.0, e), e[is_divisor]
 
 
-def _with_divisors(x: Vector, y: Vector, at: Segments) -> Vector:
-    """Return entries with y in the last place of each run."""
-    return np.where(_is_divisor(at), y[at.of], x)
+def _with_divisors(x: Vector, y: Vector, runs: Segments) -> Vector:
+    """Return the entries x with y in the last position of each run, the inverse of `_split`."""
+    return np.where(_is_divisor(runs), y[runs.run_of_entry], x)
 
 
 def _nearest_length(r: Vector, b: Vector) -> Vector:
     """Return the s in [0, r] for which (s, min(b, -s^2 / 4)) is nearest to (r, b)."""
-    # Half the squared distance has the derivative s^3 / 8 + (1 + b / 2) s - r, convex for s >= 0 and -r <= 0 at s = 0.
+    # Half the squared distance has the derivative s^3 / 8 + (1 + b / 2) s - r. The derivative is convex for s >= 0, and
+    # at s = 0 it is -r <= 0, so it has one root, which bisection finds.
     is_allowed = b <= -(r**2) / 4.0
     low, high = np.zeros(r.size), np.where(is_allowed, 0.0, r)
     for _ in range(BISECTION_STEPS):

@@ -1,4 +1,4 @@
-"""The relative entropy sum x log(x / y), jointly convex in x and y."""
+"""Atom of the relative entropy sum_j x_j log(x_j / y_j), which is jointly convex in x and y."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from scipy.special import xlogy
 
 from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions, Notation
-from milopt.declaration.atoms.interleaved import at_one_shape, interleaved, separated
+from milopt.declaration.atoms.interleaving import broadcast_together, deinterleave, interleave
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape
 
-SMALLEST = float(np.finfo(np.float64).tiny)
-"""The smallest normal number: the least y, as y = 0 is not in the domain, and the least x / y of a slope."""
-LARGEST_RATIO = 1e150
-"""The largest x / y of a slope; its square is finite."""
+MIN_POSITIVE = float(np.finfo(np.float64).tiny)
+"""Smallest normal number: lower limit of y, because y = 0 is outside the domain, and of x / y in slopes."""
+MAX_RATIO = 1e150
+"""Upper limit of x / y in slopes; its square does not overflow."""
 BISECTION_STEPS = 80
+"""Number of bisection steps of the projection in `conjugate`."""
 
 
 class RelativeEntropy(Atom):
-    """sum_j x_j log(x_j / y_j), for x >= 0 and y > 0; x and y alternate in the argument.
+    """Relative entropy sum_j x_j log(x_j / y_j), for x >= 0 and y > 0.
+
+    The entries of x and y alternate in the argument of the atom.
 
     Epigraph: u_j >= x_j log(x_j / y_j), that is (-u_j, x_j, y_j) in the exponential cone, and t >= sum u.
     """
@@ -31,104 +34,125 @@ class RelativeEntropy(Atom):
     cones = frozenset({"nonnegative", "exponential"})
 
     def __init__(self, parts: tuple[Expression, ...], shape: Shape) -> None:
-        super().__init__(interleaved(parts), Segments([2 * parts[0].size]), ())
+        super().__init__(interleave(parts), Segments([2 * parts[0].size]), ())
         self.parts = parts
-        """x and y."""
+        """Expressions x and y."""
         self._part_shape = shape
 
     def of(self, argument: Expression) -> Self:
-        """Return the same atom of another argument of the same size."""
+        """Return a copy of the atom with another argument of the same size."""
         other = super().of(argument)
-        other.parts = separated(argument, 2, self._part_shape)
+        other.parts = deinterleave(argument, 2, self._part_shape)
         return other
 
-    def value(self, e: Vector, at: Segments) -> Vector:
-        """Return sum x log(x / y)."""
-        x, y = _pairs(self.nearest(e, at))
-        return _sums(np.asarray(xlogy(x, x) - xlogy(x, y), dtype=np.float64), at)
+    def value(self, e: Vector, runs: Segments) -> Vector:
+        """Return sum_j x_j log(x_j / y_j), with x at least 0 and y at least 2e-308."""
+        x, y = _split_pairs(self.nearest(e, runs))
+        return _sum_pairs(np.asarray(xlogy(x, x) - xlogy(x, y), dtype=np.float64), runs)
 
-    def epigraph(self, t: Leaf, e: Leaf, at: Segments, new: NewVariables) -> list[Membership]:
-        """Return u_j >= x_j log(x_j / y_j) and t >= sum u."""
-        pairs = Segments(at.sizes // 2)
-        u = new("u", pairs.total)
+    def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
+        """Return the constraints u_j >= x_j log(x_j / y_j) and t >= sum_j u_j, with auxiliary variables u."""
+        pairs = Segments(runs.sizes // 2)
+        u = new("u", pairs.entry_count)
         return [
-            exponential("cone", -u, e[0::2], e[1::2], pairs.total),
+            exponential("cone", -u, e[0::2], e[1::2], pairs.entry_count),
             non_negative("sum", t - pairs.indicator @ u),
         ]
 
-    def slopes(self, e: Vector, at: Segments) -> Vector:
-        """Return 1 + log(x / y) for x and -x / y for y, with x / y between 2e-308 and 1e150."""
-        x, y = _pairs(self.nearest(e, at))
+    def slopes(self, e: Vector, runs: Segments) -> Vector:
+        """Return 1 + log(x / y) for x and -x / y for y, with x / y clipped to [2e-308, 1e150]."""
+        x, y = _split_pairs(self.nearest(e, runs))
         with np.errstate(over="ignore"):
-            ratio = np.clip(x / y, SMALLEST, LARGEST_RATIO)
-        return _alternating(1.0 + np.log(ratio), -ratio)
+            ratio = np.clip(x / y, MIN_POSITIVE, MAX_RATIO)
+        return _alternate(1.0 + np.log(ratio), -ratio)
 
-    def conjugate(self, g: Vector, at: Segments) -> tuple[Vector, Vector]:
-        """Return the nearest slopes (a, b) with b <= -exp(a - 1) per pair, where the conjugate is 0."""
-        a, b = _pairs(np.clip(g, -LARGEST_RATIO, LARGEST_RATIO))
+    def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
+        """Return the slopes (a, b) nearest to g with b <= -exp(a - 1) for each pair (x_j, y_j), and the conjugate 0.
+
+        Entries of g are clipped to [-1e150, 1e150] first.
+        """
+        a, b = _split_pairs(np.clip(g, -MAX_RATIO, MAX_RATIO))
         with np.errstate(over="ignore"):
             is_allowed = b <= -np.exp(a - 1.0)
         near = _nearest_first_slope(a, b)
-        return _alternating(np.where(is_allowed, a, near), np.where(is_allowed, b, -np.exp(near - 1.0))), np.zeros(
-            at.count
-        )
+        slopes = _alternate(np.where(is_allowed, a, near), np.where(is_allowed, b, -np.exp(near - 1.0)))
+        return slopes, np.zeros(runs.count)
 
-    def monotone(self, low: Vector, high: Vector, at: Segments) -> Directions:
-        """Return -1 for y; for x, +1 where x >= y/e, -1 where x <= y/e, 0 if neither is known."""
-        x_low, y_low = _pairs(low)
-        x_high, y_high = _pairs(high)
+    def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
+        """Return -1 for y; for x, +1 if the bounds imply x >= y/e, -1 if they imply x <= y/e, and 0 otherwise."""
+        x_low, y_low = _split_pairs(low)
+        x_high, y_high = _split_pairs(high)
         of_x = np.where(x_low >= y_high / np.e, 1, np.where(x_high <= y_low / np.e, -1, 0))
-        return _alternating(of_x, np.full(of_x.size, -1)).astype(np.int8)
+        return _alternate(of_x, np.full(of_x.size, -1)).astype(np.int8)
 
-    def least(self, low: Vector, high: Vector, at: Segments) -> Vector:
-        """Return the sum over the largest y, with the x nearest to y/e."""
-        (x_low, _), (x_high, y) = _pairs(np.maximum(low, 0.0)), _pairs(np.maximum(high, SMALLEST))
+    def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
+        """Return the value at the largest y and at the x within its bounds nearest to y/e; -inf if one is infinite."""
+        (x_low, _), (x_high, y) = _split_pairs(np.maximum(low, 0.0)), _split_pairs(np.maximum(high, MIN_POSITIVE))
         x = np.clip(y / np.e, x_low, x_high)
         is_bounded = np.isfinite(x) & np.isfinite(y)
         x, y = np.where(is_bounded, x, 0.0), np.where(is_bounded, y, 1.0)
-        return _sums(np.where(is_bounded, xlogy(x, x) - xlogy(x, y), -np.inf), at)
+        return _sum_pairs(np.where(is_bounded, xlogy(x, x) - xlogy(x, y), -np.inf), runs)
 
-    def nearest(self, e: Vector, at: Segments) -> Vector:
-        """Return x of at least 0 and y of at least 2e-308."""
-        x, y = _pairs(e)
-        return _alternating(np.maximum(x, 0.0), np.maximum(y, SMALLEST))
+    def nearest(self, e: Vector, runs: Segments) -> Vector:
+        """Return max(x, 0) and max(y, 2e-308)."""
+        x, y = _split_pairs(e)
+        return _alternate(np.maximum(x, 0.0), np.maximum(y, MIN_POSITIVE))
 
-    def has_finite_slopes(self, low: Vector, high: Vector, at: Segments) -> bool:
-        """Return True if x and y are above 2e-308."""
-        return bool((low > SMALLEST).all())
+    def has_finite_slopes(self, low: Vector, high: Vector, runs: Segments) -> bool:
+        """Return True if the lower bounds of x and y are above 2e-308."""
+        return bool((low > MIN_POSITIVE).all())
 
     def latex(self, index: str, write: Notation) -> str:
-        """Return a sum of x log(x / y)."""
-        row = write.after(index) if self._part_shape else ""
+        """Return the LaTeX text of a sum of x log(x / y)."""
+        row = write.next_index(index) if self._part_shape else ""
         x, y = (write.part(part, row) for part in self.parts)
         total = rf"\sum_{{{row}}} " if row else ""
         return rf"{total}\left({x}\right) \log \frac{{{x}}}{{{y}}}"
 
 
 def relative_entropy(x: Operand, y: Operand) -> Expression:
-    """Return sum_j x_j log(x_j / y_j), a scalar; it is jointly convex, and requires x >= 0 and y > 0.
+    """Return the relative entropy sum_j x_j log(x_j / y_j).
+
+    The atom is jointly convex in x and y, and requires x >= 0 and y > 0. It is also called Kullback-Leibler divergence.
 
     Parameters
     ----------
     x, y : Expression
         Expressions or numbers, which are broadcast to one shape. Their entries need not add up to 1.
+
+    Returns
+    -------
+    Expression
+        Scalar expression.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("nearest distribution")
+    >>> x = program.variable("x", 2, lower=[0.5, 0.0])
+    >>> program.minimize(milopt.relative_entropy(x, [0.2, 0.8]))
+    >>> program.subject_to(x.sum() == 1)
+    sum(x) == 1
+    >>> result = milopt.solve(program)
+    >>> print(result.value(x).round(3))
+    [0.5 0.5]
     """
-    return RelativeEntropy(*at_one_shape((x, y), "relative_entropy"))
+    return RelativeEntropy(*broadcast_together((x, y), "relative_entropy"))
 
 
-def _pairs(e: Vector) -> tuple[Vector, Vector]:
-    """Return the entries of x and of y."""
+def _split_pairs(e: Vector) -> tuple[Vector, Vector]:
+    """Split alternating entries into x and y."""
     return e[0::2], e[1::2]
 
 
-def _alternating(x: Vector, y: Vector) -> Vector:
-    """Return the entries of x and y in turn."""
+def _alternate(x: Vector, y: Vector) -> Vector:
+    """Return a vector in which the entries of x and y alternate."""
     return np.column_stack([x, y]).ravel()
 
 
-def _sums(per_pair: Vector, at: Segments) -> Vector:
-    """Return the sum over the pairs of each run."""
-    return Segments(at.sizes // 2).sum(per_pair)
+def _sum_pairs(per_pair: Vector, runs: Segments) -> Vector:
+    """Return the sum over the pairs (x_j, y_j) of each run."""
+    return Segments(runs.sizes // 2).sum(per_pair)
 
 
 def _nearest_first_slope(a: Vector, b: Vector) -> Vector:

@@ -1,4 +1,4 @@
-"""Consecutive runs of entries: which entries of its argument each entry of an atom reads."""
+"""Runs of consecutive argument entries, one run for each entry of an atom."""
 
 from __future__ import annotations
 
@@ -13,15 +13,22 @@ from milopt.declaration.programs.sparse import from_parts
 
 
 class Segments:
-    """Runs of consecutive entries, one run per entry of an atom.
+    """Runs of consecutive entries of an argument, one run for each entry of an atom.
+
+    An entry of an atom depends on the argument entries of its run only.
 
     Parameters
     ----------
-    sizes : array of int
+    sizes : array-like of int
         Number of entries of each run.
-    entries : array of int, optional
-        Index of each run in the whole atom, if these are some of its runs. Atoms that have numbers of their own per
-        entry need it.
+    entries : ndarray of int, default=None
+        Index of each run in the atom, if these are some of its runs. None stands for 0, 1, 2, ... Atoms with one
+        parameter per entry use it to look up their parameters.
+
+    Attributes
+    ----------
+    offsets : ndarray of shape (n_runs + 1,)
+        First entry of each run, followed by the number of entries of all runs.
     """
 
     def __init__(self, sizes: npt.ArrayLike, entries: Index | None = None) -> None:
@@ -40,24 +47,25 @@ class Segments:
         return int(self.sizes.size)
 
     @property
-    def total(self) -> int:
-        """Number of entries of all runs."""
+    def entry_count(self) -> int:
+        """Number of argument entries of all runs together."""
         return int(self.offsets[-1])
 
     def __len__(self) -> int:
         return self.count
 
     @cached_property
-    def of(self) -> Index:
-        """The run of each entry."""
+    def run_of_entry(self) -> Index:
+        """Index (0, 1, ...) of the run to which each argument entry belongs."""
         return np.repeat(np.arange(self.count), self.sizes)
 
     @cached_property
     def _are_single(self) -> bool:
+        """Whether every run has exactly one entry."""
         return bool((self.sizes == 1).all())
 
     def sum(self, values: Vector) -> Vector:
-        """Return the sum of each run; of each column, if there are several."""
+        """Return the sum of each run, column by column if `values` is a matrix; it may be `values` itself."""
         if self._are_single:
             return values
         if not self.sizes.all():
@@ -65,24 +73,26 @@ class Segments:
         return np.asarray(np.add.reduceat(values, self.offsets[:-1], axis=0)) if self.count else values[:0]
 
     def max(self, values: Vector) -> Vector:
-        """Return the maximum of each run; of each column, if there are several."""
+        """Return the maximum of each run (none empty), column by column for a matrix; it may be `values` itself."""
         if self._are_single:
             return values
         return np.asarray(np.maximum.reduceat(values, self.offsets[:-1], axis=0))
 
     def argmax(self, values: Vector) -> Index:
-        """Return the index of the maximum of each run; the smallest index if there are ties."""
-        tied = np.flatnonzero(values == self.max(values)[self.of])
-        first = np.searchsorted(self.of[tied], np.arange(self.count))
+        """Return the index in `values` of the maximum of each run; ties go to the smallest index."""
+        tied = np.flatnonzero(values == self.max(values)[self.run_of_entry])
+        first = np.searchsorted(self.run_of_entry[tied], np.arange(self.count))
         return tied[first].astype(np.intp)
 
     @cached_property
     def indicator(self) -> sp.csr_array:
-        """The matrix that adds up each run: one row per run, one column per entry."""
-        return from_parts(np.ones(self.total), np.arange(self.total), self.offsets, (self.count, self.total))
+        """Sparse matrix of zeros and ones that adds up each run, with one row per run and one column per entry."""
+        return from_parts(
+            np.ones(self.entry_count), np.arange(self.entry_count), self.offsets, (self.count, self.entry_count)
+        )
 
-    def taken(self, entries: Index) -> tuple[Segments, Index]:
-        """Return some of the runs, and the indices of the entries that they read."""
+    def select(self, entries: Index) -> tuple[Segments, Index]:
+        """Return the runs at the positions `entries`, and the indices of the argument entries of these runs."""
         sizes = self.sizes[entries]
         runs = Segments(sizes, self.entries[entries])
-        return runs, np.arange(runs.total) - np.repeat(runs.offsets[:-1] - self.offsets[entries], sizes)
+        return runs, np.arange(runs.entry_count) - np.repeat(runs.offsets[:-1] - self.offsets[entries], sizes)

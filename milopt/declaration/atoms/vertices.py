@@ -1,4 +1,4 @@
-"""The largest value of a convex atom over a box, which it has at a vertex of the box."""
+"""Largest value of a convex atom over a box, which is attained at a vertex of the box."""
 
 from __future__ import annotations
 
@@ -12,25 +12,36 @@ from milopt.declaration.atoms.segments import Segments
 if TYPE_CHECKING:
     from milopt.declaration.atoms.atom import Atom
 
-MOST_OPEN_ENTRIES = 10
-"""Entries per run in which an atom may be neither increasing nor decreasing: its vertices are tried one by one."""
+MAX_OPEN_ENTRIES = 10
+"""Largest number of entries per run in which the atom may be neither increasing nor decreasing.
+
+For n such entries, all 2^n vertices are evaluated.
+"""
 
 
-def largest_at_vertices(atom: Atom, low: Vector, high: Vector, at: Segments) -> Vector:
-    """Return the largest value of each run if low <= e <= high; inf if it is not known."""
-    direction = atom.monotone(low, high, at)
+def max_over_vertices(atom: Atom, low: Vector, high: Vector, runs: Segments) -> Vector:
+    """Return the largest value of each run for low <= e <= high; inf for all runs if one has too many open entries.
+
+    An entry is open if the atom is not known to be increasing or decreasing in it; a run may have MAX_OPEN_ENTRIES of
+    them. In all other entries, the largest value is attained at a known bound. A value of NaN counts as inf.
+    """
+    direction = atom.monotone(low, high, runs)
     is_open = direction == 0
     before = np.cumsum(is_open) - is_open
-    # The number of each open entry within its run.
-    rank = before - before[np.minimum(at.offsets[:-1], max(at.total - 1, 0))][at.of] if at.total else before
+    # Position of each open entry among the open entries of its run.
+    rank = (
+        before - before[np.minimum(runs.offsets[:-1], max(runs.entry_count - 1, 0))][runs.run_of_entry]
+        if runs.entry_count
+        else before
+    )
     count = int(rank[is_open].max(initial=-1)) + 1
-    if count > MOST_OPEN_ENTRIES:
-        return np.full(at.count, np.inf)
-    largest = np.full(at.count, -np.inf)
+    if count > MAX_OPEN_ENTRIES:
+        return np.full(runs.count, np.inf)
+    largest = np.full(runs.count, -np.inf)
     base = np.where(direction > 0, high, low)
     with np.errstate(all="ignore"):
         for vertex in range(2**count):
             e = np.where(is_open & (vertex >> rank & 1 == 1), high, base)
-            value = atom.value(e, at)
+            value = atom.value(e, runs)
             largest = np.maximum(largest, np.where(np.isnan(value), np.inf, value))
     return largest

@@ -1,1 +1,1 @@
-"""Bags of instances, their labels, and windows of series as bags."""
+"""Bags of instances, their labels and weights, and sliding windows."""

@@ -1,4 +1,4 @@
-"""Bags as rows: what a function of bags is evaluated at, where others are evaluated at the rows of an array."""
+"""Bags in the role of points: a function of a bag kernel is evaluated at bags instead of the rows of an array."""
 
 from __future__ import annotations
 
@@ -14,54 +14,61 @@ from milopt.errors import BagsError
 
 
 class BagRows:
-    """Bags as the rows at which a function of bags is evaluated: one row a bag, of which there may be none."""
+    """Sequence of bags, one row per bag, at which a function of a bag kernel is evaluated.
 
-    def __init__(self, bags: Bags, places: Index | None = None) -> None:
-        self._of = bags
-        self._places = places
+    Unlike `Bags`, it may be empty.
+    """
+
+    def __init__(self, bags: Bags, indices: Index | None = None) -> None:
+        self._bags = bags
+        self._indices = indices
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many bags, of how many features."""
-        return len(self._of) if self._places is None else int(self._places.size), self._of.dimension
+        """Number of bags and number of features."""
+        return len(self._bags) if self._indices is None else int(self._indices.size), self._bags.dimension
 
     @property
     def bags(self) -> Bags:
-        """The bags, where there are any."""
-        return self._of if self._places is None else self._of[self._places]
+        """The bags of all rows; `BagsError` is raised if there are no rows."""
+        return self._bags if self._indices is None else self._bags[self._indices]
 
     def __getitem__(self, which: slice | Index) -> BagRows:
-        places = np.arange(len(self._of)) if self._places is None else self._places
-        return BagRows(self._of, places[which])
+        """Return the rows selected by a slice or by indices."""
+        indices = np.arange(len(self._bags)) if self._indices is None else self._indices
+        return BagRows(self._bags, indices[which])
 
 
 def bag_rows(bags: Bags) -> Points:
-    """The rows of bags, always the same object: they go wherever points go, and only a kernel of bags looks inside."""
+    """Return the rows of bags; always the same object for the same bags.
+
+    The rows have the type of points for the type checker, but only a kernel of bags can be evaluated at them.
+    """
     return cast(Points, vars(bags).setdefault("_as_rows", BagRows(bags)))
 
 
 def as_bag_rows(given: Any) -> BagRows:
-    """Rows as they are, or bags in any form that `as_bags` knows."""
+    """Return `BagRows` unchanged, and convert everything else by `as_bags`."""
     return given if isinstance(given, BagRows) else BagRows(as_bags(given))
 
 
-def joined(parts: Sequence[Bags]) -> Bags:
-    """All bags of the parts, in order."""
+def concatenate_bags(parts: Sequence[Bags]) -> Bags:
+    """Return all bags of the parts, in order; raise `BagsError` if their numbers of features differ."""
     if len(parts) == 1:
         return parts[0]
     widths = sorted({part.dimension for part in parts})
     if len(widths) > 1:
-        raise BagsError(f"Bags that are taken together have equally many features, not {widths[0]} and {widths[-1]}.")
+        raise BagsError(f"Bags of one list have the same number of features, not {widths[0]} and {widths[-1]}.")
     starts = np.cumsum([0, *(part.offsets[-1] for part in parts[:-1])])
     offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=True))])
     rows = [part.instances for part in parts]
-    if any(sp.issparse(some) for some in rows):
-        return Bags(sp.vstack([sp.csr_array(some) for some in rows], format="csr"), offsets)
+    if any(sp.issparse(part) for part in rows):
+        return Bags(sp.vstack([sp.csr_array(part) for part in rows], format="csr"), offsets)
     return Bags(np.vstack(cast("list[Floats]", rows)), offsets)
 
 
-def different(bags: Bags) -> Bags:
-    """Every bag once, in order of first occurrence: a bag given twice is one."""
+def distinct_bags(bags: Bags) -> Bags:
+    """Return every distinct bag once, in the order of first occurrence; instances in another order are another bag."""
     first: dict[bytes, int] = {}
     for i, bag in enumerate(bags):
         rows = bag.toarray() if isinstance(bag, sp.csr_array) else bag

@@ -1,6 +1,6 @@
-"""Bags of instances: B_1, ..., B_m stacked in one N x D array, bag i being rows offsets[i] to offsets[i+1].
+"""Bags of instances: B_1, ..., B_m stacked in one N x D array, with bag i in rows offsets[i] to offsets[i+1] - 1.
 
-Whatever a person has is turned into this once (`as_bags`), and every mistake is told here.
+`as_bags` converts all supported inputs to `Bags` and raises `BagsError` with an explanation if that is impossible.
 """
 
 from __future__ import annotations
@@ -18,40 +18,82 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Floats, Index, Points
-from milopt.declaration.arrays import csr, frozen, numeric, read_only, read_only_sparse, spelled
+from milopt.declaration.array_conversion import (
+    as_canonical_csr,
+    as_read_only_rows,
+    describe_nonfinite,
+    make_read_only,
+    make_sparse_read_only,
+    to_float_array,
+)
 from milopt.errors import BagsError, MiloptWarning
 
 Selection: TypeAlias = slice | Sequence[int] | Sequence[bool] | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_]
+"""Index of several bags: a slice, a list or array of integers, or a boolean mask."""
 
 
 _OWNERS: WeakValueDictionary[int, Bags] = WeakValueDictionary()
+"""Bags by the id of their array of instances."""
 
 
-def owner(points: object) -> Bags | None:
-    """The bags whose `instances` this very array is, so that `bag_sum(f(bags.instances))` knows its bags."""
-    found = _OWNERS.get(id(points))
-    return found if found is not None and found._instances is points else None
+def find_owner(points: object) -> Bags | None:
+    """Return the bags whose `instances` are this very array; None if there are none.
+
+    By this function, `bag_sum(f(bags.instances))` finds the bags.
+    """
+    bags = _OWNERS.get(id(points))
+    return bags if bags is not None and bags._instances is points else None
 
 
 class Bags:
-    """An immutable list of at least one bag, each of at least one finite instance of D features.
+    """Immutable list of bags, each with at least one instance.
 
-    A dense array that nobody can write to is held as it is; any other is copied, so that later writes do not reach it.
-    There is no `shape` and no `__array__`: scikit-learn then splits bags as it splits a list.
+    A dense array that cannot be written to is used as it is; any other array is copied, so that later changes of the
+    array do not change the bags. Bags have no `shape` and no `__array__`, so that scikit-learn splits them like a list.
+
+    Parameters
+    ----------
+    instances : array-like or sparse matrix of shape (n_instances, n_features)
+        Instances of all bags, bag after bag. All values must be finite.
+    offsets : array-like of int of shape (n_bags + 1,)
+        Bounds of the bags: bag i consists of rows ``offsets[i]`` to ``offsets[i + 1] - 1``.
+    name : str, default="bags"
+        Name of the bags in error messages.
+
+    Raises
+    ------
+    BagsError
+        If there are no bags, a bag is empty, or a value is not a finite number.
+
+    See Also
+    --------
+    as_bags : Convert a list of arrays to bags.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import milopt
+    >>> bags = milopt.Bags(np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]), offsets=[0, 2, 3])
+    >>> bags
+    Bags(2 bags, 3 instances, 2 features)
+    >>> bags[1]
+    array([[4., 5.]])
+    >>> bags.max([1.0, 3.0, 2.0])
+    array([3., 2.])
     """
 
-    # Without this, `array * bags` would make numpy walk the bags as a nested sequence.
+    # Without this line, numpy would treat bags as a nested sequence in `array * bags`.
     __array_ufunc__ = None
 
     def __init__(self, instances: object, offsets: npt.ArrayLike, *, name: str = "bags") -> None:
         rows = (
-            read_only_sparse(csr(instances).copy())
+            make_sparse_read_only(as_canonical_csr(instances).copy())
             if sp.issparse(instances)
-            else frozen(numeric(instances, f"The data of {name}"))
+            else as_read_only_rows(to_float_array(instances, f"The data of {name}"))
         )
         if rows.ndim != 2:
-            raise BagsError(f"The instances of {name} must be a 2-D array, one row an instance, not {rows.ndim}-D.")
-        bounds = _offsets(offsets, int(rows.shape[0]), name)
+            raise BagsError(f"The instances of {name} must be a 2-D array, one row per instance, not {rows.ndim}-D.")
+        bounds = _check_offsets(offsets, int(rows.shape[0]), name)
         if rows.shape[1] == 0:
             raise BagsError(f"Found {name} with 0 feature(s) (shape={rows.shape}) while a minimum of 1 is required.")
         _check_finite(rows, bounds, name)
@@ -60,88 +102,137 @@ class Bags:
 
     @cached_property
     def _instances(self) -> Points:
-        """Set when bags are made; a kind of bags that can tell its instances without holding them makes them here."""
+        """Array of the instances; a subclass that computes its instances on demand overrides this property."""
         raise NotImplementedError
 
     @classmethod
-    def _trusted(cls, instances: Points, offsets: Index) -> Bags:
-        """Part of bags that were already checked."""
+    def _from_checked(cls, instances: Points, offsets: Index) -> Bags:
+        """Return bags from arrays that have been checked already; `offsets` becomes read-only in place."""
         part = cls.__new__(cls)
-        part._instances = instances if isinstance(instances, sp.csr_array) else frozen(instances)
-        part._offsets = read_only(offsets)
+        part._instances = instances if isinstance(instances, sp.csr_array) else as_read_only_rows(instances)
+        part._offsets = make_read_only(offsets)
         return part
 
     @property
     def instances(self) -> Points:
-        """All instances, N x D, bag after bag; always the same object."""
+        """All instances as one array of shape (N, D), bag after bag; always the same object."""
         _OWNERS[id(self._instances)] = self
         return self._instances
 
     @property
     def offsets(self) -> Index:
-        """The m + 1 bounds of the bags among the instances."""
+        """Bounds of the m bags among the instances, an array of m + 1 integers."""
         return self._offsets
 
     @cached_property
     def sizes(self) -> Index:
-        """n_i, the number of instances of each bag."""
-        return read_only(np.diff(self._offsets))
+        """Number of instances of each bag."""
+        return make_read_only(np.diff(self._offsets))
 
     @cached_property
     def bag_of(self) -> Index:
-        """For each instance, the index of its bag."""
-        return read_only(np.repeat(np.arange(len(self)), self.sizes))
+        """Index of the bag of each instance."""
+        return make_read_only(np.repeat(np.arange(len(self)), self.sizes))
 
     @cached_property
     def membership(self) -> sp.csr_array:
-        """J (N x m), with J[p, i] = 1 where instance p is in bag i: J'values is `sum`."""
+        """Sparse matrix J (N x m) with J[p, i] = 1 if instance p belongs to bag i; J'values is `sum(values)`."""
         count = self.bag_of.size
         return sp.csr_array((np.ones(count), self.bag_of, np.arange(count + 1)), shape=(count, len(self)))
 
     @property
     def dimension(self) -> int:
-        """D, the number of features."""
+        """Number of features D."""
         return int(self._instances.shape[1])
 
     def max(self, values: npt.ArrayLike) -> Floats:
-        """The largest value in each bag; `values` is (N,) or (N, k), one row an instance."""
-        return np.maximum.reduceat(self._rows_of(values), self._offsets[:-1], axis=0)
+        """Return the largest value in each bag.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_instances,) or (n_instances, k)
+            One row per instance.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,) or (n_bags, k)
+            Maximum over each bag.
+        """
+        return np.maximum.reduceat(self._as_instance_rows(values), self._offsets[:-1], axis=0)
 
     def sum(self, values: npt.ArrayLike) -> Floats:
-        """The sum of the values in each bag."""
-        return np.add.reduceat(self._rows_of(values), self._offsets[:-1], axis=0)
+        """Return the sum of the values in each bag.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_instances,) or (n_instances, k)
+            One row per instance.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,) or (n_bags, k)
+            Sum over each bag.
+        """
+        return np.add.reduceat(self._as_instance_rows(values), self._offsets[:-1], axis=0)
 
     def mean(self, values: npt.ArrayLike) -> Floats:
-        """The mean of the values in each bag."""
+        """Return the mean of the values in each bag.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_instances,) or (n_instances, k)
+            One row per instance.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,) or (n_bags, k)
+            Mean over each bag.
+        """
         total = self.sum(values)
         total /= self.sizes if total.ndim == 1 else self.sizes[:, None]
         return total
 
     def argmax(self, values: npt.ArrayLike) -> Index:
-        """The instance (its row in `instances`) of the largest value in each bag; the first of those that tie.
+        """Return the instance with the largest value in each bag.
 
-        As in numpy, a NaN counts as the largest.
+        Parameters
+        ----------
+        values : array-like of shape (n_instances,) or (n_instances, k)
+            One row per instance. As in numpy, NaN counts as the largest value.
+
+        Returns
+        -------
+        ndarray of int of shape (n_bags,) or (n_bags, k)
+            Row in `instances`; the first one if several instances have the largest value.
         """
-        rows = self._rows_of(values)
+        rows = self._as_instance_rows(values)
         largest = np.maximum.reduceat(rows, self._offsets[:-1], axis=0)
-        hit = (rows == largest[self.bag_of]) | np.isnan(rows)
-        place = np.arange(rows.shape[0]).reshape((-1,) + (1,) * (rows.ndim - 1))
-        first: Index = np.minimum.reduceat(np.where(hit, place, rows.shape[0]), self._offsets[:-1], axis=0)
+        is_largest = (rows == largest[self.bag_of]) | np.isnan(rows)
+        position = np.arange(rows.shape[0]).reshape((-1,) + (1,) * (rows.ndim - 1))
+        first: Index = np.minimum.reduceat(np.where(is_largest, position, rows.shape[0]), self._offsets[:-1], axis=0)
         return first
 
-    def _rows_of(self, values: npt.ArrayLike) -> Floats:
+    def _as_instance_rows(self, values: npt.ArrayLike) -> Floats:
+        """Return values as an array with one row per instance; raise `BagsError` if the shape is wrong."""
         rows = np.asarray(values, dtype=np.float64)
         count = int(self._offsets[-1])
         if rows.ndim not in (1, 2) or rows.shape[0] != count:
-            raise BagsError(f"Values have shape {rows.shape} for {count} instances: give one row an instance.")
+            raise BagsError(f"Values have shape {rows.shape} for {count} instances: give one row per instance.")
         return rows
 
     def digest(self) -> str:
-        """The SHA-256 of the content, the same on every machine."""
+        """Return the SHA-256 hash of the instances and offsets; dense and sparse bags have different hashes.
+
+        Returns
+        -------
+        str
+            Hexadecimal hash, the same on every machine.
+        """
         return self._digest
 
     @cached_property
     def _digest(self) -> str:
+        """Cached value of `digest`."""
         rows = self._instances
         parts: tuple[npt.NDArray[Any], ...]
         if isinstance(rows, sp.csr_array):
@@ -164,23 +255,23 @@ class Bags:
     @overload
     def __getitem__(self, which: Selection) -> Bags: ...
     def __getitem__(self, which: int | np.integer[Any] | Selection) -> Points | Bags:
-        """One bag as a 2-D array for an integer; `Bags` for a slice, indices or a mask."""
+        """Return one bag as a 2-D array for an integer, and `Bags` for a slice, indices or a mask."""
         if isinstance(which, slice):
             chosen = np.arange(len(self))[which]
             if chosen.size and which.step in (None, 1):
-                return self._span(int(chosen[0]), int(chosen[-1]) + 1)
-            return self._gather(chosen)
+                return self._bag_range(int(chosen[0]), int(chosen[-1]) + 1)
+            return self._select(chosen)
         if isinstance(which, (list, tuple)) or (isinstance(which, np.ndarray) and which.ndim > 0):
-            return self._gather(self._positions(np.asarray(which)))
+            return self._select(self._positions(np.asarray(which)))
         i = operator.index(cast(int, which))
         if not -len(self) <= i < len(self):
             raise IndexError(f"Bag index {i} is out of range for {len(self)} bags.")
-        return self._between(i % len(self), i % len(self) + 1)
+        return self._instances_between(i % len(self), i % len(self) + 1)
 
     def _positions(self, which: npt.NDArray[Any]) -> Index:
-        """The bag indices that an index array or a mask stands for."""
+        """Return the indices of the bags selected by an index array or a mask; raise IndexError if it is invalid."""
         if which.ndim != 1 or (which.size and which.dtype.kind not in "iub"):
-            raise IndexError("Bags are selected by a list of integers or a mask of booleans.")
+            raise IndexError("Select bags by a list of integers or a boolean mask.")
         if which.dtype.kind == "b":
             if which.size != len(self):
                 raise IndexError(f"The mask has {which.size} entries for {len(self)} bags.")
@@ -191,33 +282,36 @@ class Bags:
             raise IndexError(f"Bag index {chosen[outside][0]} is out of range for {len(self)} bags.")
         return chosen % len(self)
 
-    def _between(self, low: int, high: int) -> Points:
-        """The instances of bags low to high - 1, sharing memory."""
+    def _instances_between(self, low: int, high: int) -> Points:
+        """Return the instances of bags low to high - 1, without a copy."""
         first, last = int(self._offsets[low]), int(self._offsets[high])
         rows = self._instances
         if not isinstance(rows, sp.csr_array):
             return rows[first:last]
         start, stop = rows.indptr[first], rows.indptr[last]
         pieces = (rows.data[start:stop], rows.indices[start:stop], rows.indptr[first : last + 1] - start)
-        return read_only_sparse(sp.csr_array(pieces, shape=(last - first, self.dimension)))
+        return make_sparse_read_only(sp.csr_array(pieces, shape=(last - first, self.dimension)))
 
-    def _span(self, low: int, high: int) -> Bags:
-        """Bags low to high - 1, sharing memory."""
-        return Bags._trusted(self._between(low, high), self._offsets[low : high + 1] - self._offsets[low])
+    def _bag_range(self, low: int, high: int) -> Bags:
+        """Return bags low to high - 1, without copying instances."""
+        return Bags._from_checked(
+            self._instances_between(low, high), self._offsets[low : high + 1] - self._offsets[low]
+        )
 
-    def _gather(self, chosen: Index) -> Bags:
+    def _select(self, chosen: Index) -> Bags:
+        """Return a copy of the bags with these indices; raise `BagsError` if there are none."""
         if chosen.size == 0:
-            raise BagsError(f"The selection holds none of the {len(self)} bags: select at least one.")
+            raise BagsError(f"The selection is empty: select at least one of the {len(self)} bags.")
         sizes = self.sizes[chosen]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         rows = np.arange(offsets[-1]) + np.repeat(self._offsets[chosen] - offsets[:-1], sizes)
         instances = self._instances
         if isinstance(instances, sp.csr_array):
-            return Bags._trusted(read_only_sparse(sp.csr_array(instances[rows])), offsets)
-        return Bags._trusted(read_only(instances[rows]), offsets)
+            return Bags._from_checked(make_sparse_read_only(sp.csr_array(instances[rows])), offsets)
+        return Bags._from_checked(make_read_only(instances[rows]), offsets)
 
     def __reduce__(self) -> tuple[Callable[..., Bags], tuple[object, ...]]:
-        # Arrays come out of another process writeable: the constructor makes them read-only again.
+        # Arrays that come from another process are writeable: the constructor makes them read-only again.
         return Bags, (self._instances, self._offsets)
 
     def __repr__(self) -> str:
@@ -226,61 +320,88 @@ class Bags:
 
 
 def as_bags(x: object, *, name: str = "bags") -> Bags:
-    """Bags from a list of 2-D arrays or sparse matrices, an object array of them, a 3-D array, or `Bags` as they are.
+    """Convert data to `Bags`.
 
-    A 2-D array is taken as bags of one instance each, with a warning.
+    Parameters
+    ----------
+    x : Bags, list of arrays, object array or array of shape (n_bags, n_instances, n_features)
+        Bags, or one 2-D array or sparse matrix per bag with one row per instance. `Bags` are returned unchanged. If a
+        2-D array is given, every row becomes a bag of one instance, with a warning.
+    name : str, default="bags"
+        Name of the bags in error messages.
+
+    Returns
+    -------
+    Bags
+        The bags.
+
+    Raises
+    ------
+    BagsError
+        If there are no bags, a bag is empty, the bags have different numbers of features, or a value is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import milopt
+    >>> milopt.as_bags([np.zeros((3, 2)), np.ones((1, 2))])
+    Bags(2 bags, 4 instances, 2 features)
     """
     if isinstance(x, Bags):
         return x
     if sp.issparse(x):
-        return _singletons(csr(x), name)
+        return _single_instance_bags(as_canonical_csr(x), name)
     if not isinstance(x, (list, tuple)):
         array = np.asarray(x)
         if array.ndim == 2:
-            return _singletons(array, name)
+            return _single_instance_bags(array, name)
         if array.ndim == 3 and array.size:
             count, size, dimension = array.shape
             return Bags(array.reshape(count * size, dimension), np.arange(count + 1) * size, name=name)
         if array.ndim == 0 or (array.ndim == 1 and array.dtype != object and array.size):
-            raise BagsError(f"A {array.ndim}-D {type(x).__name__} is not {name}: give a list of 2-D arrays, one a bag.")
+            raise BagsError(
+                f"A {array.ndim}-D {type(x).__name__} is not {name}: give a list of 2-D arrays, one per bag."
+            )
         x = list(array)
-    return _stacked(x, name)
+    return _stack_bags(x, name)
 
 
-def _singletons(rows: npt.NDArray[Any] | sp.csr_array, name: str) -> Bags:
+def _single_instance_bags(rows: npt.NDArray[Any] | sp.csr_array, name: str) -> Bags:
+    """Return one bag per row of an array, with a warning."""
     bags = Bags(rows, np.arange(rows.shape[0] + 1), name=name)
-    message = f"A 2-D array was given for {name}: each of its {len(bags)} rows is taken as a bag of one instance."
+    message = f"A 2-D array was given for {name}: each of its {len(bags)} rows becomes a bag of one instance."
     warnings.warn(message, MiloptWarning, stacklevel=3)
     return bags
 
 
-def _stacked(members: Sequence[Any], name: str) -> Bags:
-    """Bags from one member a bag."""
+def _stack_bags(members: Sequence[Any], name: str) -> Bags:
+    """Return bags from a sequence with one 2-D array or sparse matrix per bag."""
     arrays = [
-        csr(member) if sp.issparse(member) else numeric(member, f"Bag {i} of {name}")
+        as_canonical_csr(member) if sp.issparse(member) else to_float_array(member, f"Bag {i} of {name}")
         for i, member in enumerate(members)
     ]
     for i, array in enumerate(arrays):
         if 0 in array.shape[:1]:
             raise BagsError(f"Bag {i} of {name} is empty: leave it out, or give it at least one instance.")
         if array.ndim != 2:
-            raise BagsError(f"Bag {i} of {name} is {array.ndim}-D: give a 2-D array, one row an instance.")
+            raise BagsError(f"Bag {i} of {name} is {array.ndim}-D: give a 2-D array, one row per instance.")
         if array.shape[1] != arrays[0].shape[1]:
-            counts = f"{array.shape[1]} features where bag 0 has {arrays[0].shape[1]}"
-            raise BagsError(f"Bag {i} of {name} has {counts}: every bag needs the same features.")
+            features = f"{array.shape[1]} features, but bag 0 has {arrays[0].shape[1]}"
+            raise BagsError(f"Bag {i} of {name} has {features}: all bags need the same number of features.")
     if not arrays:
         raise BagsError(f"There are no bags in {name}: give at least one.")
     offsets = np.concatenate([[0], np.cumsum([array.shape[0] for array in arrays])])
     dense = [array for array in arrays if not isinstance(array, sp.csr_array)]
     if len(dense) < len(arrays):
         return Bags(sp.vstack([sp.csr_array(array) for array in arrays], format="csr"), offsets, name=name)
-    return Bags(read_only(np.concatenate(dense)), offsets, name=name)
+    return Bags(make_read_only(np.concatenate(dense)), offsets, name=name)
 
 
-def _offsets(offsets: npt.ArrayLike, count: int, name: str) -> Index:
+def _check_offsets(offsets: npt.ArrayLike, count: int, name: str) -> Index:
+    """Return the offsets as a read-only array; raise `BagsError` unless they split `count` instances into bags."""
     bounds = np.asarray(offsets)
     if bounds.ndim != 1 or bounds.size == 0 or bounds.dtype.kind not in "iu":
-        raise BagsError(f"The offsets of {name} must be a 1-D array of integers, one more than there are bags.")
+        raise BagsError(f"The offsets of {name} must be a 1-D array of integers with n_bags + 1 entries.")
     if bounds.size == 1:
         raise BagsError(f"There are no bags in {name}: give at least one.")
     bounds = bounds.astype(np.intp)
@@ -293,19 +414,22 @@ def _offsets(offsets: npt.ArrayLike, count: int, name: str) -> Index:
     if (sizes == 0).any():
         i = int(np.flatnonzero(sizes == 0)[0])
         raise BagsError(f"Bag {i} of {name} is empty: leave it out, or give it at least one instance.")
-    return read_only(bounds)
+    return make_read_only(bounds)
 
 
 def _check_finite(rows: Points, offsets: Index, name: str) -> None:
+    """Raise `BagsError` for the first entry that is NaN or infinite."""
     entries = np.asarray(rows.data) if isinstance(rows, sp.csr_array) else rows
     finite = np.isfinite(entries)
     if finite.all():
         return
-    place = int(np.flatnonzero(~finite)[0])
+    position = int(np.flatnonzero(~finite)[0])
     if isinstance(rows, sp.csr_array):
-        row, column = int(np.searchsorted(rows.indptr, place, side="right")) - 1, int(rows.indices[place])
+        row, column = int(np.searchsorted(rows.indptr, position, side="right")) - 1, int(rows.indices[position])
     else:
-        row, column = divmod(place, int(rows.shape[1]))
+        row, column = divmod(position, int(rows.shape[1]))
     bag = int(np.searchsorted(offsets, row, side="right")) - 1
     where = f"in instance {row - offsets[bag]}, feature {column}"
-    raise BagsError(f"Bag {bag} of {name} has {spelled(entries.flat[place])} {where}: every value must be finite.")
+    raise BagsError(
+        f"Bag {bag} of {name} has {describe_nonfinite(entries.flat[position])} {where}: every value must be finite."
+    )

@@ -1,1 +1,1 @@
-"""Kernels between instances and between bags, and what is computed from their values."""
+"""Kernels between instances and between bags, and quantities computed from kernel values."""

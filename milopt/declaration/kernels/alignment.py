@@ -1,7 +1,7 @@
-"""Kernels between windows of series that forgive shifts and stretches in time.
+"""Kernels between windows of time series that tolerate shifts and stretches in time.
 
-A window of ell samples with c channels is an instance of ell c features, sample after sample, as sliding windows of
-bags are. An alignment pairs the samples of x with those of z in order: see `warping`.
+A window of ell samples (time steps) with c channels is an instance with ell c features, sample after sample, as
+`sliding_windows` makes them. An alignment pairs the samples of x with those of z in order; see `warping`.
 """
 
 from __future__ import annotations
@@ -14,47 +14,51 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Floats, Points
-from milopt.declaration.kernels.gram import points
+from milopt.declaration.kernels.gram import as_point_rows
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.declaration.kernels.warping import log_alignment_sums, warping_costs
-from milopt.declaration.kernels.width import inverse_median, inverse_median_distance, is_positive, over_median
+from milopt.declaration.kernels.width import inverse_median, inverse_median_distance, is_positive, median_factor
 from milopt.errors import BagsError, ParameterError
 
-# Numbers of one block of pairs: those of a few antidiagonals stay in the processor's cache.
-_BLOCK = 2**16
+_BLOCK_NUMBERS = 2**16
+"""Number of floats in one block of pairs of series, such that a few antidiagonals of the dynamic program, for all
+pairs of the block, fit into the processor's cache.
+"""
 
 
-class _Alignment(Kernel):
-    """What the kernels have in common: a width that may depend on the data, channels, K(x, x) = 1."""
+class _AlignmentKernel(Kernel):
+    """Base class of the alignment kernels: a width that may depend on the data, channels, and K(x, x) = 1."""
 
     s: float | str
     channels: int
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if over_median(self.s) is None and not is_positive(self.s):
+        if median_factor(self.s) is None and not is_positive(self.s):
             raise ParameterError(f's of {name} must be a positive number, "median" or "4/median", not {self.s!r}.')
-        _whole(f"channels of {name}", self.channels, least=1)
+        _check_integer(f"channels of {name}", self.channels, least=1)
 
     def _width(self) -> float:
+        """Return s as a number; raise `ParameterError` if it is still a string, so that it depends on the data."""
         if isinstance(self.s, str):
             raise ParameterError(
-                f'{type(self).__name__}(s="{self.s}") has no number yet: call kernel.fitted(instances) first.'
+                f'{type(self).__name__}(s="{self.s}") depends on the data: call kernel.fitted(instances) first.'
             )
         return float(self.s)
 
     def _series(self, A: Points) -> Floats:
-        """Rows as samples x channels x rows."""
+        """Return the rows of A, one series each, as an array of shape (time steps, channels, rows)."""
         rows = A.toarray() if isinstance(A, sp.csr_array) else A
         if rows.shape[1] % self.channels:
             raise BagsError(
-                f"{rows.shape[1]} features are no whole number of samples of {self.channels} channels: "
-                f"give channels to {type(self).__name__} as the series have them."
+                f"{rows.shape[1]} features are not a multiple of {self.channels} channels: "
+                f"set channels of {type(self).__name__} to the number of channels of the series."
             )
         shape = (rows.shape[1] // self.channels, self.channels, rows.shape[0])
         return np.ascontiguousarray(rows.T).reshape(shape)
 
     def _diagonal(self, A: Points) -> Floats:
+        """Return ones: K(x, x) = 1."""
         return np.ones(A.shape[0])
 
     def __repr__(self) -> str:
@@ -63,13 +67,32 @@ class _Alignment(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class DTW(_Alignment):
-    """exp(-s DTW(x, z)), with DTW the least sum of ||x_i - z_j||^2 over the cells (i, j) of an alignment.
+class DTW(_AlignmentKernel):
+    """Dynamic time warping similarity exp(-s DTW(x, z)).
 
-    A similarity that is not positive semidefinite: for the 1-norm ball and single patterns, not for the ball of a
-    Hilbert space. `s` is a positive number, or "median" for 1/median DTW(x, z) over the pairs of at most 200 different
-    instances ("4/median" is four times that). `band` is the largest |i - j| of a cell (Sakoe and Chiba): 0 is the
-    Gaussian kernel. None is no band.
+    DTW(x, z) is the smallest sum of ||x_i - z_j||^2 over the cells (i, j) of an alignment. This similarity is not
+    positive semidefinite. It can be used for functions sum_z a_z K(z, .) with a bounded sum of |a_z|, but not in models
+    that need the norm ||f|| of a kernel's space.
+
+    Parameters
+    ----------
+    s : float or str, default="median"
+        Positive factor of the distance. "median" selects 1/median DTW(x, z) over all pairs of at most 200 instances,
+        drawn with a fixed seed, repeated ones counted once. "4/median" is four times that value.
+    band : int or None, default=None
+        Largest |i - j| of a cell (Sakoe-Chiba band). 0 gives the Gaussian kernel, and None allows all alignments.
+    channels : int, default=1
+        Number of channels of the series.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import milopt
+    >>> windows = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    >>> milopt.DTW(s=1.0)(windows, windows).round(4)
+    array([[1.    , 1.    , 0.0498],
+           [1.    , 1.    , 0.0498],
+           [0.0498, 0.0498, 1.    ]])
     """
 
     s: float | str = "median"
@@ -79,40 +102,73 @@ class DTW(_Alignment):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.band is not None:
-            _whole("band of DTW", self.band, least=0, otherwise=", or None for no band")
+            _check_integer("band of DTW", self.band, least=0, otherwise=", or None for no band")
 
     def fitted(self, instances: Any) -> DTW:
-        """The kernel with a number for s."""
-        factor = over_median(self.s)
+        """Return the kernel with a number for s.
+
+        Parameters
+        ----------
+        instances : array-like or sparse matrix of shape (n_instances, n_features)
+            Training instances.
+
+        Returns
+        -------
+        DTW
+            The kernel itself if s is a number already.
+        """
+        factor = median_factor(self.s)
         if factor is None:
             return self
-        inverse = inverse_median(points(instances), lambda some: self._costs(some, some), most=200)
+        inverse = inverse_median(as_point_rows(instances), lambda rows: self._costs(rows, rows), most=200)
         return replace(self, s=factor * inverse)
 
     def latex(self) -> str:
-        """K(x, z) in LaTeX."""
+        """Return K(x, z) as LaTeX."""
         return r"\exp(-s\,\mathrm{DTW}(x,z))"
 
     def _gram(self, A: Points, B: Points) -> Floats:
+        """Return exp(-s DTW(x, z)) for all pairs of rows."""
         gram = self._costs(A, B)
         gram *= -self._width()
         return np.exp(gram, out=gram)
 
     def _costs(self, A: Points, B: Points) -> Floats:
+        """Return DTW(x, z) for all pairs of rows."""
         X = self._series(A)
         Z = X if B is A else self._series(B)
         band = X.shape[0] if self.band is None else self.band
-        return _over_pairs(X, Z, lambda x, z: warping_costs(x, z, band))
+        return _pairwise_matrix(X, Z, lambda x, z: warping_costs(x, z, band))
 
 
 @dataclass(frozen=True, repr=False)
-class GlobalAlignment(_Alignment):
-    """The sum over all alignments of prod k(i, j), divided by its roots at (x, x) and (z, z); positive semidefinite.
+class GlobalAlignment(_AlignmentKernel):
+    """Global alignment kernel (Cuturi, 2011), normalised to K(x, x) = 1.
 
-    k = t / (2 - t) with t = w(i, j) exp(-s ||x_i - z_j||^2) (Cuturi, 2011). `s` is a positive number, or "median" for
-    1/median ||x - z||^2 over the pairs of at most 1000 different windows ("4/median" is four times that). `triangular`
-    is the T of w = max(0, 1 - |i - j| / T), which prefers small shifts and is faster; None is w = 1. Values below
-    1e-60 may be given as 0.
+    The kernel is G(x, z) / sqrt(G(x, x) G(z, z)). G sums, over all alignments, the product of k(i, j) over the cells
+    (i, j), with k = t / (2 - t) and t = w(i, j) exp(-s ||x_i - z_j||^2), where w is the weight of the parameter
+    `triangular`. The kernel is positive semidefinite. Values below 1e-60 may be returned as 0.
+
+    Parameters
+    ----------
+    s : float or str, default="median"
+        Positive factor of the squared distance. "median" selects 1/median ||x - z||^2 over all pairs of at most 1000
+        instances, drawn with a fixed seed, repeated ones counted once. "4/median" is four times that value.
+    triangular : int or None, default=None
+        T in the weight w = max(0, 1 - |i - j| / T), which favours small shifts and makes the kernel faster. None
+        selects w = 1.
+    channels : int, default=1
+        Number of channels of the series.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import milopt
+    >>> windows = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    >>> milopt.GlobalAlignment(s=1.0)(windows, windows).round(4)
+    array([[1.    , 0.5312, 0.0071],
+           [0.5312, 1.    , 0.0071],
+           [0.0071, 0.0071, 1.    ]])
     """
 
     is_semidefinite: ClassVar[bool] = True
@@ -123,41 +179,57 @@ class GlobalAlignment(_Alignment):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.triangular is not None:
-            _whole("triangular of GlobalAlignment", self.triangular, least=1, otherwise=", or None")
+            _check_integer("triangular of GlobalAlignment", self.triangular, least=1, otherwise=", or None")
 
     def fitted(self, instances: Any) -> GlobalAlignment:
-        """The kernel with a number for s."""
-        factor = over_median(self.s)
+        """Return the kernel with a number for s.
+
+        Parameters
+        ----------
+        instances : array-like or sparse matrix of shape (n_instances, n_features)
+            Training instances.
+
+        Returns
+        -------
+        GlobalAlignment
+            The kernel itself if s is a number already.
+        """
+        factor = median_factor(self.s)
         if factor is None:
             return self
-        return replace(self, s=factor * inverse_median_distance(points(instances)))
+        return replace(self, s=factor * inverse_median_distance(as_point_rows(instances)))
 
     def latex(self) -> str:
-        """K(x, z) in LaTeX."""
+        """Return K(x, z) as LaTeX."""
         sums = r"\sum_{\pi}\prod_{(i,j)\in\pi}\frac{t_{ij}}{2-t_{ij}}"
         weight = "" if self.triangular is None else rf"(1-|i-j|/{self.triangular})_+"
         local = rf"t_{{ij}}={weight}\exp(-s\|x_i-z_j\|^2)"
         return rf"\bar{{G}}(x,z),\; G(x,z)={sums},\; {local}"
 
     def _gram(self, A: Points, B: Points) -> Floats:
+        """Return the normalised sums over alignments for all pairs of rows."""
         s = self._width()
 
         def sums(x: Floats, z: Floats) -> Floats:
+            """Return the logarithms of the sums over alignments, one per pair of series."""
             return log_alignment_sums(x, z, s, self.triangular)
 
         X = self._series(A)
         Z = X if B is A else self._series(B)
-        left = _blockwise(X, sums)
-        right = left if Z is X else _blockwise(Z, sums)
-        gram = _over_pairs(X, Z, sums)
+        left = _self_values(X, sums)
+        right = left if Z is X else _self_values(Z, sums)
+        gram = _pairwise_matrix(X, Z, sums)
         gram -= (left[:, None] + right) / 2
-        # By Cauchy and Schwarz, but for rounding.
+        # The Cauchy-Schwarz inequality; rounding may violate it.
         np.minimum(gram, 0, out=gram)
         return np.exp(gram, out=gram)
 
 
-def _over_pairs(X: Floats, Z: Floats, values: Callable[[Floats, Floats], Floats]) -> Floats:
-    """The matrix of `values` of all pairs, a block of pairs at a time; where Z is X, one triangle and its mirror."""
+def _pairwise_matrix(X: Floats, Z: Floats, values: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Return the matrix of `values(x, z)` for all series x of X and z of Z, computed in blocks of pairs.
+
+    If ``Z is X``, only one triangle is computed, and the other one is its mirror image.
+    """
     rows, columns = X.shape[2], Z.shape[2]
     matrix = np.empty((rows, columns))
     step = _pairs_at_once(X)
@@ -172,18 +244,20 @@ def _over_pairs(X: Floats, Z: Floats, values: Callable[[Floats, Floats], Floats]
     return matrix
 
 
-def _blockwise(X: Floats, values: Callable[[Floats, Floats], Floats]) -> Floats:
-    """`values` of each series with itself."""
+def _self_values(X: Floats, values: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Return `values(x, x)` for each series x of X."""
     step = _pairs_at_once(X)
     parts = [X[..., start : start + step] for start in range(0, X.shape[2], step)]
     return np.concatenate([values(part, part) for part in parts] or [np.empty(0)])
 
 
 def _pairs_at_once(X: Floats) -> int:
+    """Return the number of pairs of series in a block, at least 16."""
     samples, channels = map(int, X.shape[:2])
-    return max(16, _BLOCK // (samples * channels))
+    return max(16, _BLOCK_NUMBERS // (samples * channels))
 
 
-def _whole(name: str, value: object, least: int, otherwise: str = "") -> None:
+def _check_integer(name: str, value: object, least: int, otherwise: str = "") -> None:
+    """Raise `ParameterError` if a value is not an integer of at least `least`; `otherwise` is part of the message."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
         raise ParameterError(f"{name} must be a whole number of at least {least}{otherwise}, not {value!r}.")

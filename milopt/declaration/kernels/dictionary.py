@@ -1,82 +1,96 @@
-"""Dictionaries: few points that stand for many instances, drawn with a seed."""
+"""Dictionaries: a small number of points (atoms) that represent many instances, chosen with a random seed."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from milopt.arrays import Floats, Index, Points
-from milopt.declaration.arrays import first_of_each
-from milopt.declaration.checks import one_of, whole
+from milopt.declaration.array_conversion import first_occurrences
+from milopt.declaration.checks import check_choice, check_integer
+from milopt.declaration.kernels.gram_cache import get_or_compute
 from milopt.declaration.kernels.kernel import Kernel, Precomputed
-from milopt.declaration.kernels.recollection import recalled
 from milopt.errors import ParameterError
 
-CHOICES = ("kmeans", "sample", "uniform", "all")
-MOST = 20_000
-"""Instances, drawn at random, that k-means looks at: more change its centroids little and its time much."""
-SEEDS, ITERATIONS = 10, 10
-"""Instances an atom among which its first centroids are chosen, and how often these move: more of either lessens the
-distances to the centroids by a hundredth and takes two to three times as long."""
+DICTIONARY_CHOICES = ("kmeans", "sample", "uniform", "all")
+"""Ways to choose a dictionary."""
+MAX_KMEANS_INSTANCES = 20_000
+"""Maximum number of instances, drawn at random, for "kmeans" and "sample", or 10 per atom if that is more.
+
+More instances hardly change the centroids.
+"""
+SEEDS_PER_ATOM, KMEANS_ITERATIONS = 10, 10
+"""Number of instances per atom among which k-means++ chooses the first centroids, and number of k-means iterations.
+
+Larger values reduce the distances to the centroids by about one per cent and take two to three times as long.
+"""
 
 
-def dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel, seed: int) -> Points:
-    """At most `atoms` points: `kmeans` centroids, a k-means++ `sample`, a `uniform` one; or `all` instances once each.
+def choose_dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel, seed: int) -> Points:
+    """Return a dictionary: at most `atoms` points, or all distinct instances if `choice` is "all".
 
-    The k-means++ sample is spread by the distances of the kernel, K(x, x) - 2 K(x, z) + K(z, z).
-    Where there are no more different instances than atoms, these are the dictionary.
+    The other choices are "kmeans" (centroids), "sample" (k-means++ sample) and "uniform" (uniform sample). The
+    k-means++ sample uses the squared distance K(x, x) - 2 K(x, z) + K(z, z) of the kernel. If there are at most `atoms`
+    instances, the dictionary consists of the distinct ones.
     """
-    one_of("dictionary", choice, CHOICES)
-    whole("atoms", atoms, 1)
+    check_choice("dictionary", choice, DICTIONARY_CHOICES)
+    check_integer("atoms", atoms, 1)
     if choice == "kmeans" and isinstance(kernel, Precomputed):
         raise ParameterError(
-            'A precomputed kernel has rows and no points between them: give "sample", "uniform" or "all".'
+            'Centroids do not exist for a precomputed kernel: use "sample", "uniform" or "all" instead of "kmeans".'
         )
     if choice == "all" or instances.shape[0] <= atoms:
-        return distinct(instances)
+        return distinct_instances(instances)
     if choice == "uniform":
-        return distinct(_some(instances, atoms, seed))
-    some = _some(instances, max(MOST, 10 * atoms), seed)
+        return distinct_instances(_random_subset(instances, atoms, seed))
+    subset = _random_subset(instances, max(MAX_KMEANS_INSTANCES, 10 * atoms), seed)
     if choice == "sample":
-        return some[_spread(some, atoms, kernel, seed)]
-    few = distinct(some)
-    if few.shape[0] <= atoms:
-        return few
-    return recalled((dictionary, atoms, seed), (some,), lambda: _centroids(some, few, atoms, seed))
+        return subset[_sample_spread(subset, atoms, kernel, seed)]
+    distinct = distinct_instances(subset)
+    if distinct.shape[0] <= atoms:
+        return distinct
+    key = (choose_dictionary, atoms, seed)
+    return get_or_compute(key, (subset,), lambda: _kmeans_centroids(subset, distinct, atoms, seed))
 
 
-def distinct(instances: Points) -> Points:
-    """Every instance once, in order of first occurrence."""
-    first = first_of_each(instances)
+def distinct_instances(instances: Points) -> Points:
+    """Return every distinct instance once, in the order of first occurrence."""
+    first = first_occurrences(instances)
     return instances if first.size == instances.shape[0] else instances[first]
 
 
-def _centroids(instances: Points, few: Points, atoms: int, seed: int) -> Floats:
-    """Those of k-means over instances, which begins among the different ones."""
+def _kmeans_centroids(instances: Points, distinct: Points, atoms: int, seed: int) -> Floats:
+    """Return the k-means centroids of `instances`, with initial centroids chosen among `distinct`."""
     from sklearn.cluster import KMeans, kmeans_plusplus
 
-    seeds = kmeans_plusplus(_some(few, SEEDS * atoms, seed), atoms, random_state=seed)[0]
-    found = KMeans(atoms, init=seeds, n_init=1, max_iter=ITERATIONS, random_state=seed).fit(instances)
-    return np.array(found.cluster_centers_, dtype=np.float64, order="C")
+    seeds = kmeans_plusplus(_random_subset(distinct, SEEDS_PER_ATOM * atoms, seed), atoms, random_state=seed)[0]
+    kmeans = KMeans(atoms, init=seeds, n_init=1, max_iter=KMEANS_ITERATIONS, random_state=seed).fit(instances)
+    return np.array(kmeans.cluster_centers_, dtype=np.float64, order="C")
 
 
-def _spread(instances: Points, atoms: int, kernel: Kernel, seed: int) -> Index:
-    """Places drawn one after another, each with probability in proportion to the squared distance from those before."""
+def _sample_spread(instances: Points, atoms: int, kernel: Kernel, seed: int) -> Index:
+    """Return the sorted positions of a k-means++ sample of at most `atoms` instances.
+
+    The first position is drawn uniformly. Each other position is drawn with probability proportional to the squared
+    distance from the nearest point drawn before, until all distances are 0.
+    """
     rng = np.random.default_rng(seed)
     own = kernel.diagonal(instances)
     nearest = np.ones(own.size)
-    places: list[int] = []
-    while len(places) < atoms and nearest.any():
+    positions: list[int] = []
+    while len(positions) < atoms and nearest.any():
         new = int(rng.choice(own.size, p=nearest / nearest.sum()))
-        apart = own - 2 * kernel(instances, instances[[new]])[:, 0] + own[new]
-        # Of what a difference of like numbers leaves, that much is rounding; a similarity may even go below 0.
-        apart[apart <= 1e-12 * (np.abs(own) + abs(own[new]))] = 0
-        nearest = np.minimum(nearest, apart) if places else apart
-        places.append(new)
-        nearest[places] = 0
-    return np.sort(np.array(places, dtype=np.intp))
+        distances = own - 2 * kernel(instances, instances[[new]])[:, 0] + own[new]
+        # Differences of nearly equal numbers are rounding errors up to this size. If the kernel is not positive
+        # semidefinite, they may even be negative.
+        distances[distances <= 1e-12 * (np.abs(own) + abs(own[new]))] = 0
+        nearest = np.minimum(nearest, distances) if positions else distances
+        positions.append(new)
+        nearest[positions] = 0
+    return np.sort(np.array(positions, dtype=np.intp))
 
 
-def _some(instances: Points, most: int, seed: int) -> Points:
+def _random_subset(instances: Points, most: int, seed: int) -> Points:
+    """Return `most` random instances, drawn without replacement; all instances if there are at most `most`."""
     if instances.shape[0] <= most:
         return instances
     return instances[np.sort(np.random.default_rng(seed).choice(instances.shape[0], most, replace=False))]

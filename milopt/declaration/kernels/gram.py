@@ -1,4 +1,4 @@
-"""What Gram matrices are made of: inner products and squared distances between the rows of two arrays."""
+"""Inner products and squared distances between the rows of two arrays, from which Gram matrices are computed."""
 
 from __future__ import annotations
 
@@ -9,63 +9,70 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Floats, Index, Points
-from milopt.declaration.arrays import csr, numeric
+from milopt.declaration.array_conversion import as_canonical_csr, to_float_array
 from milopt.declaration.bags.bag_rows import BagRows
 from milopt.errors import BagsError
 
-# Rows are worked on in pieces of this many bytes, so that passes over them stay in the processor's cache.
-_PIECE = 2**20
+_PIECE_BYTES = 2**20
+"""Size of the blocks of rows that are processed at once, in bytes: a block should fit into the processor's cache."""
 
 
-def points(given: Any) -> Points:
-    """Points as rows: contiguous float64, or canonical CSR; the very object where it is that already, or bags are."""
+def as_point_rows(given: Any) -> Points:
+    """Return points as rows: a C-contiguous float64 array, or a csr array in canonical form.
+
+    An array that has this form already is returned unchanged, and so are `BagRows`. `BagsError` is raised if `given` is
+    not a 2-D array of real numbers with at least one feature.
+    """
     if isinstance(given, BagRows):
         return cast(Points, given)
     if sp.issparse(given):
-        return csr(given)
-    rows = np.ascontiguousarray(numeric(given, "The array of points"))
+        return as_canonical_csr(given)
+    rows = np.ascontiguousarray(to_float_array(given, "The array of points"))
     if rows.ndim != 2:
-        raise BagsError(f"Points must be a 2-D array, one row a point, not {rows.ndim}-D.")
+        raise BagsError(f"Points must be a 2-D array, one row per point, not {rows.ndim}-D.")
     if rows.shape[1] == 0:
         raise BagsError("Points must have at least one feature.")
     return rows
 
 
-def products(A: Points, B: Points) -> Floats:
-    """A B', dense."""
+def inner_products(A: Points, B: Points) -> Floats:
+    """Return A B' as a dense array."""
     if not (isinstance(A, sp.csr_array) and isinstance(B, sp.csr_array)):
-        # Where B is A, numpy computes one triangle and mirrors it.
+        # If B is A, numpy computes one triangle and mirrors it.
         return np.asarray(A @ B.T, dtype=np.float64)
     result = np.empty((A.shape[0], B.shape[0]))
     columns = B.T.tocsr()
-    for rows in pieces(result):
+    for rows in cache_sized_slices(result):
         result[rows] = (A[rows] @ columns).toarray()
     return result
 
 
 def squared_norms(A: Points) -> Floats:
-    """||x||^2 for each row."""
+    """Return ||x||^2 for each row x."""
     if isinstance(A, sp.csr_array):
         return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
     return cast(Floats, np.einsum("pd,pd->p", A, A))
 
 
-def minus_squared_distances(A: Points, B: Points) -> Floats:
-    """-||x - z||^2 = 2 <x, z> - (||x||^2 + ||z||^2), never above 0; exactly 0 on the diagonal where B is A."""
+def negative_squared_distances(A: Points, B: Points) -> Floats:
+    """Return -||x - z||^2 = 2 <x, z> - (||x||^2 + ||z||^2) for all pairs of rows; no entry is positive.
+
+    If ``B is A``, the diagonal is exactly 0.
+    """
     same = B is A
     if not isinstance(A, sp.csr_array) and not isinstance(B, sp.csr_array):
-        # Far from the origin the three terms are large and their sum is small: take the origin amid the points. Amid
-        # those of B alone, so that a row does not depend on which others it is computed with.
+        # Far from the origin, the three terms are large and their sum is small, which loses digits. So the points are
+        # centred, at the mean of B only: a row of the result must not depend on the other rows of A.
         centre = B.mean(axis=0) if B.shape[0] else np.zeros(B.shape[1])
         A = A - centre
         B = A if same else B - centre
     left = squared_norms(A)
     right = left if same else squared_norms(B)
-    distances = products(A, B)
-    for rows in pieces(distances):
+    distances = inner_products(A, B)
+    for rows in cache_sized_slices(distances):
         piece = distances[rows]
         piece *= 2
-        # The two norms are added first: that sum does not depend on their order, so symmetry is exact.
+        # Add the two norms first: their sum does not depend on the order, so the matrix is exactly symmetric.
         piece -= left[rows, None] + right
         np.minimum(piece, 0, out=piece)
     if same:
@@ -73,38 +80,51 @@ def minus_squared_distances(A: Points, B: Points) -> Floats:
     return distances
 
 
-def pieces(matrix: Floats, count: int | None = None) -> Iterator[slice]:
-    """The rows of a matrix, or so many as long as they are, a cacheful at a time."""
-    step = max(1, _PIECE // (8 * max(1, matrix.shape[1])))
+def cache_sized_slices(matrix: Floats, count: int | None = None) -> Iterator[slice]:
+    """Return slices of consecutive rows of a matrix such that each slice fits into the processor's cache.
+
+    If `count` is given, the slices cover `count` rows with as many columns as the matrix instead. All slices have the
+    same length, so the last one may end after the last row.
+    """
+    step = max(1, _PIECE_BYTES // (8 * max(1, matrix.shape[1])))
     return (slice(start, start + step) for start in range(0, matrix.shape[0] if count is None else count, step))
 
 
-def gathered(matrix: Floats, rows: Index, columns: Index) -> Floats:
-    """Some rows and columns of a matrix, in memory of their own."""
+def submatrix(matrix: Floats, rows: Index, columns: Index) -> Floats:
+    """Return a copy of the entries in the given rows and columns."""
     result = np.empty((rows.size, columns.size))
-    # All rows first and columns then would be a second matrix, whose memory costs more than its numbers do.
-    for some in pieces(matrix, rows.size):
-        result[some] = matrix[rows[some]].take(columns, axis=1)
+    # Gather block by block: taking all rows first would allocate a second large matrix.
+    for part in cache_sized_slices(matrix, rows.size):
+        result[part] = matrix[rows[part]].take(columns, axis=1)
     return result
 
 
 def is_symmetric(gram: Floats) -> bool:
-    """Whether K = K' up to rounding."""
-    scale = max((float(np.abs(gram[rows]).max(initial=0)) for rows in pieces(gram)), default=0.0)
-    return all(np.abs(gram[rows] - gram[:, rows].T).max(initial=0) <= 1e-8 * scale for rows in pieces(gram))
+    """Return True if K = K' up to 1e-8 times the largest absolute entry."""
+    scale = max((float(np.abs(gram[rows]).max(initial=0)) for rows in cache_sized_slices(gram)), default=0.0)
+    return all(np.abs(gram[rows] - gram[:, rows].T).max(initial=0) <= 1e-8 * scale for rows in cache_sized_slices(gram))
 
 
-def symmetrised(gram: Floats) -> Floats:
-    """(K + K') / 2, which is K itself where it is exactly symmetric; it lies row by row."""
+def symmetrise(gram: Floats) -> Floats:
+    """Return (K + K') / 2 as a C-contiguous array.
+
+    If K is exactly symmetric, the result is K itself (or its transpose, if K is not C-contiguous).
+    """
     by_rows = gram if gram.flags.c_contiguous else gram.T
-    same = all(np.array_equal(by_rows[rows, rows.start :], by_rows[rows.start :, rows].T) for rows in pieces(gram))
+    same = all(
+        np.array_equal(by_rows[rows, rows.start :], by_rows[rows.start :, rows].T) for rows in cache_sized_slices(gram)
+    )
     return by_rows if same else (by_rows + by_rows.T) / 2
 
 
 def orthonormal_basis(gram: Floats) -> Floats:
-    """R with R'KR = I, over the eigenvalues of K above 1e-10 of the largest: K(., Z) R is an orthonormal basis."""
+    """Return R with R'KR = I for the Gram matrix K = K(Z, Z) of points Z.
+
+    The functions K(., Z) R are then an orthonormal basis of the span of the functions K(., z). Eigenvalues of K up to
+    1e-10 times the largest one are left out, so that R may have fewer columns than rows.
+    """
     from scipy.linalg import eigh
 
     values, vectors = eigh(gram)
-    kept = values > 1e-10 * max(float(values[-1]), 0.0)
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
+    is_large = values > 1e-10 * max(float(values[-1]), 0.0)
+    return np.asarray(vectors[:, is_large] / np.sqrt(values[is_large]))

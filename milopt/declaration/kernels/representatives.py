@@ -1,4 +1,4 @@
-"""Where an alternation over representatives starts: one point a bag, or one of its instances."""
+"""Starting points of alternating schemes that represent each bag by one point or by one of its instances."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ import scipy.sparse as sp
 
 from milopt.arrays import Floats, Index
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.checks import one_of
+from milopt.declaration.checks import check_choice
 from milopt.declaration.kernels.kernel import Kernel, Precomputed
 
 
 def starting_points(start: str, bags: Bags, kernel: Kernel, seed: object) -> Floats | Index | None:
-    """`mean`: the mean of each bag's instances; `random`: an instance of each bag, by its flat index.
+    """Return one starting point per bag.
 
-    A precomputed kernel's points are row numbers, whose mean is no point: None, for the mean of the function's values.
+    If `start` is "mean", it is the mean of the bag's instances. If `start` is "random", it is the row in
+    `bags.instances` of a random instance of the bag; a `seed` that is not an integer counts as 0. The points of a
+    precomputed kernel are row numbers, which have no mean: then "mean" returns None, and the scheme starts from the
+    mean of the function values over each bag.
     """
-    if one_of("start", start, ("mean", "random")) == "random":
+    if check_choice("start", start, ("mean", "random")) == "random":
         rng = np.random.default_rng(seed if isinstance(seed, (int, np.integer)) else 0)
         chosen: npt.NDArray[np.intp] = bags.offsets[:-1] + rng.integers(bags.sizes)
         return chosen
@@ -26,7 +29,7 @@ def starting_points(start: str, bags: Bags, kernel: Kernel, seed: object) -> Flo
     instances = bags.instances
     if not isinstance(instances, sp.csr_array):
         return bags.mean(instances)
-    share = np.repeat(1.0 / bags.sizes, bags.sizes)
+    weights = np.repeat(1.0 / bags.sizes, bags.sizes)
     shape = (len(bags), instances.shape[0])
-    averaging = sp.csr_array((share, np.arange(instances.shape[0]), bags.offsets), shape=shape)
+    averaging = sp.csr_array((weights, np.arange(instances.shape[0]), bags.offsets), shape=shape)
     return np.asarray((averaging @ instances).toarray(), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How similar bags are to points: the largest kernel value in a bag, as a number of the data and of no unknown."""
+"""Similarities of bags to points: the largest kernel value within a bag, computed from the data."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import numpy as np
 
 from milopt.arrays import Floats, Points
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.kernels.blocks import gram_blocks
+from milopt.declaration.kernels.gram_blocks import gram_blocks
 from milopt.declaration.kernels.kernel import Kernel
 
 
 def similarity(kernel: Kernel, bags: Bags, Z: Points) -> Floats:
-    """M[i, z] = max_{x in B_i} K(x, z), with no more than a block of kernel values at a time."""
+    """Return M[i, z] = max_{x in B_i} K(x, z) for each bag B_i and row z of Z, computed in blocks of kernel values."""
     M = np.empty((len(bags), Z.shape[0]))
-    for some, block in gram_blocks(kernel, Z, bags.instances):
-        M[:, some] = bags.max(block.T)
+    for part, block in gram_blocks(kernel, Z, bags.instances):
+        M[:, part] = bags.max(block.T)
     return M
 
 
 def signed_similarity(kernel: Kernel, bags: Bags, Z: Points) -> Floats:
-    """[max_{x in B_i} K(x, z), max_{x in B_i} -K(x, z)]: what the functions K(z, .) and -K(z, .) make of each bag."""
+    """Return [max_{x in B_i} K(x, z), max_{x in B_i} -K(x, z)], one row per bag B_i and two columns per row z of Z.
+
+    Column z is the bag maximum of the function K(z, .), and column len(Z) + z that of -K(z, .).
+    """
     count = Z.shape[0]
     M = np.empty((len(bags), 2 * count))
-    for some, block in gram_blocks(kernel, Z, bags.instances):
-        M[:, some] = bags.max(block.T)
-        M[:, slice(count + some.start, count + some.stop)] = bags.max(-block.T)
+    for part, block in gram_blocks(kernel, Z, bags.instances):
+        M[:, part] = bags.max(block.T)
+        M[:, slice(count + part.start, count + part.stop)] = bags.max(-block.T)
     return M

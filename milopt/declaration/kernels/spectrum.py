@@ -1,11 +1,12 @@
-"""The leading directions of kernel PCA or kernel spectral clustering, and the scores of any instance along them.
+"""Leading directions of kernel PCA or kernel spectral clustering, scores of instances, and clusters by their signs.
 
-    max  sum_p v_p e_p^2   s.t.  ||f|| = 1,  e = f + b,  v'e = 0
+    max  sum_p v_p e_p^2   s.t.  ||f|| = 1,  e_p = f(x_p) + b,  v'e = 0
 
-has stationary points f = sum_p alpha_p K(x_p, .) with  V P Omega alpha = lambda alpha,  P = I - 11'V/(1'V1), Omega
-the Gram matrix and b = -1'V Omega alpha / (1'V1); with alpha = V^1/2 u that is the symmetric eigenproblem of
-V^1/2 P Omega P' V^1/2. v = 1 is kernel PCA, v = 1 / (Omega 1) kernel spectral clustering. The program
-1/2 ||f||^2 - gamma/2 e'Ve  is singular just at gamma = 1 / lambda.
+with instances x_p and weights v_p > 0, has stationary points f = sum_p alpha_p K(x_p, .), the directions, with
+V P Omega alpha = lambda alpha,  P = I - 11'V/(1'V1),  V = diag(v),  Omega the Gram matrix,  1 a vector of ones, and
+b = -1'V Omega alpha / (1'V1). With alpha = V^1/2 u, this is the symmetric eigenproblem of V^1/2 P Omega P' V^1/2. The
+weights v = 1 give kernel PCA, and v = 1 / (Omega 1) kernel spectral clustering. The program that minimises
+1/2 ||f||^2 - gamma/2 e'Ve  becomes singular at gamma = 1 / lambda.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ import numpy as np
 from scipy.linalg import eigh
 
 from milopt.arrays import Floats, Index, Points
-from milopt.declaration.kernels.blocks import kernel_times
+from milopt.declaration.kernels.gram_blocks import kernel_times
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """alpha (N x k), b (k) and the eigenvalues, largest first; ||f_j|| = 1."""
+    """Leading directions f_j with ||f_j|| = 1, in order of decreasing eigenvalue.
+
+    f_j = sum_p alpha[p, j] K(x_p, .) with x_p the rows of `points`. `alpha` (N x k) has the coefficients of the k
+    directions, `b` (k) their offsets, and `values` (k) the eigenvalues.
+    """
 
     kernel: Kernel
     points: Points
@@ -32,62 +37,79 @@ class Spectrum:
     values: Floats
 
     def scores(self, points: Points) -> Floats:
-        """e at the rows of `points`, one column a direction."""
+        """Return the scores f_j(x) + b_j at the rows x of `points`, one row per point and one column per direction."""
         return kernel_times(self.kernel, points, self.points, self.alpha) + self.b
 
 
-def spectrum(kernel: Kernel, points: Points, v: Floats, count: int) -> Spectrum:
-    """The first `count` directions for weights v > 0."""
+def leading_directions(kernel: Kernel, points: Points, v: Floats, count: int) -> Spectrum:
+    """Return the `count` directions with the largest eigenvalues (see the module docstring).
+
+    `v` are the positive weights of the points. There must be more points than directions. The sign of a direction is
+    such that its score of largest absolute value is positive.
+    """
     if not 1 <= count < points.shape[0]:
-        raise ParameterError(
-            f"{points.shape[0]} instances have from 1 to {points.shape[0] - 1} directions, not {count}."
-        )
+        raise ParameterError(f"{points.shape[0]} instances have 1 to {points.shape[0] - 1} directions, not {count}.")
     omega, root = kernel(points, points), np.sqrt(v)
-    share = v / v.sum()
-    rows = omega - share @ omega
-    centred = rows - (rows @ share)[:, None]
+    fractions = v / v.sum()
+    rows = omega - fractions @ omega
+    centred = rows - (rows @ fractions)[:, None]
     size = centred.shape[0]
     values, u = eigh(root[:, None] * centred * root, subset_by_index=(size - count, size - 1))
     values, alpha = values[::-1], root[:, None] * u[:, ::-1]
     lengths = np.sqrt(np.maximum(np.einsum("pk,pk->k", alpha, omega @ alpha), 1e-300))
     alpha /= lengths
     scores = rows @ alpha
-    # The largest score is positive: unlike the largest coefficient, it is the same where a point is repeated.
+    # Choose the sign such that the largest score is positive. Unlike the largest coefficient, the largest score does
+    # not change if a point is repeated.
     alpha *= np.sign(scores[np.abs(scores).argmax(axis=0), np.arange(count)])
-    return Spectrum(kernel, points, alpha, -(share @ omega @ alpha), values)
+    return Spectrum(kernel, points, alpha, -(fractions @ omega @ alpha), values)
 
 
 @dataclass(frozen=True, eq=False)
 class CodeBook:
-    """Clusters as patterns of signs of the scores: a code word each, and the mean score of its members."""
+    """Clusters of points by sign patterns, the signs of the scores of a point along all directions.
+
+    `words` has one row per cluster, its code word: a sign pattern of -1 and 1. `prototypes` has one row per cluster,
+    the weighted mean of the scores of its members.
+    """
 
     words: Floats
     prototypes: Floats
 
     def nearest(self, scores: Floats) -> Index:
-        """The cluster of each row: the word that the fewest signs contradict, the first of those that tie."""
-        apart = (signs(scores)[:, None, :] != self.words).sum(axis=2)
-        return np.asarray(apart.argmin(axis=1), dtype=np.intp)
+        """Return the cluster of each row of scores: the code word that differs from its signs in the fewest places.
+
+        Ties go to the first cluster.
+        """
+        distances = (score_signs(scores)[:, None, :] != self.words).sum(axis=2)
+        return np.asarray(distances.argmin(axis=1), dtype=np.intp)
 
     def memberships(self, scores: Floats) -> Floats:
-        """Soft memberships, rows that sum to 1: prod_{r != q} d_r over the cosine distances d to the prototypes."""
+        """Return soft memberships, one row per row of scores and one column per cluster; each row sums to 1.
+
+        The membership in cluster q is proportional to prod_{r != q} d_r, with d_r the cosine distance of the scores
+        to prototype r, at least 1e-12.
+        """
         lengths = np.linalg.norm(scores, axis=1)[:, None] * np.linalg.norm(self.prototypes, axis=1)
         cosine = (scores @ self.prototypes.T) / np.where(lengths > 0, lengths, 1.0)
-        apart = np.maximum(1.0 - cosine, 1e-12)
-        inverse = 1.0 / apart
+        distances = np.maximum(1.0 - cosine, 1e-12)
+        inverse = 1.0 / distances
         return np.asarray(inverse / inverse.sum(axis=1, keepdims=True))
 
 
-def code_book(scores: Floats, clusters: int, weight: Floats) -> CodeBook:
-    """The most frequent patterns of signs, as many as clusters where there are so many; a row of weight 2 is two."""
-    found, place = np.unique(signs(scores), axis=0, return_inverse=True)
-    counts = np.bincount(place.ravel(), weights=weight)
-    words = found[np.argsort(-counts, kind="stable")[:clusters]]
-    place = CodeBook(words, words).nearest(scores)
-    members = (place[:, None] == np.arange(words.shape[0])) * weight[:, None]
+def make_code_book(scores: Floats, clusters: int, weight: Floats) -> CodeBook:
+    """Return the code book of the most frequent sign patterns of the rows of scores, at most `clusters` of them.
+
+    `weight` has one number per row: a row of weight 2 counts as two rows.
+    """
+    patterns, cluster = np.unique(score_signs(scores), axis=0, return_inverse=True)
+    counts = np.bincount(cluster.ravel(), weights=weight)
+    words = patterns[np.argsort(-counts, kind="stable")[:clusters]]
+    cluster = CodeBook(words, words).nearest(scores)
+    members = (cluster[:, None] == np.arange(words.shape[0])) * weight[:, None]
     return CodeBook(words, (members.T @ scores) / members.sum(axis=0)[:, None])
 
 
-def signs(scores: Floats) -> Floats:
-    """-1 or 1."""
+def score_signs(scores: Floats) -> Floats:
+    """Return 1 for positive scores and -1 for all others."""
     return np.where(scores > 0, 1.0, -1.0)

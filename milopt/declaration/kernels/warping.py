@@ -1,8 +1,13 @@
-"""Alignments of two series: monotone paths of cells (i, j) from (1, 1) to (ell, ell) by steps (1, 0), (0, 1), (1, 1).
+"""Sums and minima over the alignments of two series.
 
-Each dynamic program is  V(i, j) = local(i, j) o (V(i-1, j) + V(i, j-1) + V(i-1, j-1))  with its own `o` and `+`, over
-the cells of one antidiagonal at a time and for many pairs at once. Series come as arrays of ell x channels x pairs, the
-k-th of X with the k-th of Z. `band` is the largest |i - j| of a cell.
+An alignment of two series of ell samples (time steps) is a monotone path of cells (i, j) from (1, 1) to (ell, ell) with
+steps (1, 0), (0, 1) and (1, 1). Each dynamic program is
+
+    V(i, j) = local(i, j) o (V(i-1, j) + V(i, j-1) + V(i-1, j-1))
+
+with its own operations `o` and `+`: for DTW they are a sum and a minimum, for alignment sums a product and a sum. It is
+evaluated one antidiagonal at a time, for many pairs of series at once. Series are arrays of shape (ell, channels,
+pairs): the k-th series of X is compared with the k-th series of Z. `band` is the largest |i - j| of a cell.
 """
 
 from __future__ import annotations
@@ -16,69 +21,81 @@ import numpy as np
 from milopt.arrays import Floats
 
 Step: TypeAlias = Callable[[Floats, Floats, Floats, Floats, Floats, Floats], None]
-"""V of an antidiagonal from its squared distances, i - j, the three neighbours of each cell; and where to put it."""
+"""Function that computes V on one antidiagonal.
 
-_RATIO = sqrt(2) - 1
-"""2 r + r^2 = 1: with weights r^(i + j), no sum of products exceeds 1."""
-_LEAST = 1e-280
-"""What sums of products lose to the smallest number is nothing beside a sum of this."""
-_NEGLIGIBLE = 1e-60
+Its arguments are the squared distances of the cells, i - j, the values of the three neighbours of each cell (above,
+left, corner), and the output array.
+"""
+
+_STEP_WEIGHT = sqrt(2) - 1
+"""Solution r of 2 r + r^2 = 1: with weights r^(i + j), no sum of products exceeds 1."""
+_RELIABLE_SUM = 1e-280
+"""Smallest sum of products that is accurate: below it, products that underflowed may matter."""
+_NEGLIGIBLE_VALUE = 1e-60
+"""Kernel values below this one may be returned as 0."""
 
 
 def warping_costs(X: Floats, Z: Floats, band: int) -> Floats:
-    """DTW: the least sum, over all alignments, of ||x_i - z_j||^2 on its cells."""
+    """Return the DTW cost of each pair: the smallest sum of ||x_i - z_j||^2 over an alignment within the band."""
 
     def step(gaps: Floats, _: Floats, above: Floats, left: Floats, corner: Floats, out: Floats) -> None:
+        """Add the squared distances to the smallest of the three neighbours."""
         np.minimum(above, left, out=out)
         np.minimum(out, corner, out=out)
         out += gaps
 
-    return _swept(X, Z, band, first=0.0, none=np.inf, step=step)
+    return _sweep(X, Z, band, first=0.0, none=np.inf, step=step)
 
 
 def log_alignment_sums(X: Floats, Z: Floats, s: float, triangular: int | None) -> Floats:
-    """log of the sum, over all alignments, of the product of k(i, j) on its cells, less 2 (ell - 1) log(1 + sqrt 2).
+    """Return, for each pair, the logarithm of the sum over all alignments of the product of k(i, j) over its cells.
 
-    k = t / (2 - t) with t = w(i, j) exp(-s ||x_i - z_j||^2) and w = max(0, 1 - |i - j| / triangular), or 1. A sum that
-    is lost is -inf where it is negligible beside those of x and of z with themselves; else logarithms find it.
+    The constant 2 (ell - 1) log(1 + sqrt 2) is subtracted. The local kernel is k = t / (2 - t) with t = w(i, j) exp(-s
+    ||x_i - z_j||^2), and w = max(0, 1 - |i - j| / triangular), or w = 1 if `triangular` is None. A sum that underflows
+    is computed again in log space, unless it is negligible compared with the sums of x and of z with themselves; then
+    the result may be -inf.
     """
     samples = X.shape[0]
     band, steepness = (samples, 0.0) if triangular is None else (triangular - 1, 1 / triangular)
     with np.errstate(under="ignore", divide="ignore"):
         sums = _plain_sums(X, Z, band, s, steepness)
         logarithms = np.log(sums)
-        # A series with itself has the alignment of all (i, i), where k is 1: at least this much is its sum.
-        if log(_LEAST) > log(_NEGLIGIBLE) + 2 * (samples - 1) * log(_RATIO):
-            lost = np.flatnonzero(sums < _LEAST)
+        # One alignment of a series with itself consists of the cells (i, i), where k = 1. So its sum is at least this.
+        if log(_RELIABLE_SUM) > log(_NEGLIGIBLE_VALUE) + 2 * (samples - 1) * log(_STEP_WEIGHT):
+            lost = np.flatnonzero(sums < _RELIABLE_SUM)
             logarithms[lost] = _log_sums(X[..., lost], Z[..., lost], band, s, steepness)
     return logarithms
 
 
 def _plain_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
-    """The sums with weights r^(i + j).
+    """Return the sums over alignments of the products of k, times r^(2 ell - 2) with r = `_STEP_WEIGHT`.
 
-    k and the weights are at most 1, so an alignment weighs no more than its beginning, or a cell where that vanishes.
+    `steepness` is 1 / triangular, or 0 for w = 1. A step (1, 0) or (0, 1) has weight r, and a step (1, 1) weight r^2.
+    Since k and the weights are at most 1, every product is at most the product over the first cells of its path. So
+    nothing overflows, and only small products underflow.
     """
 
     def step(gaps: Floats, shift: Floats, above: Floats, left: Floats, corner: Floats, out: Floats) -> None:
+        """Add the three neighbours with their weights, and multiply by k."""
         gaps *= -s
         t = np.exp(gaps, out=gaps)
         if steepness:
             t *= 1 - steepness * np.abs(shift)
         np.add(above, left, out=out)
-        out += _RATIO * corner
-        out *= _RATIO
+        out += _STEP_WEIGHT * corner
+        out *= _STEP_WEIGHT
         out *= t
         out /= 2 - t
 
-    return _swept(X, Z, band, first=_RATIO**-2, none=0.0, step=step)
+    return _sweep(X, Z, band, first=_STEP_WEIGHT**-2, none=0.0, step=step)
 
 
 def _log_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
-    """The logarithms of the same, from logarithms alone."""
-    step_down = log(_RATIO)
+    """Return the logarithms of the sums of `_plain_sums`, computed in log space throughout."""
+    step_down = log(_STEP_WEIGHT)
 
     def step(gaps: Floats, shift: Floats, above: Floats, left: Floats, corner: Floats, out: Floats) -> None:
+        """Compute the logarithm of the weighted sum of the three neighbours times k."""
         corner = corner + step_down
         top = np.maximum(np.maximum(above, left), corner)
         np.log(np.exp(above - top) + np.exp(left - top) + np.exp(corner - top), out=out)
@@ -88,14 +105,18 @@ def _log_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Fl
         out += log_t
         out -= np.log(2 - np.exp(log_t))
 
-    return _swept(X, Z, band, first=-2 * step_down, none=-np.inf, step=step)
+    return _sweep(X, Z, band, first=-2 * step_down, none=-np.inf, step=step)
 
 
-def _swept(X: Floats, Z: Floats, band: int, first: float, none: float, step: Step) -> Floats:
-    """V(ell, ell) of each pair; V is `first` before the first cell and `none` elsewhere outside."""
+def _sweep(X: Floats, Z: Floats, band: int, first: float, none: float, step: Step) -> Floats:
+    """Return V(ell, ell) of the dynamic program (see the module docstring) for each pair of series.
+
+    V is `first` at the corner (0, 0) before the first cell, and `none` at all other cells outside of the ell x ell grid
+    or of the band.
+    """
     samples, _, pairs = X.shape
     backwards = np.ascontiguousarray(Z[::-1])
-    # Place i + 1 holds row i of an antidiagonal, so that row -1 has a place too.
+    # Position i + 1 holds row i of an antidiagonal, so that there is a position for row -1.
     now, last, before = (np.full((samples + 1, pairs), none) for _ in range(3))
     before[0] = first
     gaps, part = np.empty((2, samples, pairs))
@@ -105,14 +126,17 @@ def _swept(X: Floats, Z: Floats, band: int, first: float, none: float, step: Ste
         _squared_distances(X[low:high], backwards[start + low : start + high], gaps[:size], part[:size])
         shift = 2 * np.arange(low, high, dtype=np.float64)[:, None] - k
         step(gaps[:size], shift, last[low:high], last[low + 1 : high + 1], before[low:high], now[low + 1 : high + 1])
-        # The next two antidiagonals look one row further on either side; above, the place may hold older values.
+        # The next two antidiagonals read one more row on either side; the row above may hold older values.
         now[low] = none
         now, last, before = before, now, last
     return np.array(last[samples])
 
 
 def _antidiagonals(samples: int, band: int) -> Iterator[tuple[int, int, int]]:
-    """k = i + j with the rows low <= i < high of its cells, |i - j| <= band."""
+    """Yield (k, low, high) for each antidiagonal k = i + j: its cells with |i - j| <= band have low <= i < high.
+
+    Cells are counted from 0 here.
+    """
     for k in range(2 * samples - 1):
         low = max(0, k - samples + 1, (k - band + 1) // 2)
         high = min(k, samples - 1, (k + band) // 2) + 1
@@ -120,7 +144,7 @@ def _antidiagonals(samples: int, band: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _squared_distances(X: Floats, Z: Floats, out: Floats, part: Floats) -> None:
-    """||x - z||^2 over channels, row by row."""
+    """Write the squared distances of samples, summed over the channels, to `out`; `part` is workspace."""
     np.subtract(X[:, 0], Z[:, 0], out=out)
     np.multiply(out, out, out=out)
     for channel in range(1, X.shape[1]):

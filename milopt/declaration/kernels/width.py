@@ -1,4 +1,4 @@
-"""The width s of a kernel: a positive number, or a multiple of the inverse of the median distance of instances."""
+"""Width s of a kernel: a positive number, or a multiple of the inverse median distance between instances."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import cast
 import numpy as np
 
 from milopt.arrays import Floats, Points
-from milopt.declaration.arrays import first_of_each
-from milopt.declaration.kernels.gram import minus_squared_distances
-from milopt.declaration.kernels.recollection import recalled
+from milopt.declaration.array_conversion import first_occurrences
+from milopt.declaration.kernels.gram import negative_squared_distances
+from milopt.declaration.kernels.gram_cache import get_or_compute
 
 
 def is_positive(value: object) -> bool:
-    """Whether a value is a finite number above 0."""
-    # True and False are integers to Python.
+    """Return True if a value is a finite number greater than 0."""
+    # In Python, bool is a subclass of int.
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     return number and 0 < float(cast(float, value)) < math.inf
 
 
-def over_median(s: object) -> float | None:
-    """The factor of "factor/median", 1 for "median", None for what is neither."""
+def median_factor(s: object) -> float | None:
+    """Return the factor in a string "factor/median" with a positive factor, 1 for "median", and None otherwise."""
     if s == "median":
         return 1.0
     if not isinstance(s, str) or not s.endswith("/median"):
@@ -35,27 +35,34 @@ def over_median(s: object) -> float | None:
 
 
 def inverse_median(rows: Points, distances: Callable[[Points], Floats], most: int) -> float:
-    """1 / the median entry above the diagonal of `distances`, over at most so many different rows; 1/D if all are 0."""
+    """Return 1 / median of the entries above the diagonal of `distances(rows)`.
+
+    `distances` returns a matrix of squared distances or costs. At most `most` rows are used, drawn with a fixed seed,
+    and repeated rows only once. If the median is 0, it is taken over the positive entries; if there are none, the
+    result is 1/D for D features.
+    """
     count = rows.shape[0]
     if count > most:
         rows = rows[np.sort(np.random.default_rng(0).choice(count, most, replace=False))]
-    # A row that is repeated, or weighed instead, tells nothing new of distances.
-    rows = rows[first_of_each(rows)]
-    apart = distances(rows)[~np.tri(rows.shape[0], dtype=bool)]
-    median = float(np.median(apart, overwrite_input=True)) if apart.size else 0.0
-    if median == 0 and apart.any():
-        median = float(np.median(apart[apart > 0]))
+    # Repeated rows are removed, so that a repeated row and a row with a larger weight give the same width.
+    rows = rows[first_occurrences(rows)]
+    upper = distances(rows)[~np.tri(rows.shape[0], dtype=bool)]
+    median = float(np.median(upper, overwrite_input=True)) if upper.size else 0.0
+    if median == 0 and upper.any():
+        median = float(np.median(upper[upper > 0]))
     return 1 / median if median > 0 else 1 / rows.shape[1]
 
 
 def inverse_median_distance(rows: Points) -> float:
-    """1 / median ||x - z||^2 over the pairs of at most 1000 different rows."""
+    """Return 1 / median ||x - z||^2 over all pairs of at most 1000 random rows, repeated rows counted once."""
 
-    def squared(some: Points) -> Floats:
-        distances = minus_squared_distances(some, some)
+    def squared(rows: Points) -> Floats:
+        """Return the squared distances between all pairs of rows."""
+        distances = negative_squared_distances(rows, rows)
         return np.negative(distances, out=distances)
 
-    def computed() -> Floats:
+    def compute() -> Floats:
+        """Return the result as an array, as the cache requires."""
         return np.array(inverse_median(rows, squared, most=1000))
 
-    return float(recalled(inverse_median_distance, (rows,), computed))
+    return float(get_or_compute(inverse_median_distance, (rows,), compute))

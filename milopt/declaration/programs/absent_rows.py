@@ -1,26 +1,30 @@
-"""Constraints with infinite sides: a row such as `x <= inf` is absent, one such as `x >= inf` is an error."""
+"""Constraints with infinite sides: a row such as `x <= inf` is left out, and a row such as `x >= inf` is an error."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from milopt.declaration.programs.expression import Constraint, Expression, Written, chosen_entries
+from milopt.declaration.programs.expression import Constraint, Expression, WrittenComparison, select_entries
 from milopt.declaration.programs.linear_maps import entry_name
 from milopt.declaration.programs.row_layout import RowLayout
 from milopt.errors import DeclarationError
 
 
 def without_absent_rows(
-    difference: Expression, equality: bool, compared: Written, layout: RowLayout | None = None
+    difference: Expression, equality: bool, compared: WrittenComparison, layout: RowLayout | None = None
 ) -> Constraint:
-    """Return the rows with finite sides; absent rows have multiplier 0 and an infinite slack.
+    """Return the constraint `difference >= 0` (or `== 0` if `equality`) without rows whose constant is infinite.
+
+    `difference` is one side minus the other, such as inf - x for `x <= inf`. `compared` is the comparison as written,
+    and `layout` relates rows to declared rows. In results, a declared row without rows has multiplier 0 and an infinite
+    slack.
 
     Raises
     ------
     DeclarationError
-        If an infinite side leaves no number.
+        If no number satisfies a row because of its infinite side: the constant is -inf, or infinite in an equation.
     """
-    layout = layout or RowLayout.of(difference.shape)
+    layout = layout or RowLayout.from_shape(difference.shape)
     is_absent = np.isinf(difference.constant)
     wrong = np.flatnonzero(is_absent if equality else np.isneginf(difference.constant))
     if wrong.size:
@@ -28,7 +32,7 @@ def without_absent_rows(
         text = Constraint(difference, equality, compared).describe()
         raise DeclarationError(
             f"No number satisfies {text}: its side is infinite{where}. Give a finite number, or the other infinity for "
-            "no side."
+            "an absent side."
         )
-    kept = np.flatnonzero(~is_absent)
-    return Constraint(chosen_entries(difference, kept), equality, compared, layout.take(kept))
+    present = np.flatnonzero(~is_absent)
+    return Constraint(select_entries(difference, present), equality, compared, layout.take(present))

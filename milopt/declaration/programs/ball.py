@@ -1,4 +1,7 @@
-"""Balls of functions: how large the class is that an oracle searches, which is what bounds of its errors ask for."""
+"""Balls of functions: the class of functions in which an oracle searches for columns of an ensemble.
+
+Bounds of the generalisation error depend on the size of the ball.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,26 @@ from milopt.declaration.kernels.kernel import Kernel
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    """Functions u of a kernel's space with ||u|| <= radius, or u = sum_z a_z Phi(z) over atoms with ||a||_1 <= radius.
+    """Ball of functions u in the space of a kernel.
 
-    An oracle that has it as its class finds columns +-h_u, where h_u(B) = max_{x in B} <u, Phi(x)>.
+    If `atoms` is None, the ball is ||u|| <= radius. Otherwise it is u = sum_z a_z Phi(z) over the rows z of `atoms`,
+    with sum_z |a_z| <= radius. Phi is the feature map of the kernel. An oracle for this ball finds columns (functions
+    of a bag B) h_u or -h_u, where h_u(B) = max_{x in B} <u, Phi(x)>.
     """
 
     kernel: Kernel
     bags: Bags
-    """The training bags as the functions see them."""
+    """Training bags, after any conversion such as sliding windows: their instances are the points x."""
     radius: float
     atoms: Points | None = None
 
     @property
     def norm(self) -> float:
-        """Lam, with ||u|| <= Lam for every u: over atoms radius max_z sqrt(K(z, z)), as +-radius Phi(z) are corners."""
+        """Largest norm ||u|| of a function in the ball.
+
+        With `atoms`, it is radius max_z sqrt(K(z, z)), because the functions +-radius Phi(z) are the vertices of the
+        ball.
+        """
         if self.atoms is None:
             return self.radius
         return self.radius * float(np.sqrt(self.kernel.diagonal(self.atoms).max()))

@@ -1,9 +1,9 @@
-"""The matrix that multiplies a leaf in an expression: constant, plus products with parameters.
+"""Coefficient of a leaf in an expression: a matrix that is affine in the parameters.
 
     M(p) = A + sum_k L_k diag(e_k(p)) R_k
 
-with sparse A, L, R and e affine in parameters. Every operation of the algebra is a multiplication from the left, so a
-parameter can change its value between solves without the expression being written again.
+with sparse A, L, R and e affine in the parameters. All operations on expressions multiply M from the left. So a
+parameter can change between solves without the expression being rebuilt.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Vector
-from milopt.declaration.programs.sparse import added, csr, picked, scaled_rows
+from milopt.declaration.programs.sparse import add, as_csr, scale_rows, selection_matrix
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Product:
-    """L diag(e(p)) R, with e an expression in parameters only."""
+    """Term L diag(e(p)) R of a coefficient, with an expression e in parameters only."""
 
     left: sp.csr_array
     scale: Expression
@@ -35,56 +35,63 @@ class Product:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """M(p); `matrix` is its constant part."""
+    """Coefficient M(p) of a leaf; `matrix` is its constant part A."""
 
     matrix: sp.csr_array
     products: tuple[Product, ...] = ()
 
     is_identity: bool = False
+    """Whether M is the identity."""
     is_negated: bool = False
-    """Whether the term was subtracted, so that -M(p) is what the user wrote; only printed formulas depend on it."""
+    """Whether the term was subtracted, so that the user wrote -M(p); only printed formulas depend on it."""
 
     @classmethod
     def identity(cls, size: int) -> Coefficient:
-        """The coefficient of a leaf in itself."""
+        """Return the coefficient of a leaf in itself, the identity."""
         return cls(identity_matrix(size), is_identity=True)
 
-    def left(self, matrix: sp.csr_array) -> Coefficient:
-        """matrix @ M(p)."""
+    def premultiply(self, matrix: sp.csr_array) -> Coefficient:
+        """Return matrix @ M(p)."""
         if self.is_identity:
             return Coefficient(matrix, is_negated=self.is_negated)
-        products = tuple(Product(csr(matrix @ p.left), p.scale, p.right) for p in self.products)
-        return Coefficient(csr(matrix @ self.matrix), products, is_negated=self.is_negated)
+        products = tuple(Product(as_csr(matrix @ p.left), p.scale, p.right) for p in self.products)
+        return Coefficient(as_csr(matrix @ self.matrix), products, is_negated=self.is_negated)
 
-    def scaled(self, factors: Vector, negated: bool = False) -> Coefficient:
-        """diag(factors) @ M(p); `negated` if the factors are one negative number, as in a subtraction."""
-        products = tuple(Product(scaled_rows(p.left, factors), p.scale, p.right) for p in self.products)
-        return Coefficient(scaled_rows(self.matrix, factors), products, is_negated=self.is_negated != negated)
+    def scale_rows(self, factors: Vector, negated: bool = False) -> Coefficient:
+        """Return diag(factors) @ M(p); `negated` states that all factors are the same negative number."""
+        products = tuple(Product(scale_rows(p.left, factors), p.scale, p.right) for p in self.products)
+        return Coefficient(scale_rows(self.matrix, factors), products, is_negated=self.is_negated != negated)
 
-    def plus(self, other: Coefficient) -> Coefficient:
-        """M(p) + N(p)."""
+    def add(self, other: Coefficient) -> Coefficient:
+        """Return M(p) + N(p), with N the coefficient `other`."""
         is_negated = self.is_negated and other.is_negated
-        return Coefficient(added(self.matrix, other.matrix), self.products + other.products, is_negated=is_negated)
+        return Coefficient(add(self.matrix, other.matrix), self.products + other.products, is_negated=is_negated)
 
-    def scaled_by(self, scale: Expression) -> Coefficient:
-        """diag(e(p)) M: only a constant M may be scaled, so that M stays affine in the parameters."""
+    def scale_by_parameters(self, scale: Expression) -> Coefficient:
+        """Return diag(e(p)) M, with `scale` the expression e in parameters only.
+
+        M must be constant, so that the product is affine in the parameters; otherwise `DeclarationError` is raised.
+        """
         if self.products:
-            raise DeclarationError("A product of two parameters is not affine in them; declare their product as one.")
+            raise DeclarationError("A product of two parameters is not affine; declare their product as one parameter.")
         rows, columns = self.matrix.shape
         products = (Product(identity_matrix(rows), scale, self.matrix),)
         return Coefficient(sp.csr_array((rows, columns)), products, is_negated=self.is_negated)
 
     def value(self, leaf_value: Callable[[Leaf], Vector] | None = None) -> sp.csr_array:
-        """Return M at these values of parameters; at their current ones if None."""
+        """Return the matrix M(p) at the parameter values of `leaf_value`, or at the current ones if it is None."""
         total = self.matrix
         for product in self.products:
-            scale = product.scale.parameter_value() if leaf_value is None else product.scale.evaluated(leaf_value)
-            total = added(total, csr(product.left @ scaled_rows(product.right, scale)))
+            scale = product.scale.parameter_value() if leaf_value is None else product.scale.evaluate(leaf_value)
+            total = add(total, as_csr(product.left @ scale_rows(product.right, scale)))
         return total
 
     @cached_property
     def signs(self) -> sp.csr_array:
-        """The sign of every entry that can be non-zero; an error where it depends on a parameter of unknown sign."""
+        """Signs of all entries that can be non-zero, as a sparse matrix.
+
+        Raises `DeclarationError` if a sign depends on a parameter of unknown sign, or on a sum of both signs.
+        """
         signed = self.matrix.copy()
         signed.eliminate_zeros()
         signed.data = np.sign(signed.data)
@@ -95,20 +102,22 @@ class Coefficient:
             sign = product.scale.parameter_sign()
             if np.isnan(sign).any():
                 raise DeclarationError(
-                    f"The side of an atom depends on the sign of {product.scale.describe()}; "
+                    f"Convexity depends on the sign of {product.scale.describe()}; "
                     "declare the parameter with sign=+1 or sign=-1."
                 )
             left, right = product.left.sign(), product.right.sign()
-            signed = signed + left @ scaled_rows(right, sign)
-            size = size + abs(left) @ scaled_rows(abs(right), abs(sign))
+            signed = signed + left @ scale_rows(right, sign)
+            size = size + abs(left) @ scale_rows(abs(right), abs(sign))
         if (abs(abs(signed) - size) > 0).nnz:
-            raise DeclarationError("The side of an atom is not fixed: its coefficient adds parameters of both signs.")
-        signed = csr(signed)
+            raise DeclarationError(
+                "Convexity is not determined: the coefficient of an atom adds parameters of both signs."
+            )
+        signed = as_csr(signed)
         signed.eliminate_zeros()
         signed.data = np.sign(signed.data)
         return signed
 
 
 def identity_matrix(size: int) -> sp.csr_array:
-    """The sparse identity."""
-    return picked(np.arange(size), size)
+    """Return the sparse identity matrix."""
+    return selection_matrix(np.arange(size), size)

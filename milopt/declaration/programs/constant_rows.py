@@ -1,4 +1,4 @@
-"""Rows in which nothing varies, such as 0*x <= 1: they are checked when they are declared."""
+"""Check of constraint rows without variables, such as 0*x <= 1, when they are declared."""
 
 from __future__ import annotations
 
@@ -10,40 +10,41 @@ from milopt.declaration.programs.linear_maps import entry_name
 from milopt.declaration.programs.sparse import row_lengths
 from milopt.errors import DeclarationError
 
-ROUNDING = 1e-9
-"""By how much a row of constants may be violated, relative to 1 + the largest constant: they may be rounded sums."""
+CONSTANT_ROW_TOLERANCE = 1e-9
+"""Admissible violation of a constant row, relative to 1 + the largest absolute constant of the constraint."""
 
 
-def with_true_constants(constraint: Constraint, name: str) -> Constraint:
-    """Return the constraint, or raise an error if a row without a variable, a function or a parameter does not hold.
+def check_constant_rows(constraint: Constraint, name: str) -> Constraint:
+    """Return the constraint; raise `DeclarationError` if a row without variables and parameters does not hold.
 
-    A row of constants that holds but for rounding becomes exact, because some solvers take it literally.
+    If a constant row is violated within `CONSTANT_ROW_TOLERANCE`, the result is a new constraint in which its constant
+    is 0, because some solvers have no tolerance for such rows. `name` is for the message.
     """
     expression = constraint.expression
     is_constant = _constant_rows(expression)
     if is_constant is None:
         return constraint
-    lacking = np.where(is_constant, np.abs(expression.constant) if constraint.equality else -expression.constant, 0.0)
-    wrong = np.flatnonzero(lacking > ROUNDING * (1.0 + _sizes(constraint)))
+    violation = np.where(is_constant, np.abs(expression.constant) if constraint.equality else -expression.constant, 0.0)
+    wrong = np.flatnonzero(violation > CONSTANT_ROW_TOLERANCE * (1.0 + _largest_constant(constraint)))
     if wrong.size:
         layout = constraint.layout
         row = int(wrong[0] if layout is None else layout.entry[wrong[0]])
         where = f"Row {entry_name(row, constraint.shape)} of constraint" if constraint.shape else "Constraint"
         raise DeclarationError(
-            f"{where} {name!r} has no variables and does not hold: {_reading(constraint, row, int(wrong[0]))}. "
+            f"{where} {name!r} has no variables and does not hold: {_format_row(constraint, row, int(wrong[0]))}. "
             "Correct its numbers, or leave it out."
         )
-    if (lacking > 0.0).any():
-        exact = Expression(expression.shape, np.where(lacking > 0.0, 0.0, expression.constant), expression.terms)
+    if (violation > 0.0).any():
+        exact = Expression(expression.shape, np.where(violation > 0.0, 0.0, expression.constant), expression.terms)
         return Constraint(exact, constraint.equality, constraint.compared, constraint.layout, constraint.shape)
     return constraint
 
 
 def _constant_rows(expression: Expression) -> npt.NDArray[np.bool_] | None:
-    """Return per row whether nothing in it varies: all coefficients are 0, whatever parameters are; None if no row."""
+    """Return a mask of the rows whose coefficients are 0 for all values of the parameters; None if there are none."""
     size = expression.size
     if size == 1 and expression.terms and expression.terms[0][1].matrix.data.any():
-        return None  # The usual single row, at once.
+        return None  # shortcut for the usual single row
     is_constant = np.ones(size, dtype=bool)
     for _, coefficient in expression.terms:
         for matrix in (coefficient.matrix, *(product.left for product in coefficient.products)):
@@ -54,22 +55,26 @@ def _constant_rows(expression: Expression) -> npt.NDArray[np.bool_] | None:
     return is_constant if is_constant.any() else None
 
 
-def _sizes(constraint: Constraint) -> float:
-    """Return the largest constant that was written."""
+def _largest_constant(constraint: Constraint) -> float:
+    """Return the largest finite absolute constant in the rows and the sides as written; 0 if there is none."""
     parts = [part.constant for part in constraint.compared or () if not isinstance(part, str)]
     sizes = np.abs(np.concatenate([constraint.expression.constant, *parts]))
     return float(sizes[np.isfinite(sizes)].max(initial=0.0))
 
 
-def _reading(constraint: Constraint, row: int, at: int) -> str:
-    """Return the numbers of a row as they were written, such as 0 <= -1."""
+def _format_row(constraint: Constraint, row: int, at: int) -> str:
+    """Return the numbers of a row as written, such as "0 <= -1".
+
+    `row` is the index of the declared row, and `at` the index of the row in the constraint's expression.
+    """
     if constraint.compared is None or constraint.is_conditional:
         return f"{constraint.expression.constant[at]:.6g} {'==' if constraint.equality else '>='} 0"
     return " ".join(
-        part if isinstance(part, str) else f"{_entry(part, constraint.shape, row):.6g}" for part in constraint.compared
+        part if isinstance(part, str) else f"{_side_constant(part, constraint.shape, row):.6g}"
+        for part in constraint.compared
     )
 
 
-def _entry(part: Expression, shape: Shape, row: int) -> float:
-    """Return the constant of a side in a row."""
+def _side_constant(part: Expression, shape: Shape, row: int) -> float:
+    """Return the constant of one side of a comparison in a declared row; `shape` is the shape of all declared rows."""
     return float(np.broadcast_to(part.constant.reshape(part.shape), shape).flat[row])

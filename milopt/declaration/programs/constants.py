@@ -1,4 +1,4 @@
-"""Numbers as a declaration takes them: real and finite, or one sentence that says which were not."""
+"""Conversion of user input to numbers in declarations, with checks that they are real and finite."""
 
 from __future__ import annotations
 
@@ -8,85 +8,93 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Points, Vector
-from milopt.declaration.arrays import csr as canonical
-from milopt.declaration.arrays import numeric, spelled
-from milopt.declaration.programs.sparse import csr as as_csr
+from milopt.declaration.array_conversion import as_canonical_csr, describe_nonfinite, to_float_array
+from milopt.declaration.programs.sparse import as_csr
 from milopt.errors import BagsError, DeclarationError
 
 
-def real(value: object, what: str) -> Vector:
-    """Real numbers as float64, NaN and infinity among them; a sparse array becomes a dense one."""
+def as_real_array(value: object, what: str) -> Vector:
+    """Return real numbers as a float64 array, which may contain NaN and infinity; sparse arrays become dense.
+
+    If they are not real numbers, `DeclarationError` is raised; `what` is the subject of its message.
+    """
     try:
-        array = np.asarray(dense(value))
-        # numpy makes NaN of None, which would be reported as a wrong number.
+        array = np.asarray(as_dense(value))
+        # numpy converts None to NaN, and the message would be about NaN.
         has_none = array.dtype.kind == "O" and any(entry is None for entry in array.flat)
         if array.dtype.kind in "biufO" and not has_none:
             return np.asarray(array, dtype=float)
     except (TypeError, ValueError):
-        pass  # ragged, or objects that are not numbers: the sentence below
-    raise DeclarationError(f"{what} must be real numbers, not {_kind(value)}.")
+        pass  # ragged, or objects that are not numbers: raise the error below
+    raise DeclarationError(f"{what} must be real numbers, not {_describe_type(value)}.")
 
 
-def dense(value: Any) -> Any:
-    """Return a sparse array as a dense one, and anything else as it is."""
+def as_dense(value: Any) -> Any:
+    """Return a sparse array as a dense array, and anything else unchanged."""
     return value.toarray() if _is_sparse(value) else value
 
 
 def _is_sparse(value: object) -> bool:
+    """Return True if a value is a sparse matrix or array."""
     return bool(sp.issparse(value))
 
 
-def numbers(value: object) -> Vector:
-    """The numbers in an expression."""
-    array = _array(value)
+def as_numbers(value: object) -> Vector:
+    """Return numbers for use in an expression; raise `DeclarationError` if one is NaN or infinite."""
+    array = _as_array(value)
     if not np.isfinite(array).all():
         raise DeclarationError("A number in an expression is NaN or infinite.")
     return array
 
 
-def sides(value: object) -> Vector:
-    """The numbers on one side of a comparison, which may be infinite."""
-    array = _array(value)
+def as_side_numbers(value: object) -> Vector:
+    """Return numbers for one side of a comparison, which may be infinite; raise `DeclarationError` if one is NaN."""
+    array = _as_array(value)
     if np.isnan(array).any():
         raise DeclarationError("A number in an expression is NaN.")
     return array
 
 
-def _array(value: object) -> Vector:
+def _as_array(value: object) -> Vector:
+    """Return numbers as an array; raise `DeclarationError` if they are neither numbers nor an expression."""
     if type(value) is float or type(value) is int:
         return np.asarray(value, dtype=float)
     try:
-        return real(value, "")
+        return as_real_array(value, "")
     except DeclarationError:
-        raise DeclarationError(f"Expected numbers or an expression, got {_kind(value)}.") from None
+        raise DeclarationError(f"Expected numbers or an expression, got {_describe_type(value)}.") from None
 
 
-def matrix(value: Any) -> Vector | sp.csr_array:
-    """What multiplies an expression from the left: a dense vector or matrix, or a sparse one."""
+def as_matrix(value: Any) -> Vector | sp.csr_array:
+    """Return a constant factor of `@` as a dense array, or as a copied sparse matrix; all numbers must be finite."""
     if not _is_sparse(value) or value.ndim == 1:
-        return numbers(value)
-    # A copy, since the owner of the matrix may write to it later.
+        return as_numbers(value)
+    # Copy the matrix, because the user may write to it later.
     entries = as_csr(value).copy()
-    numbers(entries.data)
+    as_numbers(entries.data)
     return entries
 
 
-def points(value: object, what: str) -> Points:
-    """Points as rows of finite numbers, dense or sparse; the very object where it is that already."""
+def as_points(value: object, what: str) -> Points:
+    """Return points as rows of finite numbers, dense or sparse; points in this form are returned unchanged.
+
+    For anything else, `DeclarationError` is raised; `what` is the subject of its message.
+    """
     try:
-        rows = canonical(value) if sp.issparse(value) else numeric(value, what)
+        rows = as_canonical_csr(value) if sp.issparse(value) else to_float_array(value, what)
     except BagsError as error:
         raise DeclarationError(str(error)) from None
     if rows.ndim != 2 or rows.shape[1] == 0:
-        raise DeclarationError(f"{what} must be a 2-D array with one row a point, not of shape {rows.shape}.")
+        raise DeclarationError(f"{what} must be a 2-D array with one row per point, not of shape {rows.shape}.")
     entries = np.asarray(rows.data) if isinstance(rows, sp.csr_array) else rows
     wrong = ~np.isfinite(entries)
     if wrong.any():
-        raise DeclarationError(f"{what} has {spelled(entries[wrong][0])} in it: every value must be finite.")
+        raise DeclarationError(f"{what} has {describe_nonfinite(entries[wrong][0])} in it: every value must be finite.")
     return rows
 
 
-def _kind(value: object) -> str:
+def _describe_type(value: object) -> str:
+    """Return a short description of a value for messages."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype}"
     return repr(value) if value is None or isinstance(value, (str, complex)) else type(value).__name__

@@ -5,19 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.declaration.programs.absent_rows import without_absent_rows
-from milopt.declaration.programs.expression import Constraint, Operand, as_expression, as_side, chosen_entries
-from milopt.declaration.programs.joined import concatenate
+from milopt.declaration.programs.expression import Constraint, Operand, as_expression, as_side, select_entries
+from milopt.declaration.programs.joining import concatenate
 from milopt.declaration.programs.row_layout import RowLayout
 from milopt.errors import DeclarationError
 
 
-def interval(lower: Operand, expression: Operand, upper: Operand) -> Constraint:
-    """Return lower <= expression <= upper; infinite sides are absent, and equal numbers make an equation.
+def interval_constraint(lower: Operand, expression: Operand, upper: Operand) -> Constraint:
+    """Return the constraint lower <= expression <= upper.
+
+    Infinite sides are left out. If the sides are finite numbers, and all lower numbers equal the upper ones, the
+    constraint is an equation.
 
     Raises
     ------
     DeclarationError
-        If a number on the left is above the number on the right, or the shapes do not match.
+        If a lower number is larger than the upper number, or the shapes do not match.
     """
     low, middle, high = as_side(lower), as_expression(expression), as_side(upper)
     compared = (low, "<=", middle, "<=", high)
@@ -35,5 +38,5 @@ def interval(lower: Operand, expression: Operand, upper: Operand) -> Constraint:
     above, below = middle - low, high - middle
     shape = np.broadcast_shapes(above.shape, below.shape)
     sides = [side if side.shape == shape else side + np.zeros(shape) for side in (above, below)]
-    rows = concatenate([chosen_entries(side, np.arange(side.size)) for side in sides])
+    rows = concatenate([select_entries(side, np.arange(side.size)) for side in sides])
     return without_absent_rows(rows, False, compared, RowLayout.two_sided(shape))

@@ -1,6 +1,6 @@
-"""The leaves of expressions: variables, parameters, functions of a kernel's space and their evaluations.
+"""Leaves of expressions: variables, parameters, and functions in a kernel's space with their evaluations at points.
 
-Atoms, which are leaves too, have a package of their own (`milopt.declaration.atoms`).
+Atoms are leaves too; see `milopt.declaration.atoms`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ import scipy.sparse as sp
 
 from milopt.arrays import Points, Vector
 from milopt.declaration.bags.bag_rows import bag_rows
-from milopt.declaration.bags.bags import Bags, as_bags, owner
+from milopt.declaration.bags.bags import Bags, as_bags, find_owner
 from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.declaration.kernels.kernel import Kernel
-from milopt.declaration.programs.constants import points as as_points
-from milopt.declaration.programs.constants import real
+from milopt.declaration.programs.constants import as_points, as_real_array
 from milopt.declaration.programs.expression import Expression, Leaf, Shape
 from milopt.declaration.programs.linear_maps import entry_name
 from milopt.errors import DeclarationError, ParameterError
 
 
 class Variable(Leaf):
-    """A named block of decision variables, lower <= x <= upper, some of them perhaps integer."""
+    """Named block of decision variables, lower <= x <= upper; some entries may be integer."""
 
     def __init__(
         self, name: str, shape: Shape, lower: Vector, upper: Vector, integer: bool | npt.NDArray[np.bool_]
@@ -34,22 +33,22 @@ class Variable(Leaf):
         self.lower = lower
         self.upper = upper
         self.integer_entries = np.full(self.size, integer) if isinstance(integer, bool) else integer
-        """Per entry, whether it must be integer; all of these are vectors, row after row."""
+        """Mask of the entries that must be integer; like the bounds, a vector over all entries, row after row."""
         self.active: Variable | None = None
-        """The binary variable of a semicontinuous one: 1 where it is between its bounds, 0 where it is 0."""
+        """Binary variable of a semicontinuous variable: 1 if it is between its bounds, 0 if it is 0; else None."""
 
     @property
     def integer(self) -> bool:
-        """Whether an entry must be integer."""
+        """Whether any entry must be integer."""
         return bool(self.integer_entries.any())
 
     def describe(self) -> str:
-        """Its name."""
+        """Return the name."""
         return self.name
 
 
 class Parameter(Leaf):
-    """A named block of numbers that may change between solves; its sign is fixed (+1, -1) or unknown (0)."""
+    """Named block of numbers that may change between solves; its sign is fixed (+1 or -1) or unknown (0)."""
 
     is_parameter = True
 
@@ -61,13 +60,13 @@ class Parameter(Leaf):
 
     @property
     def value(self) -> Vector | None:
-        """The current numbers at the declared shape, None before the first."""
+        """Current numbers with the declared shape; None before the first assignment."""
         return None if self._value is None else self._value.reshape(self.shape)
 
     @value.setter
     def value(self, value: npt.ArrayLike) -> None:
         try:
-            numbers = real(value, f"The value of parameter {self.name!r}")
+            numbers = as_real_array(value, f"The value of parameter {self.name!r}")
         except DeclarationError as error:
             raise ParameterError(str(error)) from None
         if numbers.shape != self.shape:
@@ -77,16 +76,16 @@ class Parameter(Leaf):
         if self.sign and (numbers * self.sign < 0).any():
             side = "non-negative" if self.sign > 0 else "non-positive"
             raise ParameterError(
-                f"Parameter {self.name!r} was declared {side}; entry {_first_wrong(numbers * self.sign)} is not."
+                f"Parameter {self.name!r} is declared {side}, but entry {_first_wrong(numbers * self.sign)} is not."
             )
         self._value = numbers.flatten()
 
     def restore(self, value: Vector | None) -> None:
-        """Set a value that the parameter had before."""
+        """Set a value that the parameter had before, without checks; None removes the value."""
         self._value = None if value is None else value.ravel()
 
-    def current(self) -> Vector:
-        """The current numbers as a vector, or an error that says to give them."""
+    def current_value(self) -> Vector:
+        """Return the current numbers as a vector; raise `ParameterError` if none have been assigned."""
         if self._value is None:
             raise ParameterError(
                 f"Parameter {self.name!r} has no value yet; set {self.name}.value or session.set_parameter."
@@ -94,21 +93,22 @@ class Parameter(Leaf):
         return self._value
 
     def declared_sign(self) -> int:
-        """+1, -1, or 0 when unknown."""
+        """Return +1 or -1; 0 if the sign is unknown."""
         return self.sign
 
     def describe(self) -> str:
-        """Its name."""
+        """Return the name."""
         return self.name
 
 
 class Function:
-    """f in a kernel's space; or, with a dictionary Z, f = sum_z a_z K(z, .) with coefficients `a` as a variable.
+    """Function f in a kernel's space, or f = sum_z a_z K(z, .) over a dictionary Z.
 
-    With a `basis` R the variable is c instead, and a = R c: with R'K_ZZ R = I, ||f|| = ||c||.
+    With a dictionary, the coefficients `a` are a variable. With a `basis` R, the variable is c instead, and a = R c. If
+    R'K_ZZ R = I, with K_ZZ the Gram matrix of Z, then ||f|| = ||c||.
 
-    `f(points)` evaluates it at bags, at an array of points, or at a matrix that shares rows with either; nothing is
-    computed until a solver needs the kernel.
+    `f(points)` evaluates the function at bags, at an array of points, or at the array `bags.instances`. The kernel is
+    not evaluated before a solver needs it.
     """
 
     def __init__(
@@ -125,20 +125,31 @@ class Function:
         self.basis = basis
         self._coefficients = coefficients
 
-    def __call__(self, points: Bags | npt.ArrayLike | sp.csr_array) -> Evaluation:
-        """f at bags (all their instances, or the bags themselves for a kernel of bags) or at the rows of an array."""
+    def __call__(self, points: Bags | npt.ArrayLike | sp.csr_array) -> FunctionEvaluation:
+        """Return the values of f at points.
+
+        Parameters
+        ----------
+        points : Bags or array-like of shape (n_points, n_features)
+            Bags (f is evaluated at all instances, or at the bags themselves for a kernel of bags), or points as rows.
+
+        Returns
+        -------
+        FunctionEvaluation
+            Expression with one entry per point.
+        """
         if isinstance(self.kernel, BagKernel):
-            return Evaluation(self, bag_rows(as_bags(points)), None)
+            return FunctionEvaluation(self, bag_rows(as_bags(points)), None)
         if isinstance(points, Bags):
-            return Evaluation(self, points.instances, points)
-        whose = owner(points)
-        if whose is not None:
-            return Evaluation(self, whose.instances, whose)
-        return Evaluation(self, as_points(points, f"The array of points in {self.name}(...)"), None)
+            return FunctionEvaluation(self, points.instances, points)
+        bags = find_owner(points)
+        if bags is not None:
+            return FunctionEvaluation(self, bags.instances, bags)
+        return FunctionEvaluation(self, as_points(points, f"The array of points in {self.name}(...)"), None)
 
     @property
     def coefficients(self) -> Variable:
-        """The coefficients over the dictionary."""
+        """Variable of the coefficients over the dictionary or its basis; without a dictionary, an error is raised."""
         if self._coefficients is None:
             raise DeclarationError(
                 f"{self.name} has no dictionary; declare function({self.name!r}, kernel, dictionary=Z)."
@@ -149,8 +160,8 @@ class Function:
         """Return the same function with another variable for its coefficients."""
         return Function(self.name, self.kernel, self.dictionary, coefficients, self.basis)
 
-    def expanded(self, coefficients: Vector) -> Vector:
-        """a over the dictionary, from what the variable holds."""
+    def dictionary_coefficients(self, coefficients: Vector) -> Vector:
+        """Return the coefficients a over the dictionary; `coefficients` are the values of the variable."""
         return coefficients if self.basis is None else np.asarray(self.basis @ coefficients)
 
     def norm_squared(self) -> Expression:
@@ -166,8 +177,8 @@ class Function:
         return function_norm(self)
 
 
-class Evaluation(Leaf):
-    """(f(x_1), ..., f(x_n)) at the rows of `points`."""
+class FunctionEvaluation(Leaf):
+    """Values (f(x_1), ..., f(x_n)) of a function at the rows of `points`."""
 
     def __init__(self, function: Function, points: Points, bags: Bags | None) -> None:
         super().__init__((points.shape[0],), bags)
@@ -175,23 +186,31 @@ class Evaluation(Leaf):
         self.points = points
 
     def describe(self) -> str:
-        """The function's name with its points."""
+        """Return the name of the function with the number of points."""
         return f"{self.function.name}({self.size} points)"
 
 
 class FeatureWeight(ABC):
-    """A weight a point that follows from what a function has there, so that one pass over the points makes both."""
+    """Weight per point that is computed from the features of a function at the points.
+
+    The features and the weights can then be computed in one pass over the points.
+    """
 
     size: int
+    """Number of points."""
 
     @abstractmethod
-    def of(self, rows: slice, features: Vector) -> Vector:
-        """The weights of some points, from what the coefficients of the function are multiplied with there."""
+    def from_features(self, rows: slice, features: Vector) -> Vector:
+        """Return the weights of the points in the slice `rows` from their features.
+
+        The features are the matrix by which the coefficients of the function are multiplied.
+        """
 
     @abstractmethod
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Vector:
-        """All weights, by a pass of their own."""
+        """Return all weights; this computes the features of all points."""
 
 
 def _first_wrong(signed: Vector) -> str:
+    """Return the index of the first negative entry, for messages."""
     return entry_name(int(np.flatnonzero(signed < 0)[0]), signed.shape)

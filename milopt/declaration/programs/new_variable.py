@@ -1,4 +1,4 @@
-"""A variable from its shape, bounds and integrality, all of them checked."""
+"""Construction of a variable from its shape, bounds and integrality, with checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Vector
-from milopt.declaration.programs.constants import real
+from milopt.declaration.programs.constants import as_real_array
 from milopt.declaration.programs.expression import Shape
 from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.linear_maps import entry_name
@@ -24,15 +24,15 @@ def new_variable(
     integer: npt.ArrayLike = False,
     binary: npt.ArrayLike = False,
 ) -> Variable:
-    """Return a variable, or raise an error that names it."""
+    """Return a variable; raise `DeclarationError` if its shape, bounds or integrality are invalid."""
     dimensions = as_shape(shape, name)
-    is_integer = _which(integer, dimensions, f"integer of variable {name!r}")
-    is_binary = _which(binary, dimensions, f"binary of variable {name!r}")
+    is_integer = _as_mask(integer, dimensions, f"integer of variable {name!r}")
+    is_binary = _as_mask(binary, dimensions, f"binary of variable {name!r}")
     has_binaries = bool(is_binary.any())
     if has_binaries and is_binary.all() and (lower is not None or upper is not None or is_integer.any()):
-        raise DeclarationError(f"Variable {name!r} is binary: it takes no bounds, and need not be integer.")
-    low = _bounds(lower, -np.inf, dimensions, f"lower bound of {name!r}")
-    high = _bounds(upper, np.inf, dimensions, f"upper bound of {name!r}")
+        raise DeclarationError(f"Variable {name!r} is binary: do not give lower, upper or integer.")
+    low = _as_bounds(lower, -np.inf, dimensions, f"lower bound of {name!r}")
+    high = _as_bounds(upper, np.inf, dimensions, f"upper bound of {name!r}")
     if has_binaries:
         low, high = np.where(is_binary, np.maximum(low, 0.0), low), np.where(is_binary, np.minimum(high, 1.0), high)
     if (low > high).any():
@@ -42,7 +42,7 @@ def new_variable(
 
 
 def as_shape(shape: int | Shape, name: str) -> Shape:
-    """Return a shape as a tuple, or raise an error that names its owner."""
+    """Return a shape as a tuple; raise `DeclarationError` if it is invalid. `name` is for the message."""
     given: object = shape
     dimensions = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in dimensions):
@@ -52,8 +52,8 @@ def as_shape(shape: int | Shape, name: str) -> Shape:
     return tuple(int(n) for n in dimensions)
 
 
-def _which(given: object, shape: Shape, what: str) -> npt.NDArray[np.bool_]:
-    """Return per entry whether it is given as True."""
+def _as_mask(given: object, shape: Shape, what: str) -> npt.NDArray[np.bool_]:
+    """Return a vector with a boolean for each entry, from one boolean or an array; `what` is for the error message."""
     if isinstance(given, bool):
         return np.full(prod(shape), given)
     mask = np.asarray(given)
@@ -62,23 +62,24 @@ def _which(given: object, shape: Shape, what: str) -> npt.NDArray[np.bool_]:
     return _broadcast(mask, shape, what)
 
 
-def _bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, what: str) -> Vector:
+def _as_bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, what: str) -> Vector:
+    """Return a vector with one bound per entry; `missing` (-inf or inf) is the value of an absent bound."""
     if bound is None:
         return np.full(prod(shape), missing)
-    numbers = real(bound, f"The {what}")
+    numbers = as_real_array(bound, f"The {what}")
     if np.isnan(numbers).any():
         raise DeclarationError(f"The {what} is NaN.")
     if (numbers == -missing).any():
         entry = entry_name(int(np.flatnonzero(numbers == -missing)[0]), numbers.shape)
         raise DeclarationError(
-            f"The {what} is {-missing:g} at entry {entry}, which leaves no number: give a finite number, or "
+            f"The {what} is {-missing:g} at entry {entry}, so that no number is feasible: give a finite number, or "
             f"{missing:g} for no bound."
         )
     return _broadcast(numbers, shape, f"The {what}")
 
 
 def _broadcast(array: npt.NDArray[Any], shape: Shape, what: str) -> npt.NDArray[Any]:
-    """Return an array at a shape, as one vector; an array of one number fits every shape."""
+    """Return an array broadcast to a shape, as a vector; an array with one entry fits every shape."""
     if array.size == 1:
         return np.full(prod(shape), array.item())
     try:

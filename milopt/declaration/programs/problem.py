@@ -1,6 +1,6 @@
-"""A problem: what `solve` takes. A program is one, and a master with oracles is one.
+"""Base class of problems, the argument of `solve`: a program, or a semi-infinite program (a master with oracles).
 
-Code that deals with both asks the problem for its parts, its scheme and its scores, and never for its class.
+Code for both kinds uses the parts, the scheme and the scores of a problem, and does not test its class.
 """
 
 from __future__ import annotations
@@ -21,48 +21,48 @@ if TYPE_CHECKING:
 
 
 class Problem(ABC):
-    """What a scheme solves."""
+    """Base class of problems that a scheme can solve."""
 
     oracles: tuple[Oracle, ...] = ()
-    """The programs that find violated rows; empty if all rows are declared."""
+    """Oracles (programs that find violated rows); empty if all rows are declared."""
     bags: Bags | None = None
-    """The bags of the training columns, if it has oracles."""
+    """Training bags, if the problem has oracles; a column, which an oracle finds, has one entry per bag."""
     offset: Callable[[npt.NDArray[np.float64]], float] | None = None
-    """For an ensemble, the function that shifts every score, from the scores of the training bags without it."""
+    """For an ensemble: function from the scores of the training bags to the constant that is added to every score."""
     nu: float | None = None
-    """For an ensemble with a soft margin, the share of bags that may fall short of it."""
+    """For an ensemble with a soft margin: fraction of bags that may violate the margin."""
     remarks: tuple[str, ...] = ()
-    """Sentences for reports about how the problem came about."""
+    """Remarks about the declaration of the problem, for reports."""
 
     @property
     @abstractmethod
     def default_scheme(self) -> str:
-        """The name of the scheme that solves it if none is asked for."""
+        """Name of the scheme that is used if none is given."""
 
     @property
     @abstractmethod
     def core(self) -> Program:
-        """The program whose values and multipliers a result has."""
+        """Program whose values and multipliers are in a result: the program itself, or the master."""
 
     @property
     @abstractmethod
     def parts(self) -> dict[str, Program]:
-        """The programs that it consists of by the names of the parts, the first one first to be looked at."""
+        """Programs of which the problem consists, by name; the first one is shown by default."""
 
     @property
     @abstractmethod
     def scores_bags(self) -> bool:
-        """Whether bags have a score."""
+        """Whether the problem declares a score of bags."""
 
     @property
     @abstractmethod
     def scores_instances(self) -> bool:
-        """Whether single instances have a score."""
+        """Whether the problem declares a score of single instances."""
 
     @abstractmethod
     def bag_scores(self, result: Result, bags: Bags) -> npt.NDArray[np.float64]:
-        """Return one score per bag, with the solution in a result."""
+        """Return one score per bag at the solution of a result."""
 
     @abstractmethod
     def instance_scores(self, result: Result, points: Points) -> npt.NDArray[np.float64]:
-        """Return one score per instance, with the solution in a result."""
+        """Return one score per instance at the solution of a result."""

@@ -1,9 +1,10 @@
-"""A program: named variables and functions, one objective, named constraint blocks, and how new bags are scored.
+"""Program: named variables and functions, an objective, named constraint blocks, and the score of new bags.
 
     minimize    0.5 ||f||^2 + C w'slack
     subject to  y * (bag_max(f(bags)) + b) >= 1 - slack
 
-Nothing is scalarised here, and no kernel is evaluated: a program of a hundred thousand rows is a few dozen objects.
+Declaring a program does not expand it into scalars and does not evaluate a kernel: a program with a hundred thousand
+rows consists of a few dozen objects.
 """
 
 from __future__ import annotations
@@ -15,32 +16,75 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Points
-from milopt.declaration.atoms.atom import Atom, Selecting
+from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.gram import orthonormal_basis
+from milopt.declaration.kernels.gram_cache import get_or_compute
 from milopt.declaration.kernels.kernel import Kernel, as_kernel
-from milopt.declaration.kernels.recollection import recalled
-from milopt.declaration.programs.constant_rows import with_true_constants
-from milopt.declaration.programs.constants import points as as_points
+from milopt.declaration.programs.constant_rows import check_constant_rows
+from milopt.declaration.programs.constants import as_points
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf, Operand, Shape, as_expression
-from milopt.declaration.programs.leaves import Evaluation, Function, Parameter, Variable
+from milopt.declaration.programs.leaves import Function, FunctionEvaluation, Parameter, Variable
 from milopt.declaration.programs.new_variable import as_shape, new_variable
 from milopt.declaration.programs.problem import Problem
-from milopt.declaration.programs.views import Views
+from milopt.declaration.programs.views import ProgramViews
 from milopt.errors import DeclarationError, UnknownNameError
 
 if TYPE_CHECKING:
-    from milopt.declaration.programs.semi_infinite import Family
+    from milopt.declaration.programs.semi_infinite import RowFamily
     from milopt.outcome.result import Result
 
 BagScore = Callable[[Bags], Expression]
+"""Function from bags to the expression of their scores."""
 InstanceScore = Callable[[Points], Expression]
+"""Function from instances to the expression of their scores."""
 Handles: TypeAlias = Mapping[int, tuple[str, object]]
-"""Names by the ids of what was declared under them; the objects are kept alive, so that no other gets their ids."""
+"""Names of declared objects by the id of the object.
+
+The objects are stored too, so that they are not garbage-collected and their ids are not reused.
+"""
 
 
-class Program(Views, Problem):
-    """An optimisation model over bags; see the module, and `Views` for every format in which it can be looked at."""
+class Program(ProgramViews, Problem):
+    """Optimisation program over bags.
+
+    Declare variables and functions, an objective and constraints, then call `milopt.solve`. The program can be exported
+    to other formats by `to_latex`, `to_lp`, `to_mps`, `to_cbf`, `to_cvxpy` and `to_pyomo`.
+
+    Parameters
+    ----------
+    name : str, default="program"
+        Name of the program in summaries and messages.
+
+    Attributes
+    ----------
+    variables : dict of str to Variable
+        Variables by name.
+    functions : dict of str to Function
+        Functions by name.
+    parameters : dict of str to Parameter
+        Parameters by name.
+    constraints : dict of str to Constraint
+        Constraint blocks by name.
+    objective : Expression
+        The objective.
+    maximizes : bool
+        Whether the objective is maximised.
+
+    Examples
+    --------
+    >>> import milopt
+    >>> program = milopt.Program("example")
+    >>> x = program.variable("x", 2, lower=0)
+    >>> program.minimize(x @ [1.0, 2.0])
+    >>> program.subject_to(x.sum() >= 1, name="total")
+    sum(x) >= 1
+    >>> program
+    Program('example': 1 variable block, 1 constraint block)
+    >>> result = milopt.solve(program, "highs")
+    >>> round(result.objective, 6)
+    1.0
+    """
 
     def __init__(self, name: str = "program") -> None:
         if not isinstance(name, str) or not name:
@@ -56,11 +100,11 @@ class Program(Views, Problem):
         self.bag_score: BagScore | None = None
         self.instance_score: InstanceScore | None = None
         self.start: npt.NDArray[np.intp] | npt.NDArray[np.float64] | None = None
-        """Where the witnesses start unless a scheme is given a start of its own (see `schemes.start`)."""
+        """Start of a scheme that chooses one instance per bag (see `schemes.start`); None starts from bag means."""
         self.labels: dict[str, tuple[str, ...]] = {}
         """Names of the entries of variable and constraint blocks, for programs that were read from a file."""
 
-    # -- declaring ---------------------------------------------------------------------------------------------
+    # -- declarations ------------------------------------------------------------------------------------------
 
     def variable(
         self,
@@ -78,16 +122,16 @@ class Program(Views, Problem):
         Parameters
         ----------
         name : str
-            The name, by which a result has the values.
+            Name, by which a result gives the values.
         shape : int or tuple of int, default=()
-            The shape: () for a scalar, n or (n,) for a vector, (m, n) for a matrix.
+            Shape: () for a scalar, n or (n,) for a vector, (m, n) for a matrix.
         lower, upper : array-like, optional
-            Bounds, which are broadcast to the shape; -inf and inf stand for none.
+            Bounds, which are broadcast to the shape; -inf and inf mean no bound.
         integer, binary : bool or array of bool, default=False
-            Which entries must be integer, or 0 or 1; arrays are broadcast to the shape.
+            Entries that must be integer, or 0 or 1; arrays are broadcast to the shape.
         semicontinuous : bool, default=False
-            Whether each variable may also be 0, outside its bounds: x = 0 or lower <= x <= upper, both of them finite.
-            `x.active` is the binary variable that is 1 where x is between its bounds, and the rows are the block
+            Whether each variable may also be 0, outside its bounds: x = 0 or lower <= x <= upper. Both bounds must be
+            finite. `x.active` is the binary variable that is 1 if x is between its bounds, and the rows are the block
             "x.range".
 
         Returns
@@ -95,7 +139,7 @@ class Program(Views, Problem):
         Variable
             The variables, as an expression.
         """
-        self._claim(name)
+        self._check_new_name(name)
         if semicontinuous:
             return self._semicontinuous(name, shape, lower, upper, integer, binary)
         self.variables[name] = new_variable(name, shape, lower, upper, integer, binary)
@@ -109,44 +153,86 @@ class Program(Views, Problem):
         *,
         orthonormal: bool = False,
     ) -> Function:
-        """A function of the kernel's space; with a dictionary Z, f = sum_z a_z K(z, .) and `f.coefficients` is a.
+        """Declare a function in the space of a kernel.
 
-        `orthonormal`: the coefficients are those of an orthonormal basis of the span of the K(z, .) instead, which is
-        better conditioned; K_ZZ is computed at once.
+        Parameters
+        ----------
+        name : str
+            Name of the function.
+        kernel : Kernel or callable
+            Kernel, or a function of two arrays that returns the Gram matrix.
+        dictionary : array-like of shape (n_atoms, n_features), optional
+            Points Z with f = sum_z a_z K(z, .); `f.coefficients` is the variable a. Without it, f is any function of
+            the space.
+        orthonormal : bool, default=False
+            Whether the coefficients are those of an orthonormal basis of the span of the functions K(z, .), which is
+            better conditioned. K(Z, Z) is then computed at once.
+
+        Returns
+        -------
+        Function
+            The function; `f(bags)` is an expression with one value per instance.
         """
-        self._claim(name)
-        checked = as_kernel(kernel)
+        self._check_new_name(name)
+        own_kernel = as_kernel(kernel)
         if dictionary is None:
-            self.functions[name] = Function(name, checked, None, None)
+            self.functions[name] = Function(name, own_kernel, None, None)
             return self.functions[name]
         atoms = as_points(dictionary, f"The dictionary of {name!r}")
         if atoms.shape[0] == 0:
             raise DeclarationError(f"The dictionary of {name!r} must have at least one row.")
         basis: npt.NDArray[np.float64] | None = None
         if orthonormal:
-            basis = recalled((orthonormal_basis, checked), (atoms,), lambda: orthonormal_basis(checked(atoms, atoms)))
+            basis = get_or_compute(
+                (orthonormal_basis, own_kernel), (atoms,), lambda: orthonormal_basis(own_kernel(atoms, atoms))
+            )
         coefficients = self.variable(f"{name}.coefficients", atoms.shape[0] if basis is None else basis.shape[1])
-        self.functions[name] = Function(name, checked, atoms, coefficients, basis)
+        self.functions[name] = Function(name, own_kernel, atoms, coefficients, basis)
         return self.functions[name]
 
     def parameter(self, name: str, shape: int | Shape = (), *, sign: int = 0) -> Parameter:
-        """Numbers that change between solves, of any shape.
+        """Declare numbers that may change between solves.
 
-        `sign` (+1 or -1) fixes on which side a bag_max times them stands.
+        Parameters
+        ----------
+        name : str
+            Name of the parameter.
+        shape : int or tuple of int, default=()
+            Shape of the parameter.
+        sign : {-1, 0, 1}, default=0
+            Sign of all entries; 0 if it is unknown. The sign is needed if the parameter multiplies an atom, because it
+            decides whether the product is convex.
+
+        Returns
+        -------
+        Parameter
+            The parameter, as an expression; assign its `value` before a solve.
         """
-        self._claim(name)
+        self._check_new_name(name)
         if not isinstance(sign, (int, np.integer)) or sign not in (-1, 0, 1):
             raise DeclarationError(f"The sign of parameter {name!r} is -1, 0 or +1, not {sign!r}.")
         self.parameters[name] = Parameter(name, as_shape(shape, name), sign)
         return self.parameters[name]
 
     def minimize(self, objective: Expression | float) -> None:
-        """Declare the objective, to be made small."""
-        self._objective(objective, maximizes=False)
+        """Set the objective, to be minimised.
+
+        Parameters
+        ----------
+        objective : Expression or float
+            Scalar expression.
+        """
+        self._set_objective(objective, maximizes=False)
 
     def maximize(self, objective: Expression | float) -> None:
-        """Declare the objective, to be made large."""
-        self._objective(objective, maximizes=True)
+        """Set the objective, to be maximised.
+
+        Parameters
+        ----------
+        objective : Expression or float
+            Scalar expression.
+        """
+        self._set_objective(objective, maximizes=True)
 
     @overload
     def subject_to(self, constraint: Constraint, name: str | None = None) -> Constraint: ...
@@ -157,32 +243,71 @@ class Program(Views, Problem):
     def subject_to(
         self, constraint: Constraint | Sequence[Constraint], name: str | None = None
     ) -> Constraint | list[Constraint]:
-        """Add a block of rows and return it; its multipliers are `result.duals[constraint]` or `result.duals[name]`.
+        """Add a block of constraints.
 
-        Of a list of constraints, each is a block without a name of its own, and the list is returned.
+        Parameters
+        ----------
+        constraint : Constraint or list of Constraint
+            Comparison of expressions, such as x <= 3, or several of them. Each constraint of a list becomes its own
+            block.
+        name : str, optional
+            Name of the block; only for a single constraint.
+
+        Returns
+        -------
+        Constraint or list of Constraint
+            The block; its multipliers are `result.duals[constraint]` or `result.duals[name]`.
         """
         if isinstance(constraint, (list, tuple)):
             if name is not None:
-                raise DeclarationError(f"The name {name!r} is for one constraint, not for {len(constraint)} of them.")
-            return [self.subject_to(one) for one in constraint]
+                raise DeclarationError(
+                    f"A name can only be given for one constraint, not for a list of {len(constraint)}: {name!r}."
+                )
+            return [self.subject_to(element) for element in constraint]
         chosen, own = self._new_block(constraint, name)
-        self.constraints[chosen] = named_block(with_true_constants(own, chosen), chosen)
+        self.constraints[chosen] = named_block(check_constant_rows(own, chosen), chosen)
         return self.constraints[chosen]
 
-    def keep(self, constraint: Constraint, name: str | None = None) -> Constraint:
-        """Add a block of rows as `subject_to` does, even if a row without variables does not hold.
+    def add_unchecked(self, constraint: Constraint, name: str | None = None) -> Constraint:
+        """Add a block of constraints like `subject_to`, even if a row without variables does not hold.
 
-        A program that is read from a file, or is part of another one, is then infeasible instead of an error.
+        A program that is read from a file, or is part of another program, is then infeasible instead of an error.
+
+        Parameters
+        ----------
+        constraint : Constraint
+            Comparison of expressions.
+        name : str, optional
+            Name of the block.
+
+        Returns
+        -------
+        Constraint
+            The block.
         """
         chosen, own = self._new_block(constraint, name)
         self.constraints[chosen] = named_block(own, chosen)
         return self.constraints[chosen]
 
     def between(self, lower: Operand, expression: Operand, upper: Operand, name: str | None = None) -> Constraint:
-        """Add the rows lower <= expression <= upper as one block and return it.
+        """Add the constraints lower <= expression <= upper as one block.
 
-        Its multipliers are positive for the lower side and negative for the upper side, as reduced costs are. Infinite
-        sides are absent.
+        Parameters
+        ----------
+        lower : Expression, float or array-like
+            Lower side; infinite numbers mean no bound.
+        expression : Expression
+            The bounded expression.
+        upper : Expression, float or array-like
+            Upper side; infinite numbers mean no bound.
+        name : str, optional
+            Name of the block.
+
+        Returns
+        -------
+        Constraint
+            The block. Its multipliers are positive for the lower side and negative for the upper side, like reduced
+            costs.
 
         Examples
         --------
@@ -192,24 +317,29 @@ class Program(Views, Problem):
         >>> program.between(1, x.sum(), 3, name="total")
         1 <= sum(x) <= 3
         """
-        from milopt.declaration.programs.interval import interval
+        from milopt.declaration.programs.interval import interval_constraint
 
-        return self.subject_to(interval(lower, expression, upper), name)
+        return self.subject_to(interval_constraint(lower, expression, upper), name)
 
     def implies(self, condition: Expression, constraint: Constraint, name: str | None = None) -> Constraint:
-        """Add rows that must hold where a condition is 1, and return them.
+        """Add constraints that must hold if a condition is 1.
 
-        The rows are e >= m (1 - condition), with m the smallest value that e has within the bounds of its variables:
-        the tighter the bounds, the better.
+        The rows are e >= m (1 - condition), with m the smallest value of e within the bounds of its variables. Tighter
+        bounds give a tighter relaxation.
 
         Parameters
         ----------
         condition : Expression
-            A binary variable b, entries of it, or 1 - b. One condition per row, or one for all.
+            A binary variable b, entries of it, or 1 - b: one condition per row, or one for all rows.
         constraint : Constraint
-            The rows, such as x <= 3. Their variables have finite bounds.
+            The rows, such as x <= 3. Their variables must have finite bounds.
         name : str, optional
-            The name of the block.
+            Name of the block.
+
+        Returns
+        -------
+        Constraint
+            The block.
 
         Examples
         --------
@@ -219,39 +349,76 @@ class Program(Views, Problem):
         >>> program.implies(b, x <= 3, name="small")
         b implies x <= 3
         """
-        from milopt.declaration.programs.implication import implied
+        from milopt.declaration.programs.implication import conditional_constraint
 
         chosen, own = self._new_block(constraint, name)
-        return self.subject_to(implied(condition, own), chosen)
+        return self.subject_to(conditional_constraint(condition, own), chosen)
 
-    def family(self, name: str, row: Callable[[npt.NDArray[np.float64]], Constraint]) -> Family:
-        """A row for every column of an infinite family, none of them here yet (see `semi_infinite`)."""
-        from milopt.declaration.programs.semi_infinite import Family
+    def family(self, name: str, row: Callable[[npt.NDArray[np.float64]], Constraint]) -> RowFamily:
+        """Declare an infinite family of rows, one for every column that an oracle may find; no row is added yet.
 
-        self._claim(name)
+        Parameters
+        ----------
+        name : str
+            Name of the family.
+        row : callable
+            Function from a column, a vector with one entry per bag, to a scalar constraint.
+
+        Returns
+        -------
+        RowFamily
+            The family, an argument of `SemiInfinite`.
+        """
+        from milopt.declaration.programs.semi_infinite import RowFamily
+
+        self._check_new_name(name)
         if not callable(row):
-            raise DeclarationError(f"The family {name!r} takes a function from a column to a constraint, not {row!r}.")
-        return Family(self, name, row)
+            raise DeclarationError(
+                f"The family {name!r} requires a function from a column to a constraint, not {row!r}."
+            )
+        return RowFamily(self, name, row)
 
     def replace(self, name: str, constraint: Constraint) -> None:
-        """Put another constraint in a block's place."""
+        """Replace a constraint block.
+
+        Parameters
+        ----------
+        name : str
+            Name of the block.
+        constraint : Constraint
+            New constraint.
+        """
         self.block(name)
-        self.constraints[name] = named_block(with_true_constants(self._checked(constraint, name), name), name)
+        self.constraints[name] = named_block(check_constant_rows(self._check_constraint(constraint, name), name), name)
 
     def score(self, bags: BagScore, instances: InstanceScore | None = None) -> None:
-        """How new bags, and single instances, are scored with the solution."""
+        """Declare how new bags, and single instances, are scored at the solution.
+
+        Parameters
+        ----------
+        bags : callable
+            Function from bags to an expression with one score per bag.
+        instances : callable, optional
+            Function from an array of instances to an expression with one score per instance.
+        """
         if not callable(bags) or not (instances is None or callable(instances)):
-            raise DeclarationError("score takes functions of bags and of instances, such as lambda new: f(new) + b.")
+            raise DeclarationError("score requires functions of bags and of instances, such as lambda new: f(new) + b.")
         self.bag_score = bags
         self.instance_score = instances
 
     def remark(self, sentence: str) -> None:
-        """Something that a person should know about how this program came about; reports tell it."""
+        """Add a remark about the declaration of this program, which reports print.
+
+        Parameters
+        ----------
+        sentence : str
+            The remark.
+        """
         if not isinstance(sentence, str):
-            raise DeclarationError(f"A remark is a sentence, not {sentence!r}.")
+            raise DeclarationError(f"A remark must be a string, not {sentence!r}.")
         self.remarks = (*self.remarks, sentence)
 
-    # -- asking ------------------------------------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------------------------------
 
     @property
     def core(self) -> Program:
@@ -260,69 +427,141 @@ class Program(Views, Problem):
 
     @property
     def parts(self) -> dict[str, Program]:
-        """One part, the program itself."""
+        """Parts of the program by name: the program itself."""
         return {"program": self}
 
     @property
     def scores_bags(self) -> bool:
-        """Whether bags have a score."""
+        """Whether the program declares a score of bags."""
         return self.bag_score is not None
 
     @property
     def scores_instances(self) -> bool:
-        """Whether single instances have a score of their own."""
+        """Whether the program declares a score of single instances."""
         return self.instance_score is not None
 
     def bag_scores(self, result: Result, bags: Bags) -> npt.NDArray[np.float64]:
-        """Return the declared score of each bag at the point of a result."""
+        """Return the declared score of each bag at the solution of a result.
+
+        Parameters
+        ----------
+        result : Result
+            Result of solving this program.
+        bags : Bags
+            Bags to score.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,)
+            Scores.
+        """
         if self.bag_score is None:
-            raise DeclarationError(f"Program {self.name!r} declares no score; call program.score(...).")
+            raise DeclarationError(f"Program {self.name!r} does not declare a score; call program.score(...).")
         return result.value(self.bag_score(bags))
 
     def instance_scores(self, result: Result, points: Points) -> npt.NDArray[np.float64]:
-        """Return the declared score of each instance at the point of a result."""
+        """Return the declared score of each instance at the solution of a result.
+
+        Parameters
+        ----------
+        result : Result
+            Result of solving this program.
+        points : array or csr_array of shape (n_instances, n_features)
+            Instances to score.
+
+        Returns
+        -------
+        ndarray of shape (n_instances,)
+            Scores.
+        """
         if self.instance_score is None:
-            raise DeclarationError(f"Program {self.name!r} declares no instance score.")
+            raise DeclarationError(f"Program {self.name!r} does not declare a score of instances.")
         return result.value(self.instance_score(points))
 
-    def minimized(self) -> Expression:
-        """The objective as a minimisation; the same object while the objective stays."""
+    def minimized_objective(self) -> Expression:
+        """Return the objective of the equivalent minimisation problem.
+
+        Returns
+        -------
+        Expression
+            The objective, negated if it is maximised; the same object until the objective changes.
+        """
         if self._minimized is None:
             self._minimized = -self.objective if self.maximizes else self.objective
         return self._minimized
 
     def block(self, name: str) -> Constraint:
-        """The constraint block of that name."""
+        """Return a constraint block.
+
+        Parameters
+        ----------
+        name : str
+            Name of the block.
+
+        Returns
+        -------
+        Constraint
+            The block.
+        """
         if not isinstance(name, str) or name not in self.constraints:
             known = ", ".join(self.constraints) or "none"
             raise UnknownNameError(f"Program {self.name!r} has no constraint block {name!r}; it has {known}.")
         return self.constraints[name]
 
-    def maxima(self) -> list[Selecting]:
-        """Every maximum that occurs, once each, in order."""
-        found: dict[int, Selecting] = {}
+    def maxima(self) -> list[SelectionAtom]:
+        """Return all maxima (`bag_max`, `maximum`, `e.max()`) in the objective and the constraints, also inside atoms.
+
+        Returns
+        -------
+        list of SelectionAtom
+            Each maximum once, in order of occurrence.
+        """
+        maxima: dict[int, SelectionAtom] = {}
         for expression in (self.objective, *(c.expression for c in self.constraints.values())):
             for leaf in leaves(expression):
-                if isinstance(leaf, Selecting):
-                    found.setdefault(id(leaf), leaf)
-        return list(found.values())
+                if isinstance(leaf, SelectionAtom):
+                    maxima.setdefault(id(leaf), leaf)
+        return list(maxima.values())
 
     def handles(self) -> Handles:
-        """Return what is declared now, by id: parts of results are found by it."""
+        """Return the names of all variables, functions and constraint blocks by the id of the object.
+
+        Results use this mapping to look up values by an object.
+
+        Returns
+        -------
+        mapping of int to tuple of (str, object)
+            Name and object by id.
+        """
         parts = (self.variables, self.functions, self.constraints)
-        return {id(one): (name, one) for named in parts for name, one in named.items()}
+        return {id(part): (name, part) for named in parts for name, part in named.items()}
 
-    def owned(self, expression: Expression, where: str) -> Expression:
-        """Return an expression; raise an error if a leaf of it belongs to another program.
+    def as_own_expression(self, expression: Expression, where: str) -> Expression:
+        """Return an expression after checking that all its leaves belong to this program.
 
-        `where` is for the message.
+        Parameters
+        ----------
+        expression : Expression
+            The expression.
+        where : str
+            Place of the expression, for the message.
+
+        Returns
+        -------
+        Expression
+            The expression.
+
+        Raises
+        ------
+        DeclarationError
+            If a leaf belongs to another program.
         """
         for leaf in leaves(expression):
             if isinstance(leaf, Variable):
                 known = self.variables.get(leaf.name) is leaf
             elif isinstance(leaf, Parameter):
                 known = self.parameters.get(leaf.name) is leaf
-            elif isinstance(leaf, (Evaluation, Atom)) and leaf.function is not None:
+            elif isinstance(leaf, (FunctionEvaluation, Atom)) and leaf.function is not None:
                 known = self.functions.get(leaf.function.name) is leaf.function
             else:
                 known = True
@@ -330,7 +569,7 @@ class Program(Views, Problem):
                 raise DeclarationError(f"{leaf.describe()} in {where} belongs to another program.")
         return expression
 
-    # -- keeping order -----------------------------------------------------------------------------------------
+    # -- checks ------------------------------------------------------------------------------------------------
 
     def _semicontinuous(
         self,
@@ -341,75 +580,80 @@ class Program(Views, Problem):
         integer: npt.ArrayLike,
         binary: npt.ArrayLike,
     ) -> Variable:
-        """Declare x with lower b <= x <= upper b and b binary."""
+        """Declare a variable x and a binary variable b, `x.active`, with lower b <= x <= upper b."""
         bounded = new_variable(name, shape, lower, upper, integer)
         low, high = (ends.reshape(bounded.shape) for ends in (bounded.lower, bounded.upper))
         if np.any(binary) or not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise DeclarationError(
-                f"Variable {name!r} is semicontinuous: give finite bounds lower and upper, between which it lies if it "
-                "is not 0, and not binary=True."
+                f"Variable {name!r} is semicontinuous: give finite bounds lower and upper, and do not give binary=True."
             )
-        self._claim(f"{name}.active")
-        self._claim(f"{name}.range")
+        self._check_new_name(f"{name}.active")
+        self._check_new_name(f"{name}.range")
         x = new_variable(name, shape, np.minimum(low, 0.0), np.maximum(high, 0.0), integer)
         self.variables[name] = x
         x.active = self.variable(f"{name}.active", shape, binary=True)
         self.between(low * x.active, x, high * x.active, name=f"{name}.range")
         return x
 
-    def _objective(self, objective: Expression | float, maximizes: bool) -> None:
+    def _set_objective(self, objective: Expression | float, maximizes: bool) -> None:
+        """Set the objective; raise `DeclarationError` if it is not a scalar expression of this program."""
         expression = as_expression(objective)
         if expression.shape:
             raise DeclarationError(f"The objective must be a scalar, not of shape {expression.shape}; sum it.")
-        self.objective, self.maximizes = self.owned(expression, "the objective"), maximizes
+        self.objective, self.maximizes = self.as_own_expression(expression, "the objective"), maximizes
         self._minimized = None
 
-    def _claim(self, name: str) -> None:
+    def _check_new_name(self, name: str) -> None:
+        """Raise `DeclarationError` if a name is not a non-empty string, or is used already."""
         if not isinstance(name, str) or not name:
             raise DeclarationError(f"A name must be a non-empty string, not {name!r}.")
-        taken = (self.variables, self.functions, self.parameters, self.constraints)
-        if any(name in names for names in taken):
+        if self._has_name(name):
             raise DeclarationError(f"The name {name!r} is taken in program {self.name!r}.")
 
+    def _has_name(self, name: str) -> bool:
+        """Return True if a variable, function, parameter or constraint block has this name."""
+        return any(name in parts for parts in (self.variables, self.functions, self.parameters, self.constraints))
+
     def _free_name(self) -> str:
+        """Return a name "rows0", "rows1", ... that nothing in the program has."""
         number = len(self.constraints)
-        while f"rows{number}" in self.constraints:
+        while self._has_name(f"rows{number}"):
             number += 1
         return f"rows{number}"
 
     def _new_block(self, constraint: object, name: str | None) -> tuple[str, Constraint]:
-        """Return the name of a block that may be added, and its constraint in expressions of this program."""
+        """Return the name of a new block (a new one if `name` is None) and its constraint, after checking both."""
         chosen = name if name is not None else self._free_name()
-        self._claim(chosen)
-        return chosen, self._checked(constraint, chosen)
+        self._check_new_name(chosen)
+        return chosen, self._check_constraint(constraint, chosen)
 
-    def _checked(self, constraint: object, name: str) -> Constraint:
-        """Return a constraint in expressions of this program; raise an error if it is not one."""
+    def _check_constraint(self, constraint: object, name: str) -> Constraint:
+        """Return a constraint in expressions of this program; raise `DeclarationError` if it is not a constraint."""
         if not isinstance(constraint, Constraint):
             raise DeclarationError(
                 f"Constraint {name!r} must be a comparison of expressions such as x >= 0, "
                 f"not {type(constraint).__name__}."
             )
-        expression = self.owned(constraint.expression, f"constraint {name!r}")
+        expression = self.as_own_expression(constraint.expression, f"constraint {name!r}")
         if expression is constraint.expression:
             return constraint
         return Constraint(expression, constraint.equality, constraint.compared, constraint.layout, constraint.shape)
 
 
 def leaves(expression: Expression) -> list[Leaf]:
-    """Every leaf of an expression, those inside its atoms and parameter products too."""
-    found: list[Leaf] = []
+    """Return all leaves of an expression, including those inside its atoms and parameter products, with repetitions."""
+    result: list[Leaf] = []
     for leaf, coefficient in expression.terms:
-        found.append(leaf)
+        result.append(leaf)
         if isinstance(leaf, Atom) and leaf.function is None:
-            found.extend(leaves(leaf.argument))
+            result.extend(leaves(leaf.argument))
         for product in coefficient.products:
-            found.extend(leaves(product.scale))
-    return found
+            result.extend(leaves(product.scale))
+    return result
 
 
 def named_block(constraint: Constraint, name: str) -> Constraint:
-    """Return the constraint with the name of its block; a copy if it is a block already."""
+    """Set the name of a constraint in place and return it; if it has a name already, a copy gets the new name."""
     if constraint.name is not None:
         constraint = Constraint(
             constraint.expression, constraint.equality, constraint.compared, constraint.layout, constraint.shape

@@ -1,4 +1,4 @@
-"""Parts of a copied program by what stands for them: a name, an object of the original, or one of its own."""
+"""Lookup of parts of a copied program by a name, by an object of the original program, or by an object of the copy."""
 
 from __future__ import annotations
 
@@ -11,39 +11,45 @@ from milopt.errors import UnknownNameError
 
 
 def block_name(program: ProgramCopy, constraint: Constraint | str) -> str:
-    """Return the name of a constraint block."""
+    """Return the name of a constraint block, given by name or object; raise `UnknownNameError` if there is none."""
     name = constraint if isinstance(constraint, str) else program.name_of(constraint)
     if name not in program.constraints:
-        raise _unknown(program, "constraint block", constraint, [*program.constraints])
+        raise _unknown_part_error(program, "constraint block", constraint, [*program.constraints])
     return name
 
 
 def part_name(program: ProgramCopy, part: Constraint | Variable | str) -> str:
-    """Return the name of a constraint block or a variable."""
+    """Return the name of a block or variable, given by name or object; raise `UnknownNameError` if there is none."""
     name = part if isinstance(part, str) else program.name_of(part)
     if name not in program.constraints and name not in program.variables:
         known = [*program.constraints, *program.variables]
-        raise _unknown(program, "constraint block or variable", part, known)
+        raise _unknown_part_error(program, "constraint block or variable", part, known)
     return name
 
 
-def own_entries(program: ProgramCopy, variable: Expression | str) -> tuple[Variable, Index, Shape]:
-    """Return a variable of the program, which of its entries are meant, and their shape."""
+def resolve_entries(program: ProgramCopy, variable: Expression | str) -> tuple[Variable, Index, Shape]:
+    """Return a variable of the program, the indices of its selected entries, and the shape of the selection.
+
+    `variable` is a name (all entries), a variable, or entries of one such as x[2] or x[:3].
+    """
     if isinstance(variable, str):
         if variable not in program.variables:
-            raise _unknown(program, "variable", variable, [*program.variables])
+            raise _unknown_part_error(program, "variable", variable, [*program.variables])
         return entries_of(program.variables[variable])
-    return entries_of(program.owned(variable, "the variable") if isinstance(variable, Expression) else variable)
+    return entries_of(
+        program.as_own_expression(variable, "the variable") if isinstance(variable, Expression) else variable
+    )
 
 
-def own_parameter(program: ProgramCopy, parameter: Parameter | str) -> Parameter:
-    """Return a parameter of the program; an object that does not stand for one as it is."""
+def resolve_parameter(program: ProgramCopy, parameter: Parameter | str) -> Parameter:
+    """Return a parameter of the program; an object that is not known to the program is returned unchanged."""
     if isinstance(parameter, str):
         if parameter not in program.parameters:
-            raise _unknown(program, "parameter", parameter, [*program.parameters])
+            raise _unknown_part_error(program, "parameter", parameter, [*program.parameters])
         return program.parameters[parameter]
     return program.parameters.get(program.name_of(parameter) or "", parameter)
 
 
-def _unknown(program: ProgramCopy, kind: str, given: object, known: list[str]) -> UnknownNameError:
+def _unknown_part_error(program: ProgramCopy, kind: str, given: object, known: list[str]) -> UnknownNameError:
+    """Return the error for a part that the program does not have."""
     return UnknownNameError(f"Program {program.name!r} has no {kind} {given!r}; it has {', '.join(known) or 'none'}.")

@@ -1,7 +1,8 @@
-"""Ranges of expressions by interval arithmetic.
+"""Ranges of expressions, by interval arithmetic.
 
-For the directions in which atoms are monotone, atoms have lower ends only: a column that stands for an atom may be
-larger than the atom. Constraints that hold under a condition need the upper ends of the atoms themselves.
+There are two kinds. The epigraph range has no upper bounds of atoms, because the variable that replaces an atom may be
+larger than the atom; it decides in which directions atoms are monotone. The value range has both bounds of atoms;
+conditional constraints need it.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from milopt.declaration.programs.leaves import Parameter, Variable
 from milopt.declaration.programs.sparse import row_lengths
 
 
-def range_of(expression: Expression) -> tuple[Vector, Vector]:
-    """Return bounds of each entry of an expression, from the bounds of variables and the least values of atoms."""
-    return _range(expression, _lower_ends)
+def epigraph_range(expression: Expression) -> tuple[Vector, Vector]:
+    """Return lower and upper bounds of each entry of an expression; atoms are bounded only from below."""
+    return _range(expression, _leaf_epigraph_range)
 
 
-def true_range_of(expression: Expression) -> tuple[Vector, Vector]:
-    """Return bounds of each entry of an expression, from the bounds of variables and both ends of atoms."""
-    return _range(expression, true_range_of_leaf)
+def value_range(expression: Expression) -> tuple[Vector, Vector]:
+    """Return lower and upper bounds of each entry of an expression; atoms are bounded on both sides, if possible."""
+    return _range(expression, leaf_value_range)
 
 
 def _range(expression: Expression, leaf_range: Callable[[Leaf], tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
+    """Return lower and upper bounds of each entry of an expression from those of its leaves, `leaf_range(leaf)`."""
     low, high = expression.constant.copy(), expression.constant.copy()
     for leaf, coefficient in expression.terms:
         bottom, top = leaf_range(leaf)
@@ -41,23 +43,24 @@ def _range(expression: Expression, leaf_range: Callable[[Leaf], tuple[Vector, Ve
     return low, high
 
 
-def true_range_of_leaf(leaf: Leaf) -> tuple[Vector, Vector]:
-    """Return bounds of each entry of a leaf; atoms have both ends."""
-    bottom, top = _lower_ends(leaf)
+def leaf_value_range(leaf: Leaf) -> tuple[Vector, Vector]:
+    """Return lower and upper bounds of each entry of a leaf; an atom of a function has the bounds 0 and inf."""
+    bottom, top = _leaf_epigraph_range(leaf)
     if isinstance(leaf, Atom) and leaf.function is None:
-        inside = true_range_of(leaf.argument)
+        inside = value_range(leaf.argument)
         return leaf.least(*inside, leaf.segments), leaf.greatest(*inside, leaf.segments)
     return bottom, top
 
 
-def _lower_ends(leaf: Leaf) -> tuple[Vector, Vector]:
+def _leaf_epigraph_range(leaf: Leaf) -> tuple[Vector, Vector]:
+    """Return lower and upper bounds of each entry of a leaf; atoms are bounded only from below."""
     if isinstance(leaf, Variable):
         return leaf.lower, leaf.upper
     if isinstance(leaf, Parameter):
-        return leaf.current(), leaf.current()
+        return leaf.current_value(), leaf.current_value()
     top = np.full(leaf.size, np.inf)
     if not isinstance(leaf, Atom):
         return -top, top
     if leaf.function is not None:
         return np.zeros(leaf.size), top
-    return leaf.least(*range_of(leaf.argument), leaf.segments), top
+    return leaf.least(*epigraph_range(leaf.argument), leaf.segments), top

@@ -1,10 +1,11 @@
-"""A linear program with a row for every member of an infinite family, of which an oracle finds the violated ones.
+"""Semi-infinite linear program: a row for every member of an infinite family, of which oracles find the violated ones.
 
-    min  c'd   s.t.  d in a polytope (the master),   row(h): a constraint on d, for every column h of the family
+    min  c'd   s.t.  d in a polytope,   row(h): a constraint on d, for every column h of the family
 
-A column h has an entry a bag. An oracle is a program whose parameters take the master's values (its prices) and whose
-optimum is the most violated column. The multipliers w of the rows weigh the columns into an ensemble: a new bag's score
-is  sum_t w_t h_t(bag) + offset.
+The master is this program with the rows found so far. A column h has one entry per bag. An oracle is a program whose
+parameters are the values of the master's variables (the prices) and whose optimum is the most violated column. The
+multipliers w of the rows are the weights of the columns in an ensemble: the score of a new bag is
+sum_t w_t h_t(bag) + offset.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import numpy.typing as npt
 from milopt.arrays import Points, Vector
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.ball import Ball
+from milopt.declaration.programs.column_maximum import BagMaximumColumn
 from milopt.declaration.programs.expression import Constraint, Expression
 from milopt.declaration.programs.leaves import Function, Parameter, Variable
-from milopt.declaration.programs.maximum import Maximum
 from milopt.declaration.programs.problem import Problem
 from milopt.declaration.programs.program import Program
 from milopt.errors import DeclarationError
@@ -33,52 +34,57 @@ if TYPE_CHECKING:
     from milopt.outcome.result import Result
 
 Row: TypeAlias = Callable[[Vector], Constraint]
+"""Function from a column, a vector with one entry per bag, to its constraint."""
 Starts: TypeAlias = Callable[[Mapping[Parameter, Vector]], Iterable[Vector]]
+"""Function from prices (numbers by parameter of the oracle) to starting points, vectors of function values."""
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
-    """Rows of a master, one for every column: none yet, until an oracle finds them."""
+class RowFamily:
+    """Family of rows of a master, one for every column; oracles find the rows to add (see the module docstring)."""
 
     master: Program
     name: str
     row: Row
 
     def __call__(self, column: Vector) -> Constraint:
-        """The row of one column, a scalar constraint."""
+        """Return the row of one column, a scalar constraint."""
         constraint = self.row(column)
         if not isinstance(constraint, Constraint) or constraint.expression.shape:
-            raise DeclarationError(f"The family {self.name!r} must give one comparison of scalars a column.")
+            raise DeclarationError(f"The family {self.name!r} must return one comparison of scalars per column.")
         return constraint
 
 
 @dataclass(frozen=True, eq=False)
 class Oracle:
-    """A program that finds the most violated column at given prices."""
+    """Program that finds the most violated column at given prices (see the module docstring)."""
 
     program: Program
     prices: Mapping[Parameter, Variable]
-    """Which parameter takes the value of which of the master's variables."""
+    """For each parameter of the oracle, the variable of the master whose value it gets."""
     column: Callable[[Bags], Expression]
-    """The column at the oracle's solution, an entry for each of some bags."""
+    """Function from bags to the column at the oracle's solution, one entry per bag."""
     instances: Callable[[Points], Expression] | None = None
-    """What the column says of single instances, an entry each."""
+    """Function from instances to the value of the column at each single instance; None if there is none."""
     starts: Starts | None = None
-    """Function values, one an instance, from whose maxima to start at some prices, best first; means without."""
+    """Function from prices to starting points, best first; each is a vector of function values, one per instance.
+
+    None starts from the means of the bags.
+    """
     scheme: str = "ccp"
-    """`ccp`, or `exact` for the global optimum with its bound, at each price."""
+    """Scheme that solves the oracle: "ccp" for a local optimum, or "exact" for the global optimum with its bound."""
     ball: Ball | None = None
-    """The class of functions whose bag maxima, or their negatives, are the columns, where such a class is searched."""
-    maximum: Maximum | None = None
-    """The column as a maximum over each bag, where it is one: what tables and pictures of the ensemble read."""
+    """Class of functions whose bag maxima (or their negatives) are the columns; None if the class is not a ball."""
+    maximum: BagMaximumColumn | None = None
+    """The column as a maximum over each bag, for tables and plots of the ensemble; None if it has another form."""
 
     def __post_init__(self) -> None:
         if self.scheme not in ("ccp", "exact"):
-            raise DeclarationError(f"The scheme of an oracle is ccp or exact, not {self.scheme!r}.")
+            raise DeclarationError(f"The scheme of an oracle must be ccp or exact, not {self.scheme!r}.")
         known = self.program.parameters.values()
         for parameter, variable in self.prices.items():
-            if not any(parameter is mine for mine in known):
-                raise DeclarationError(f"{parameter.describe()} is no parameter of {self.program.name!r}.")
+            if not any(parameter is other for other in known):
+                raise DeclarationError(f"{parameter.describe()} is not a parameter of {self.program.name!r}.")
             if parameter.shape != variable.shape:
                 raise DeclarationError(
                     f"{parameter.describe()} has shape {parameter.shape} and its price {variable.describe()} "
@@ -87,23 +93,38 @@ class Oracle:
 
 
 class SemiInfinite(Problem):
-    """A master, a family of rows, and the oracles that price them; bags are those of the training columns."""
+    """Semi-infinite program: a master, a family of rows, and the oracles that find violated rows.
+
+    Parameters
+    ----------
+    master : Program
+        Program over the prices; rows of the family are added to it during the solve.
+    family : RowFamily
+        Family of rows, declared by `master.family`.
+    oracles : Oracle or sequence of Oracle
+        Oracles that find violated rows.
+    bags : Bags
+        Training bags of the columns.
+    start : mapping of Variable to array-like
+        Prices before the master has a row of the family.
+    offset : callable, optional
+        Function from the scores of the training bags, without an offset, to the constant that is added to every score.
+    nu : float, optional
+        For a soft margin: fraction of bags that may violate the margin.
+    """
 
     bags: Bags
 
     def __init__(
         self,
         master: Program,
-        family: Family,
+        family: RowFamily,
         oracles: Oracle | Sequence[Oracle],
         bags: Bags,
         start: Mapping[Variable, npt.ArrayLike],
         offset: Callable[[Vector], float] | None = None,
         nu: float | None = None,
     ) -> None:
-        """`start`: prices before there is any row; `offset`: what shifts every score, from the scores of these bags
-        without it; `nu`: for a soft margin, the share of bags that may fall short of it.
-        """
         self.master = master
         self.family = family
         self.oracles = (oracles,) if isinstance(oracles, Oracle) else tuple(oracles)
@@ -118,7 +139,7 @@ class SemiInfinite(Problem):
         for oracle in self.oracles:
             for variable in oracle.prices.values():
                 if master.variables.get(variable.name) is not variable:
-                    raise DeclarationError(f"The price {variable.describe()} is no variable of {master.name!r}.")
+                    raise DeclarationError(f"The price {variable.describe()} is not a variable of {master.name!r}.")
                 if variable not in self.start or self.start[variable].shape != variable.shape:
                     raise DeclarationError(f"The price {variable.describe()} needs a start of shape {variable.shape}.")
             for parameter, variable in oracle.prices.items():
@@ -126,22 +147,22 @@ class SemiInfinite(Problem):
 
     @property
     def name(self) -> str:
-        """The master's."""
+        """Name of the master."""
         return self.master.name
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """The master's."""
+        """Variables of the master."""
         return self.master.variables
 
     @property
     def functions(self) -> dict[str, Function]:
-        """None: each column has functions of its own."""
+        """Functions of the master: none, because each column has its own functions."""
         return {}
 
     @property
     def default_scheme(self) -> str:
-        """Column generation."""
+        """Name of the default scheme: column generation."""
         return "column-generation"
 
     @property
@@ -156,15 +177,15 @@ class SemiInfinite(Problem):
 
     def bag_scores(self, result: Result, bags: Bags) -> Vector:
         """Return the score of each bag by the ensemble of a result."""
-        return result.known_ensemble().score(self, bags)
+        return result.require_ensemble().score(self, bags)
 
     def instance_scores(self, result: Result, points: Points) -> Vector:
         """Return the score of each instance by the ensemble of a result."""
-        return result.known_ensemble().instance_scores(self, points)
+        return result.require_ensemble().instance_scores(self, points)
 
     @property
     def scores_instances(self) -> bool:
-        """Whether single instances have a score of their own."""
+        """Whether the ensemble scores single instances: every oracle has `instances`."""
         return all(oracle.instances is not None for oracle in self.oracles)
 
     @property
@@ -172,42 +193,42 @@ class SemiInfinite(Problem):
         """Always "semi-infinite"."""
         return "semi-infinite"
 
-    def forget(self) -> None:
-        """Take the family's rows out of the master again."""
+    def remove_rows(self) -> None:
+        """Remove all rows of the family from the master."""
         for name in [name for name in self.master.constraints if name.startswith(f"{self.family.name}[")]:
             del self.master.constraints[name]
 
     @property
     def parts(self) -> dict[str, Program]:
-        """What can be looked at: the master as far as it has rows, and the oracles at their current prices."""
+        """The master with its current rows, and the programs of the oracles at their current prices, by name."""
         several = len(self.oracles) > 1
         names = [f"oracle{k}" if several and k else "oracle" for k in range(len(self.oracles))]
         return {"master": self.master, **{n: o.program for n, o in zip(names, self.oracles, strict=True)}}
 
-    # -- looking: both kinds of parts as text, the master as a file; `parts` has each of them ------------------------
+    # -- display: all parts as text, the master as a file ------------------------------------------------------------
 
     def summary(self) -> str:
-        """The summaries of all parts."""
+        """Return the summaries of all parts."""
         return "\n\n".join(f"[{name}]\n{part.summary()}" for name, part in self.parts.items())
 
     def to_latex(self) -> str:
-        """The mathematics of all parts."""
+        """Return all parts as LaTeX."""
         return "\n".join(part.to_latex() for part in self.parts.values())
 
     def to_lp(self, path: Path | None = None) -> str:
-        """The master with the rows that it has, as LP text, also written to `path` where one is given."""
+        """Return the master with its current rows as LP text; also write it to `path` if given."""
         return self.master.to_lp(path)
 
     def to_mps(self, path: Path | None = None) -> str:
-        """The master with the rows that it has, as free MPS text, also written to `path` where one is given."""
+        """Return the master with its current rows as free MPS text; also write it to `path` if given."""
         return self.master.to_mps(path)
 
     def to_cbf(self, path: Path | None = None) -> str:
-        """The master with the rows that it has, in Conic Benchmark Format, also written to `path` where given."""
+        """Return the master with its current rows in Conic Benchmark Format; also write it to `path` if given."""
         return self.master.to_cbf(path)
 
     def spy(self, target: Path | Axes) -> Axes:
-        """Draw where the master has its numbers, into a file or into a matplotlib Axes."""
+        """Plot the sparsity pattern of the master into a file or into matplotlib axes."""
         return self.master.spy(target)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Positive semidefinite weights: the test, and square roots."""
+"""Test for positive semidefiniteness, and square roots of positive semidefinite matrices."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from milopt.arrays import Matrix, Vector
 from milopt.deadline import seconds_left
 from milopt.errors import ConvexityError, TimeLimitError
 
-ROUNDING = 4 * float(np.finfo(np.float64).eps)
-"""Per column, what an eigenvalue of a matrix with a diagonal of ones may be below 0 by rounding."""
+ROUNDING_PER_COLUMN = 4 * float(np.finfo(np.float64).eps)
+"""Bound on the rounding error of an eigenvalue, divided by the number of columns, if the diagonal consists of ones."""
 BLOCK_COLUMNS = 512
-"""Columns that a factorisation eliminates between two looks at the clock."""
+"""Number of columns that the factorisation eliminates between two checks of the time limit."""
 
 
 def is_semidefinite(weight: Vector | Matrix) -> bool:
     """Return True if a weight (a diagonal as a vector, or a matrix) has no negative eigenvalue beyond rounding.
 
-    Rounding is measured after the columns are scaled to a diagonal of ones, so that it is that of each column's own
-    numbers: n eps for a matrix of n columns. A negative entry on the diagonal is never rounding.
+    The matrix is scaled to ones on its diagonal first, so that rounding is relative to each column: an eigenvalue down
+    to -4 n eps counts as 0 for a matrix with n columns. A negative entry on the diagonal is never rounding.
     """
     diagonal = weight if weight.ndim == 1 else np.diagonal(weight)
     if (diagonal < 0).any():
@@ -28,16 +28,16 @@ def is_semidefinite(weight: Vector | Matrix) -> bool:
     scale = np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
     unit = weight / scale[:, None] / scale
     if (np.abs(unit[diagonal == 0]) > 0).any():
-        # Beside a zero on the diagonal any other entry makes a negative eigenvalue.
+        # A non-zero entry in the row of a zero on the diagonal implies a negative eigenvalue.
         return False
-    unit.flat[:: len(unit) + 1] += ROUNDING * len(unit)
+    unit.flat[:: len(unit) + 1] += ROUNDING_PER_COLUMN * len(unit)
     return _has_cholesky_factor(unit)
 
 
 def _has_cholesky_factor(matrix: Matrix) -> bool:
-    """Return True if a symmetric matrix, which is overwritten, has a Cholesky factor; blocks of columns at a time.
+    """Return True if a symmetric matrix is positive definite, so that it has a Cholesky factor; overwrite the matrix.
 
-    Raises `TimeLimitError` if the time is up before it is known.
+    Raises `TimeLimitError` if the time limit is reached.
     """
     from scipy.linalg import solve_triangular
 
@@ -45,7 +45,7 @@ def _has_cholesky_factor(matrix: Matrix) -> bool:
     for start in range(0, n, BLOCK_COLUMNS):
         if seconds_left() == 0.0:
             raise TimeLimitError(
-                f"The time limit passed while a matrix of size {n} was tested for convexity: give more time."
+                f"The time limit was reached while a matrix of size {n} was tested for convexity: increase it."
             )
         stop = min(start + BLOCK_COLUMNS, n)
         try:
@@ -60,9 +60,10 @@ def _has_cholesky_factor(matrix: Matrix) -> bool:
 
 
 def symmetric_root(matrix: Vector | Matrix, what: str) -> Matrix:
-    """Return B with B'B = matrix (or a diagonal, as a vector); an error names the smallest eigenvalue if negative.
+    """Return B with B'B = matrix (a vector is a diagonal matrix); raise `ConvexityError` if there is none.
 
-    Columns are scaled to a diagonal of ones first, so that small eigenvalues of small columns keep their digits.
+    Columns are scaled to ones on the diagonal first, so that small eigenvalues of small columns are accurate. `what` is
+    the subject of the error message.
     """
     from scipy.linalg import eigh
 
@@ -76,13 +77,13 @@ def symmetric_root(matrix: Vector | Matrix, what: str) -> Matrix:
     scale = np.sqrt(np.diagonal(matrix))
     unit = matrix / np.where(scale > 0, scale, 1.0)[:, None] / np.where(scale > 0, scale, 1.0)
     values, vectors = eigh(unit)
-    kept = values > ROUNDING * len(unit)
-    root: Matrix = np.sqrt(values[kept])[:, None] * vectors[:, kept].T * scale
+    is_positive = values > ROUNDING_PER_COLUMN * len(unit)
+    root: Matrix = np.sqrt(values[is_positive])[:, None] * vectors[:, is_positive].T * scale
     return root
 
 
 def smallest_eigenvalue(matrix: Matrix) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix; 0 if it has no entries."""
+    """Return the smallest eigenvalue of a symmetric matrix; 0 for an empty matrix."""
     from scipy.linalg import eigvalsh
 
     return float(eigvalsh(matrix, subset_by_index=[0, 0])[0]) if matrix.size else 0.0

@@ -1,10 +1,11 @@
-"""Sparse matrices without the ceremony: what scipy does in tens of microseconds, done on the three arrays at once.
+"""Fast operations on small sparse matrices, computed directly on the three arrays of the CSR format.
 
-An expression is made of many small operations; these keep each of them cheap.
+An expression is built by many small operations, for which scipy needs tens of microseconds each. These functions are
+cheaper.
 
-Matrices share arrays: `placed` has the `data` of its argument with other `indices`. That is safe only because every
-matrix here is in canonical form (each row sorted by column, no column twice), in which scipy never sorts or merges
-entries in place. All functions keep the canonical form of their arguments; `csr` establishes it.
+Matrices may share arrays: `shift_columns` returns the `data` of its argument with other `indices`. That is safe only
+because every matrix here is in canonical form (each row sorted by column, no duplicates), for which scipy never sorts
+or merges entries in place. All functions preserve the canonical form; `as_csr` establishes it.
 """
 
 from __future__ import annotations
@@ -19,46 +20,54 @@ import scipy.sparse as sp
 from milopt.arrays import Vector
 
 Index = npt.NDArray[np.integer[Any]]
+"""Array of integers of any type."""
 
 
-_BLANK = {kind: vars(kind((1, 1))) for kind in (sp.csr_array, sp.csc_array)}
-_PARTS = ("data", "indices", "indptr", "_shape")
-# What else scipy keeps may differ between its versions; where these parts do, its own constructor serves.
-_KNOWN = all(blank.keys() >= set(_PARTS) for blank in _BLANK.values())
+_EMPTY_ATTRIBUTES = {kind: vars(kind((1, 1))) for kind in (sp.csr_array, sp.csc_array)}
+"""Attributes of an empty matrix of each format, the template for new matrices."""
+_ARRAY_ATTRIBUTES = ("data", "indices", "indptr", "_shape")
+"""Attributes that are set for every new matrix."""
+_HAS_KNOWN_LAYOUT = all(attributes.keys() >= set(_ARRAY_ATTRIBUTES) for attributes in _EMPTY_ATTRIBUTES.values())
+"""Whether this version of scipy uses these attributes; otherwise scipy's constructor is called."""
 
-_LARGEST = int(np.iinfo(np.int32).max)
+_MAX_INT32 = int(np.iinfo(np.int32).max)
+"""Largest index that fits into 32 bits."""
 
 
 def from_parts(data: Vector, indices: Index, indptr: Index, shape: tuple[int, int]) -> sp.csr_array:
-    """A csr array of parts that fit together by construction: scipy's constructor would check them for 20 us."""
-    matrix: sp.csr_array = _compressed(sp.csr_array, data, indices, indptr, shape)
+    """Return a csr array from its three arrays, without checks.
+
+    The arrays must be consistent. The checks of scipy's constructor would take 20 microseconds.
+    """
+    matrix: sp.csr_array = _build(sp.csr_array, data, indices, indptr, shape)
     return matrix
 
 
-def transposed(matrix: sp.csr_array) -> sp.csc_array:
-    """The transpose over the same numbers."""
+def transpose(matrix: sp.csr_array) -> sp.csc_array:
+    """Return the transpose, which shares the arrays of the matrix."""
     shape = (matrix.shape[1], matrix.shape[0])
-    result: sp.csc_array = _compressed(sp.csc_array, matrix.data, matrix.indices, matrix.indptr, shape)
+    result: sp.csc_array = _build(sp.csc_array, matrix.data, matrix.indices, matrix.indptr, shape)
     return result
 
 
-def _compressed(kind: Any, data: Vector, indices: Index, indptr: Index, shape: tuple[int, int]) -> Any:
-    if not _KNOWN or max(data.size, *shape) > _LARGEST:
+def _build(kind: Any, data: Vector, indices: Index, indptr: Index, shape: tuple[int, int]) -> Any:
+    """Return a compressed sparse array of the given class without checks."""
+    if not _HAS_KNOWN_LAYOUT or max(data.size, *shape) > _MAX_INT32:
         return kind((data, indices, indptr), shape=shape)
     matrix = kind.__new__(kind)
-    own = matrix.__dict__
-    own.update(_BLANK[kind])
-    own["data"], own["_shape"] = data, shape
-    own["indices"] = indices if indices.dtype == np.int32 else indices.astype(np.int32)
-    own["indptr"] = indptr if indptr.dtype == np.int32 else indptr.astype(np.int32)
+    attributes = matrix.__dict__
+    attributes.update(_EMPTY_ATTRIBUTES[kind])
+    attributes["data"], attributes["_shape"] = data, shape
+    attributes["indices"] = indices if indices.dtype == np.int32 else indices.astype(np.int32)
+    attributes["indptr"] = indptr if indptr.dtype == np.int32 else indptr.astype(np.int32)
     return matrix
 
 
-def csr(matrix: Any) -> sp.csr_array:
-    """The matrix as a csr array in canonical form: each row sorted by column, no column twice.
+def as_csr(matrix: Any) -> sp.csr_array:
+    """Return a matrix as a csr array in canonical form: each row sorted by column, no duplicates.
 
-    It is the matrix itself if it is that already. Otherwise it is a sorted copy: scipy sorts in place, and `data` may
-    be shared with matrices that have other `indices`.
+    A matrix in this form is returned unchanged. Otherwise the result is a sorted copy: scipy sorts in place, and `data`
+    may be shared with matrices that have other `indices`.
     """
     result: sp.csr_array = matrix if type(matrix) is sp.csr_array else sp.csr_array(matrix)
     if not result.has_canonical_format:
@@ -68,61 +77,61 @@ def csr(matrix: Any) -> sp.csr_array:
 
 
 def zeros(rows: int, columns: int) -> sp.csr_array:
-    """No entries."""
+    """Return a sparse matrix of zeros, without stored entries."""
     return from_parts(np.zeros(0), np.zeros(0, np.int32), np.zeros(rows + 1, np.int32), (rows, columns))
 
 
-def picked(columns: Index, width: int, value: float = 1.0) -> sp.csr_array:
-    """Rows that are single columns, times `value`."""
+def selection_matrix(columns: Index, width: int, value: float = 1.0) -> sp.csr_array:
+    """Return the matrix with `width` columns whose k-th row has the single entry `value` in column columns[k]."""
     count = columns.size
     return from_parts(np.full(count, value), columns, np.arange(count + 1), (count, width))
 
 
 def row_vector(values: Vector) -> sp.csr_array:
-    """One row; zeros are left out."""
+    """Return a vector as a matrix with one row, without stored zeros."""
     at = np.flatnonzero(values)
     return from_parts(values[at], at, np.array([0, at.size]), (1, values.size))
 
 
 def row_lengths(matrix: sp.csr_array) -> Index:
-    """Return how many entries each row has; `np.diff` takes five times as long for few rows."""
+    """Return the number of stored entries of each row; for few rows, `np.diff` takes five times as long."""
     return matrix.indptr[1:] - matrix.indptr[:-1]
 
 
-def times(matrix: sp.csr_array, values: Vector) -> Vector:
-    """matrix @ values; a single row costs no ceremony."""
+def matvec(matrix: sp.csr_array, values: Vector) -> Vector:
+    """Return matrix @ values; a matrix with one row is handled faster than by scipy."""
     if matrix.shape[0] == 1:
         return np.array([matrix.data @ values[matrix.indices]])
     return np.asarray(matrix @ values)
 
 
 def absolute(matrix: sp.csr_array) -> sp.csr_array:
-    """Return |matrix|, entry by entry; the matrix itself is not touched, as scipy's `abs` would sort its indices."""
+    """Return |matrix| entry by entry; unlike scipy's `abs`, this does not sort the indices of the matrix."""
     return from_parts(np.abs(matrix.data), matrix.indices, matrix.indptr, matrix.shape)
 
 
-def scaled_rows(matrix: sp.csr_array, factors: Vector) -> sp.csr_array:
-    """diag(factors) @ matrix."""
+def scale_rows(matrix: sp.csr_array, factors: Vector) -> sp.csr_array:
+    """Return diag(factors) @ matrix."""
     data = matrix.data * np.repeat(factors, row_lengths(matrix))
     return from_parts(data, matrix.indices, matrix.indptr, matrix.shape)
 
 
-def widened(matrix: sp.csr_array, columns: int) -> sp.csr_array:
-    """The same entries in a matrix with more columns."""
+def widen(matrix: sp.csr_array, columns: int) -> sp.csr_array:
+    """Return the matrix with empty columns appended, such that it has `columns` columns."""
     if matrix.shape[1] == columns:
         return matrix
     return from_parts(matrix.data, matrix.indices, matrix.indptr, (matrix.shape[0], columns))
 
 
-def placed(matrix: sp.csr_array, start: int, columns: int) -> sp.csr_array:
-    """The matrix at columns start, start+1, ... of a wider one."""
+def shift_columns(matrix: sp.csr_array, start: int, columns: int) -> sp.csr_array:
+    """Return the matrix with all columns moved to the right by `start`, in a matrix with `columns` columns."""
     if start == 0:
-        return widened(matrix, columns)
+        return widen(matrix, columns)
     return from_parts(matrix.data, matrix.indices + start, matrix.indptr, (matrix.shape[0], columns))
 
 
-def stacked(matrices: Sequence[sp.csr_array]) -> sp.csr_array:
-    """One under the other; all of one width."""
+def stack_rows(matrices: Sequence[sp.csr_array]) -> sp.csr_array:
+    """Return the matrices below each other; all have the same number of columns."""
     if len(matrices) == 1:
         return matrices[0]
     indptr, end = [matrices[0].indptr], int(matrices[0].indptr[-1])
@@ -135,8 +144,12 @@ def stacked(matrices: Sequence[sp.csr_array]) -> sp.csr_array:
     return from_parts(data, indices, np.concatenate(indptr), (rows, matrices[0].shape[1]))
 
 
-def added(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
-    """a + b: for free when one of them is empty, row by row where one of them has none, else side by side or summed."""
+def add(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
+    """Return a + b; if one of the two is empty, the result is the other one itself.
+
+    Fast special cases are: one matrix has no stored entries; both have one row and disjoint ranges of columns; in every
+    row, at least one of the two has no stored entries.
+    """
     if a.indptr[-1] == 0:
         return b
     if b.indptr[-1] == 0:
@@ -146,41 +159,44 @@ def added(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
         if first.indices.max() < last.indices.min():
             data, indices = np.concatenate([first.data, last.data]), np.concatenate([first.indices, last.indices])
             return from_parts(data, indices, np.array([0, data.size]), a.shape)
-    mine, its = row_lengths(a), row_lengths(b)
-    return csr(a + b) if (mine * its).any() else _interleaved(a, mine, b, its)
+    a_lengths, b_lengths = row_lengths(a), row_lengths(b)
+    return as_csr(a + b) if (a_lengths * b_lengths).any() else _interleave(a, a_lengths, b, b_lengths)
 
 
-def _interleaved(a: sp.csr_array, mine: Index, b: sp.csr_array, its: Index) -> sp.csr_array:
-    """a + b where every row of one of them is empty; `mine` and `its` are the lengths of their rows."""
+def _interleave(a: sp.csr_array, a_lengths: Index, b: sp.csr_array, b_lengths: Index) -> sp.csr_array:
+    """Return a + b; in every row, at least one of the two must have no entries (not checked).
+
+    `a_lengths` and `b_lengths` are the row lengths of the matrices.
+    """
     indptr = a.indptr + b.indptr
     data, indices = np.empty(indptr[-1]), np.empty(indptr[-1], np.int32)
-    for one, lengths, other in ((a, mine, b), (b, its, a)):
-        at = np.arange(one.indptr[-1]) + np.repeat(other.indptr[:-1], lengths)
-        data[at], indices[at] = one.data, one.indices
+    for matrix, lengths, other in ((a, a_lengths, b), (b, b_lengths, a)):
+        at = np.arange(matrix.indptr[-1]) + np.repeat(other.indptr[:-1], lengths)
+        data[at], indices[at] = matrix.data, matrix.indices
     return from_parts(data, indices, indptr, a.shape)
 
 
-def between(matrix: sp.csr_array, start: int, stop: int) -> sp.csr_array:
-    """The rows from start to stop - 1, over the same numbers."""
+def row_slice(matrix: sp.csr_array, start: int, stop: int) -> sp.csr_array:
+    """Return rows start to stop - 1; the result shares the arrays of the matrix."""
     first, last = int(matrix.indptr[start]), int(matrix.indptr[stop])
     indptr = matrix.indptr[start : stop + 1] - first
     return from_parts(matrix.data[first:last], matrix.indices[first:last], indptr, (stop - start, matrix.shape[1]))
 
 
-def product(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
-    """a @ b: for free when b is empty, rows of b where those of a have one entry at most."""
+def multiply(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
+    """Return a @ b; fast if b has no stored entries or no row of a has more than one."""
     if b.indptr[-1] == 0:
         return zeros(a.shape[0], b.shape[1])
     if row_lengths(a).max(initial=0) > 1:
-        return csr(a @ b)
-    rows = scaled_rows(taken(b, a.indices), a.data)
+        return as_csr(a @ b)
+    rows = scale_rows(take_rows(b, a.indices), a.data)
     return from_parts(rows.data, rows.indices, rows.indptr[a.indptr], (a.shape[0], b.shape[1]))
 
 
-def taken(matrix: sp.csr_array, rows: Index) -> sp.csr_array:
-    """Rows by index; a run of consecutive rows is a slice."""
+def take_rows(matrix: sp.csr_array, rows: Index) -> sp.csr_array:
+    """Return the rows with the given indices; for consecutive rows, the result shares the arrays of the matrix."""
     if rows.size and rows[-1] - rows[0] + 1 == rows.size and (rows.size == 1 or bool((np.diff(rows) == 1).all())):
-        return between(matrix, int(rows[0]), int(rows[-1]) + 1)
+        return row_slice(matrix, int(rows[0]), int(rows[-1]) + 1)
     first = matrix.indptr[rows]
     lengths = matrix.indptr[1:][rows] - first
     indptr = np.concatenate([[0], np.cumsum(lengths)])
@@ -188,11 +204,11 @@ def taken(matrix: sp.csr_array, rows: Index) -> sp.csr_array:
     return from_parts(matrix.data[at], matrix.indices[at], indptr, (rows.size, matrix.shape[1]))
 
 
-def same_pattern(a: sp.csr_array, b: sp.csr_array) -> bool:
-    """Entries in the same places."""
+def have_same_pattern(a: sp.csr_array, b: sp.csr_array) -> bool:
+    """Return True if both matrices have the same shape, and stored entries in the same positions."""
     return a.shape == b.shape and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
 
 
-def same_entries(a: sp.csr_array, b: sp.csr_array) -> bool:
-    """The same numbers in the same places."""
-    return same_pattern(a, b) and np.array_equal(a.data, b.data)
+def have_same_entries(a: sp.csr_array, b: sp.csr_array) -> bool:
+    """Return True if both matrices have the same shape, and the same stored entries in the same positions."""
+    return have_same_pattern(a, b) and np.array_equal(a.data, b.data)

@@ -1,4 +1,4 @@
-"""What a program can show of itself; each method imports what it needs when it is called."""
+"""Conversion of a program to other forms: summary, LaTeX, files, cvxpy and Pyomo. Imports are made on demand."""
 
 from __future__ import annotations
 
@@ -11,65 +11,112 @@ if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
 
     from milopt.compilation.compile_program import FormName, WitnessChoice
-    from milopt.compilation.entry_sides import Side
+    from milopt.compilation.entry_sides import AtomSides
     from milopt.compilation.features import Feature
     from milopt.compilation.standard_form import StandardForm
     from milopt.declaration.programs.program import Program
 
     Path = str | PathLike[str]
+    """Path of a file."""
 
 
-class Views:
-    """The looking side of a program.
+class ProgramViews:
+    """Mixin class with the methods that display or export a program.
 
-    Methods with `form` and `witnesses` show the flat program with all its rows: in coordinates, or its dual; a DC
-    program at the given witnesses (flat indices by maximum, or a result), bag means by default.
+    Methods with `form` and `witnesses` use the flat form of the program: the standard form that a solver gets, with all
+    rows and scalar variables. A program is DC (difference of convex functions) if it needs a lower bound on a convex
+    atom. In its flat form, a maximum that needs a lower bound is replaced by its value at the given witness (one
+    instance per bag), or by the mean over the bag.
     """
 
-    # -- what it is --------------------------------------------------------------------------------------------------
+    # -- properties --------------------------------------------------------------------------------------------------
 
     @property
     def kind(self) -> str:
-        """LP, QP, SOCP, MILP, MIQP, MISOCP; or DC, when a bag_max needs witnesses."""
+        """Kind of the program: LP, QP, SOCP, exponential cone program, these with integers (such as MILP), or DC.
+
+        DC stands for a difference of convex functions: the program needs a lower bound on a convex atom.
+        """
         from milopt.compilation.kind import kind
 
         return kind(self._program)
 
     @property
     def default_scheme(self) -> str:
-        """The convex-concave procedure for a DC program, one direct solve for any other."""
-        from milopt.compilation.sides import on_other_side
+        """Name of the default scheme: the convex-concave procedure ("ccp") for a DC program, else "direct"."""
+        from milopt.compilation.sides import other_side_atoms
 
-        return "ccp" if on_other_side(self._program) else "direct"
+        return "ccp" if other_side_atoms(self._program) else "direct"
 
     def features(self) -> frozenset[Feature]:
-        """What a solver must take besides cones: of each convex step, for a DC program."""
+        """Return the features that a solver must support besides cones, such as integers or a quadratic objective.
+
+        Returns
+        -------
+        frozenset of Feature
+            For a DC program, the features of each convex step.
+        """
         from milopt.compilation.kind import features
 
         return features(self._program)
 
     def cones(self) -> frozenset[str]:
-        """Return the names of the cones that a solver must take besides linear rows."""
+        """Return the names of the cones that a solver must support besides linear rows.
+
+        Returns
+        -------
+        frozenset of str
+            Names of the cones.
+        """
         from milopt.compilation.kind import block_cones
 
         return block_cones(self._program)
 
-    def sides(self) -> tuple[Side, ...]:
-        """On which side each entry of each bag_max stands, place by place."""
+    def sides(self) -> tuple[AtomSides, ...]:
+        """Return on which side each entry of each atom is needed: from above (its convex side) or from below.
+
+        Returns
+        -------
+        tuple of AtomSides
+            One element per occurrence of an atom, also inside other atoms; quadratic terms of the objective have none.
+        """
         from milopt.compilation.sides import sides
 
         return sides(self._program)
 
     def summary(self) -> str:
-        """Blocks, atoms and their sides, sizes, coefficient ranges and warnings, as text; evaluates no large kernel."""
+        """Return a summary of the program as text.
+
+        It lists blocks, atoms and their sides, sizes, ranges of coefficients, and warnings. No large kernel is
+        evaluated.
+
+        Returns
+        -------
+        str
+            The summary.
+        """
         from milopt.inspection.summary import summarise
 
         return str(summarise(self._program))
 
-    # -- flat --------------------------------------------------------------------------------------------------------
+    # -- flat form ---------------------------------------------------------------------------------------------------
 
-    def to_standard_form(self, form: FormName = "coordinates", witnesses: WitnessChoice = None) -> StandardForm:
-        """The flat program that a solver would get."""
+    def to_standard_form(self, form: FormName = "primal", witnesses: WitnessChoice = None) -> StandardForm:
+        """Return the flat program that a solver would get.
+
+        Parameters
+        ----------
+        form : {"primal", "dual"}, default="primal"
+            Flat form of the program.
+        witnesses : mapping, Result or None, default=None
+            For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
+            that has them. A maximum without witnesses is replaced by the mean over the bag.
+
+        Returns
+        -------
+        StandardForm
+            Flat program min 1/2 x'Px + q'x s.t. Fx + g in K, lower <= x <= upper.
+        """
         from dataclasses import replace
 
         from milopt.compilation.compile_program import compile_program
@@ -78,60 +125,159 @@ class Views:
         flat = compile_program(self._program, form, witnesses).form
         return replace(flat, notes=witness_notes(self._program, witnesses), labels=self._program.labels)
 
-    def to_lp(
-        self, path: Path | None = None, *, form: FormName = "coordinates", witnesses: WitnessChoice = None
-    ) -> str:
-        """LP text, also written to `path` where one is given."""
+    def to_lp(self, path: Path | None = None, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> str:
+        """Return the flat program as LP text.
+
+        Parameters
+        ----------
+        path : str, path-like or None, default=None
+            File to which the text is also written.
+        form : {"primal", "dual"}, default="primal"
+            Flat form of the program.
+        witnesses : mapping, Result or None, default=None
+            For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
+            that has them. A maximum without witnesses is replaced by the mean over the bag.
+
+        Returns
+        -------
+        str
+            Text of the LP file.
+        """
         from milopt.inspection.lp_file import write_lp
 
-        return _kept(write_lp(self.to_standard_form(form, witnesses)), path)
+        return _write_if_requested(write_lp(self.to_standard_form(form, witnesses)), path)
 
-    def to_mps(
-        self, path: Path | None = None, *, form: FormName = "coordinates", witnesses: WitnessChoice = None
-    ) -> str:
-        """Free MPS text, also written to `path` where one is given."""
+    def to_mps(self, path: Path | None = None, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> str:
+        """Return the flat program as free MPS text.
+
+        Parameters
+        ----------
+        path : str, path-like or None, default=None
+            File to which the text is also written.
+        form : {"primal", "dual"}, default="primal"
+            Flat form of the program.
+        witnesses : mapping, Result or None, default=None
+            For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
+            that has them. A maximum without witnesses is replaced by the mean over the bag.
+
+        Returns
+        -------
+        str
+            Text of the MPS file.
+        """
         from milopt.inspection.mps_file import write_mps
 
-        return _kept(write_mps(self.to_standard_form(form, witnesses)), path)
+        return _write_if_requested(write_mps(self.to_standard_form(form, witnesses)), path)
 
-    def to_cbf(
-        self, path: Path | None = None, *, form: FormName = "coordinates", witnesses: WitnessChoice = None
-    ) -> str:
-        """Conic Benchmark Format text, also written to `path` where one is given."""
+    def to_cbf(self, path: Path | None = None, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> str:
+        """Return the flat program in the Conic Benchmark Format.
+
+        Parameters
+        ----------
+        path : str, path-like or None, default=None
+            File to which the text is also written.
+        form : {"primal", "dual"}, default="primal"
+            Flat form of the program.
+        witnesses : mapping, Result or None, default=None
+            For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
+            that has them. A maximum without witnesses is replaced by the mean over the bag.
+
+        Returns
+        -------
+        str
+            Text of the CBF file.
+        """
         from milopt.inspection.cbf_file import write_cbf
 
-        return _kept(write_cbf(self.to_standard_form(form, witnesses)), path)
+        return _write_if_requested(write_cbf(self.to_standard_form(form, witnesses)), path)
 
-    def spy(self, target: Path | Axes, *, form: FormName = "coordinates", witnesses: WitnessChoice = None) -> Axes:
-        """Draw where the flat program has its numbers, into a file or into a matplotlib Axes."""
+    def spy(self, target: Path | Axes, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> Axes:
+        """Plot the sparsity pattern of the flat program.
+
+        Parameters
+        ----------
+        target : str, path-like or matplotlib.axes.Axes
+            File to write, or axes to draw into.
+        form : {"primal", "dual"}, default="primal"
+            Flat form of the program.
+        witnesses : mapping, Result or None, default=None
+            For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
+            that has them. A maximum without witnesses is replaced by the mean over the bag.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Axes with the plot.
+        """
         from milopt.inspection.sparsity import spy
 
         return spy(self.to_standard_form(form, witnesses), target)
 
-    def to_cvxpy(self, *, form: FormName = "coordinates", witnesses: WitnessChoice = None) -> cvxpy.Problem:
-        """The flat program as a cvxpy problem; variables and constraints keep the blocks' names."""
+    def to_cvxpy(self, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> cvxpy.Problem:
+        """Return the flat program as a cvxpy problem.
+
+        Parameters
+        ----------
+        form : {"primal", "dual"}, default="primal"
+            Flat form of the program.
+        witnesses : mapping, Result or None, default=None
+            For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
+            that has them. A maximum without witnesses is replaced by the mean over the bag.
+
+        Returns
+        -------
+        cvxpy.Problem
+            Problem whose variables and constraints have the names of the blocks.
+        """
         from milopt.inspection.cvxpy_model import to_cvxpy
 
         return to_cvxpy(self.to_standard_form(form, witnesses)).problem
 
-    def to_pyomo(self, *, form: FormName = "coordinates", witnesses: WitnessChoice = None) -> ConcreteModel:
-        """The flat program as a Pyomo model; components keep the blocks' names."""
+    def to_pyomo(self, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> ConcreteModel:
+        """Return the flat program as a Pyomo model.
+
+        Parameters
+        ----------
+        form : {"primal", "dual"}, default="primal"
+            Flat form of the program.
+        witnesses : mapping, Result or None, default=None
+            For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
+            that has them. A maximum without witnesses is replaced by the mean over the bag.
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            Model whose components have the names of the blocks.
+        """
         from milopt.inspection.pyomo_model import to_pyomo
 
         return to_pyomo(self.to_standard_form(form, witnesses))
 
-    # -- readable ----------------------------------------------------------------------------------------------------
+    # -- text --------------------------------------------------------------------------------------------------------
 
     def to_latex(self, path: Path | None = None) -> str:
-        """The program in block form, as an `aligned` environment, also written to `path` where one is given."""
+        """Return the program in block form as LaTeX.
+
+        Parameters
+        ----------
+        path : str, path-like or None, default=None
+            File to which the text is also written.
+
+        Returns
+        -------
+        str
+            An `aligned` environment.
+        """
         from milopt.inspection.latex import to_latex
 
-        return _kept(to_latex(self._program), path)
+        return _write_if_requested(to_latex(self._program), path)
 
     def _repr_latex_(self) -> str:
+        """Return the LaTeX formula that Jupyter displays."""
         return f"$${self.to_latex()}$$"
 
     def _repr_html_(self) -> str:
+        """Return the summary as the HTML text that Jupyter displays."""
         from milopt.inspection.summary import summarise
 
         return summarise(self._program).html()
@@ -142,7 +288,7 @@ class Views:
     def __repr__(self) -> str:
         own = self._program
         counts = [
-            _counted(len(blocks), word)
+            _pluralise(len(blocks), word)
             for blocks, word in (
                 (own.variables, "variable block"),
                 (own.functions, "function"),
@@ -155,10 +301,12 @@ class Views:
 
     @property
     def _program(self) -> Program:
+        """The program itself, with its type."""
         return cast("Program", self)
 
 
-def _kept(text: str, path: Path | None) -> str:
+def _write_if_requested(text: str, path: Path | None) -> str:
+    """Write a text to a file if a path is given, and return the text."""
     if path is not None:
         from milopt.files import write_text
 
@@ -166,5 +314,6 @@ def _kept(text: str, path: Path | None) -> str:
     return text
 
 
-def _counted(count: int, what: str) -> str:
+def _pluralise(count: int, what: str) -> str:
+    """Return the text of a count with a noun in the singular or plural."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

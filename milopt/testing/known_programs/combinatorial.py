@@ -1,4 +1,4 @@
-"""Programs that choose: integer variables, and witnesses of maxima on their other side."""
+"""Combinatorial programs: integer variables, and maxima on their concave side, which need witnesses."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _milp_empty_blocks() -> Expected:
     x = program.variable("x", 2, lower=0, integer=True)
     nothing = program.variable("nothing", 0, integer=True)
     program.minimize(x.sum())
-    program.subject_to(nothing >= 0, name="nobody")
+    program.subject_to(nothing >= 0, name="empty rows")
     program.subject_to(2 * x >= 1, name="half")
     return Expected(program, 2.0, {"x": np.ones(2)})
 
@@ -91,7 +91,11 @@ def _miqp_lattice() -> Expected:
 
 @known_program("miqp, fixed charges", MIQP)
 def _miqp_charges() -> Expected:
-    """Each site is worth x (2 t - x) for its flow x <= 1, less a charge: it is built at x = min(t, 1) if that pays."""
+    """Build a program that decides which sites to build, each with a fixed charge.
+
+    With the target t, a site with flow x <= 1 saves x (2 t - x) minus its charge: it is built with x = min(t, 1) if
+    this is positive.
+    """
     target, charge = np.array([0.5, 0.9, 2.0, 0.4]), np.array([0.3, 0.5, 1.0, 0.1])
     program = Program("sites")
     flow = program.variable("flow", 4, lower=0)
@@ -127,7 +131,7 @@ def _misocp_ball() -> Expected:
 
 @known_program("misocp, infeasible", MISOCP, INFEASIBLE, "ball")
 def _misocp_infeasible() -> Expected:
-    """The ball about (1/2, 1/2) reaches no corner of the square."""
+    """Build a ball around (1/2, 1/2) that contains no corner of the square."""
     program = Program("no corner")
     x = program.variable("x", 2, lower=0, upper=1, integer=True)
     program.minimize(x.sum())
@@ -137,7 +141,7 @@ def _misocp_infeasible() -> Expected:
 
 @known_program("dc, 1-norm ball", LP, scheme="exact")
 def _dc_one_norm() -> Expected:
-    """A convex function over the 1-norm ball is largest at a vertex +-e_j."""
+    """Maximise a convex function over the 1-norm ball: the optimum is a vertex, plus or minus a unit vector."""
     bags = some_bags()
     program = Program("largest maxima, 1-norm")
     w = program.variable("w", 2)
@@ -149,7 +153,7 @@ def _dc_one_norm() -> Expected:
 
 @known_program("dc, Hilbert ball", SOCP, scheme="exact")
 def _dc_hilbert() -> Expected:
-    """Over the unit ball the best selection of witnesses has the longest sum of features."""
+    """Maximise bag maxima over the unit ball: the optimum is the largest norm of a sum of one feature map per bag."""
     bags = some_bags()
     program = Program("largest maxima, Hilbert ball")
     f = program.function("f", RBF(0.7))
@@ -164,7 +168,7 @@ def _dc_hilbert() -> Expected:
 
 @known_program("dc, two ends", LP, scheme="exact")
 def _dc_two_ends() -> Expected:
-    """The largest max(w, 0.9 w, -1.5 w) between -1 and 1 is 1.5, at w = -1; w = 1, to which the mean leads, is not."""
+    """Maximise max(w, 0.9 w, -1.5 w) over [-1, 1]: optimum 1.5 at w = -1; a step from the bag mean leads to w = 1."""
     bag = as_bags([np.array([[1.0], [0.9], [-1.5]])])
     program = Program("two ends")
     w = program.variable("w", 1, lower=-1, upper=1)
@@ -174,9 +178,10 @@ def _dc_two_ends() -> Expected:
 
 @known_program("dc, margins on a line", QP, scheme="exact")
 def _dc_margins() -> Expected:
-    """min w^2 / 2 + sum_i max(0, 1 - y_i max_{x in B_i} w x): the maximum is w max(B_i), or w min(B_i) if w < 0.
+    """Minimise w^2 / 2 + sum_i max(0, 1 - y_i max_{x in B_i} w x).
 
-    On either side of 0 the objective is convex and quadratic between the breaks of the hinges.
+    The inner maximum is w max(B_i) if w >= 0, and w min(B_i) if w < 0. On either side of 0, the objective is
+    convex, and quadratic between the kinks of the hinges.
     """
     bags = as_bags(
         [np.array([[0.4], [-2.0]]), np.array([[0.7], [-0.1]]), np.array([[0.5], [-0.6]]), np.array([[-1.5]])]
@@ -195,7 +200,7 @@ def _dc_margins() -> Expected:
 
 
 def _least_on_a_side(slopes: Vector, side: int) -> float:
-    """Return the least of w^2 / 2 + sum_i max(0, 1 - slopes_i w) for w of one sign: at a break, or where it is flat."""
+    """Return the minimum of w^2 / 2 + sum_i max(0, 1 - slopes_i w) over side * w >= 0."""
     breaks = np.unique(np.concatenate([[0.0], 1 / slopes[slopes != 0]]))
     middles = np.concatenate([[breaks[0] - 1], 0.5 * (breaks[1:] + breaks[:-1]), [breaks[-1] + 1]])
     flat = [float(slopes[slopes * w < 1].sum()) for w in middles]

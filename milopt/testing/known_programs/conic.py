@@ -1,4 +1,4 @@
-"""Conic programs: balls, distances, Hilbert balls, apexes."""
+"""Conic programs: balls, distances, Hilbert balls, and optima at the apex of a cone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _socp_squared_ball() -> Expected:
 
 @known_program("socp, distance", SOCP)
 def _socp_distance() -> Expected:
-    """The distance of a point to a half-space."""
+    """Minimise the distance of a point to a half-space."""
     point, normal = np.array([1.0, -2.0, 0.5, 3.0]), np.array([2.0, 1.0, -2.0, 4.0])
     program = Program("distance")
     x = program.variable("x", 4)
@@ -72,7 +72,7 @@ def _socp_one_row() -> Expected:
 
 @known_program("socp, apex", SOCP)
 def _socp_apex() -> Expected:
-    """The optimum is the apex of the cone, where many multipliers do."""
+    """Build a program whose optimum is the apex of the cone, where the multipliers are not unique."""
     program = Program("apex")
     x, t = program.variable("x", 3), program.variable("t")
     program.minimize(2 * t + x.sum())

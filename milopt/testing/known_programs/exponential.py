@@ -1,4 +1,4 @@
-"""Programs with exponential cones: entropies, sums of exponentials, an infeasible and an unbounded one."""
+"""Programs with exponential cones: entropies, sums of exponentials, an infeasible and an unbounded program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _above_a_bound() -> Expected:
 
 @known_program("exponential, entropy", EXPONENTIAL_PROGRAM)
 def _entropy() -> Expected:
-    """The least of sum_i x_i log x_i + c_i x_i over the simplex is at x proportional to exp(-c)."""
+    """Minimise sum_i x_i log x_i + c_i x_i over the simplex: the optimum x is proportional to exp(-c)."""
     c = np.array([0.3, -1.0, 2.0, 0.0])
     program = Program("entropy")
     x = program.variable("x", 4)
@@ -38,7 +38,7 @@ def _entropy() -> Expected:
 
 @known_program("exponential, sum of exponentials", EXPONENTIAL_PROGRAM)
 def _sum_of_exponentials() -> Expected:
-    """At a fixed mean, log sum exp is least where all entries are equal."""
+    """Minimise log sum_i exp(x_i) with a fixed mean of x: all entries are equal at the optimum."""
     program = Program("sum of exponentials")
     x = program.variable("x", 5)
     program.minimize(log_sum_exp(x))
@@ -48,7 +48,7 @@ def _sum_of_exponentials() -> Expected:
 
 @known_program("exponential, logistic loss", EXPONENTIAL_PROGRAM)
 def _logistic() -> Expected:
-    """Both terms are equal at their minimum: log(1 + exp(x - 1)) + log(1 + exp(1 - x)) is least at x = 1."""
+    """Minimise log(1 + exp(x - 1)) + log(1 + exp(1 - x)): the optimum is x = 1, where both terms are equal."""
     program = Program("logistic loss")
     x = program.variable("x")
     program.minimize(logistic(x - 1) + logistic(1 - x))

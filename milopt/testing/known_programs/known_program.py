@@ -1,6 +1,6 @@
-"""A known program: a named program, what a solver needs to take it, and what the answer must be.
+"""Programs with known answers: a named program, the features that a solver needs, and the correct answer.
 
-Optima are known in closed form, by enumeration, or because they were planted; nothing here calls a solver.
+Optima are known in closed form, by enumeration, or because the program was built around them. No solver is called here.
 """
 
 from __future__ import annotations
@@ -30,27 +30,51 @@ OPTIMAL, INFEASIBLE, UNBOUNDED = Termination.OPTIMAL, Termination.INFEASIBLE, Te
 
 @dataclass(frozen=True)
 class Expected:
-    """A program and the answer."""
+    """Program with its correct answer.
+
+    Attributes
+    ----------
+    program : Program
+        The program.
+    objective : float
+        Optimal value; NaN if the program has no optimum.
+    values : mapping of str to array
+        Optimal values by variable, for variables whose optimal values are unique and known.
+    duals : mapping of str to array
+        Multipliers by constraint, for constraints whose multipliers are unique and known.
+    """
 
     program: Program
     objective: float = float("nan")
     values: Mapping[str, Vector] = field(default_factory=dict)
-    """Values by variable, where they are unique."""
     duals: Mapping[str, Vector] = field(default_factory=dict)
-    """Multipliers by constraint, where they are unique."""
 
 
 @dataclass(frozen=True)
 class KnownProgram:
-    """A named program, what a solver needs to take it, and how it must end."""
+    """Named program with the features that a solver needs and the correct termination.
+
+    Attributes
+    ----------
+    name : str
+        Name of the program.
+    needs : frozenset of Feature or str
+        Features and names of cones that a solver needs.
+    make : callable
+        Function that returns the program with its answer.
+    termination : Termination
+        Correct termination.
+    blames : str
+        Text that the message of an infeasible or unbounded program must contain.
+    scheme : str or None
+        Scheme that solves the program; None for the default.
+    """
 
     name: str
     needs: frozenset[Feature | str]
-    """Features, and names of cones."""
     make: Callable[[], Expected]
     termination: Termination = OPTIMAL
     blames: str = ""
-    """What the message of an infeasible or unbounded program must name."""
     scheme: str | None = None
 
     def __str__(self) -> str:
@@ -58,13 +82,13 @@ class KnownProgram:
 
     @property
     def features(self) -> frozenset[Feature]:
-        """Return the features that a solver needs."""
-        return frozenset(one for one in self.needs if isinstance(one, Feature))
+        """Features that a solver needs, without cones."""
+        return frozenset(need for need in self.needs if isinstance(need, Feature))
 
     @property
     def cones(self) -> frozenset[str]:
-        """Return the names of the cones that a solver needs."""
-        return frozenset(one for one in self.needs if isinstance(one, str))
+        """Names of the cones that a solver needs."""
+        return frozenset(need for need in self.needs if isinstance(need, str))
 
 
 KNOWN_PROGRAMS: list[KnownProgram] = []
@@ -77,7 +101,7 @@ def known_program(
     blames: str = "",
     scheme: str | None = None,
 ) -> Callable[[Callable[[], Expected]], Callable[[], Expected]]:
-    """Add the function below, which makes a program and its answer, to the known programs."""
+    """Return a decorator that adds a function, which builds a program and its answer, to `KNOWN_PROGRAMS`."""
 
     def add(make: Callable[[], Expected]) -> Callable[[], Expected]:
         KNOWN_PROGRAMS.append(KnownProgram(name, needs, make, termination, blames, scheme))
@@ -98,11 +122,11 @@ def some_points() -> Vector:
 
 
 def some_targets() -> Vector:
-    """Return nine numbers."""
+    """Return nine target values."""
     return np.random.default_rng(53).normal(size=9)
 
 
 def rbf_gram(X: Vector, s: float) -> Vector:
-    """Return exp(-s ||x - z||^2) for all pairs of points, computed here from its definition."""
+    """Return exp(-s ||x - z||^2) for all pairs of points, computed from the definition."""
     squared = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
     return np.asarray(np.exp(-s * squared))

@@ -1,4 +1,4 @@
-"""Linear programs: planted, degenerate, badly scaled, tall, empty, infeasible, unbounded."""
+"""Linear programs: with planted optima, degenerate, badly scaled, tall, empty, infeasible, unbounded."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from scipy.optimize import linear_sum_assignment
 
 from milopt import Program, bag_max
 from milopt.testing.known_programs.known_program import INFEASIBLE, LP, UNBOUNDED, Expected, known_program, some_bags
-from milopt.testing.known_programs.planted import planted
+from milopt.testing.known_programs.planted import plant_program
 
 
 @known_program("lp", LP)
 def _lp() -> Expected:
-    plan = planted(1)
+    plan = plant_program(1)
     return Expected(plan.declare("lp"), plan.objective, {"x": plan.x}, plan.duals)
 
 
 @known_program("lp, maximised", LP)
 def _lp_maximised() -> Expected:
-    plan = planted(2)
+    plan = plant_program(2)
     return Expected(plan.declare("lp", maximize=True), -plan.objective, {"x": plan.x}, plan.duals)
 
 
@@ -41,13 +41,13 @@ def _lp_no_rows() -> Expected:
 
 @known_program("lp, empty blocks", LP)
 def _lp_empty_blocks() -> Expected:
-    plan = planted(3)
+    plan = plant_program(3)
     program = plan.declare("empty blocks")
     nothing = program.variable("nothing", 0, lower=0)
-    program.subject_to(nothing >= 0, name="nobody")
+    program.subject_to(nothing >= 0, name="empty rows")
     program.subject_to(np.zeros((0, plan.q.size)) @ program.variables["x"] == np.zeros(0), name="no equations")
     return Expected(
-        program, plan.objective, {"x": plan.x, "nothing": np.zeros(0)}, {**plan.duals, "nobody": np.zeros(0)}
+        program, plan.objective, {"x": plan.x, "nothing": np.zeros(0)}, {**plan.duals, "empty rows": np.zeros(0)}
     )
 
 
@@ -64,25 +64,25 @@ def _lp_degenerate() -> Expected:
 
 @known_program("lp, rows scaled by 1e6", LP)
 def _lp_rows_scaled() -> Expected:
-    plan = planted(4, row_scale=(1.0, 1e6))
+    plan = plant_program(4, row_scale=(1.0, 1e6))
     return Expected(plan.declare("rows scaled"), plan.objective, {"x": plan.x}, plan.duals)
 
 
 @known_program("lp, columns scaled by 1e6", LP)
 def _lp_columns_scaled() -> Expected:
-    plan = planted(5, column_scale=(1.0, 1e6))
+    plan = plant_program(5, column_scale=(1.0, 1e6))
     return Expected(plan.declare("columns scaled"), plan.objective, {"x": plan.x})
 
 
 @known_program("lp, 5000 rows", LP)
 def _lp_tall() -> Expected:
-    plan = planted(6, columns=12, active=(4, 3, 1), idle=2496)
+    plan = plant_program(6, columns=12, active=(4, 3, 1), idle=2496)
     return Expected(plan.declare("5000 rows"), plan.objective, {"x": plan.x}, plan.duals)
 
 
 @known_program("lp, equations only", LP)
 def _lp_equations() -> Expected:
-    """A square system with free columns has one point."""
+    """Build a program whose rows are a square system of equations with free variables, which has one solution."""
     rng = np.random.default_rng(8)
     E, point = rng.normal(size=(4, 4)), np.array([1.0, -2.0, 0.5, 3.0])
     multipliers = np.array([1.0, -1.0, 2.0, 0.5])
@@ -95,7 +95,7 @@ def _lp_equations() -> Expected:
 
 @known_program("lp, free variables", LP)
 def _lp_free() -> Expected:
-    """Free columns take both signs at the vertex of as many rows as there are columns."""
+    """Build a program with free variables that have both signs (and 0) at the optimal vertex."""
     rng = np.random.default_rng(9)
     A, point, multipliers = rng.normal(size=(3, 3)), np.array([-4.0, 0.0, 5.0]), np.array([1.0, 2.0, 0.5])
     program = Program("free variables")
@@ -107,7 +107,7 @@ def _lp_free() -> Expected:
 
 @known_program("lp, rows without coefficients", LP)
 def _lp_empty_rows() -> Expected:
-    """The rows 0 >= -1 and 0 = 0 hold anywhere, and their columns have no part in them."""
+    """Build a program with the empty rows 0 >= -1 and 0 = 0, which always hold."""
     program = Program("rows without coefficients")
     x = program.variable("x", 2, lower=0)
     program.minimize(x.sum())
@@ -127,7 +127,7 @@ def _lp_fixed() -> Expected:
 
 @known_program("lp, maxima of bags", LP)
 def _lp_maxima() -> Expected:
-    """min sum_i max_{x in B_i} (x - c) is a sum of maxima of numbers once w is fixed by its bounds."""
+    """Minimise bag maxima plus shifts s.t. each maximum is at most 1 + its shift; bounds fix w and so the maxima."""
     bags = some_bags()
     program = Program("maxima of bags")
     w = program.variable("w", 2, lower=1, upper=1)
@@ -157,7 +157,7 @@ def infeasible() -> Expected:
 
 @known_program("lp, unbounded", LP, UNBOUNDED, "runaway")
 def unbounded() -> Expected:
-    """Return a program whose objective falls without limit."""
+    """Return a program whose objective decreases without limit."""
     program = Program("unbounded")
     x = program.variable("runaway", 2, lower=0)
     kept = program.variable("kept", lower=0, upper=1)

@@ -1,7 +1,7 @@
-"""Linear and quadratic programs whose optimum and multipliers are known, because they were chosen first.
+"""Linear and quadratic programs with planted (known) optima and multipliers.
 
-Choose x*, which rows and bounds are active, and multipliers of the right signs; then
-q = -P x* + A'z* + r* makes (x*, z*) satisfy the optimality conditions exactly.
+Choose x*, the active rows (A x >= a) and bounds, and multipliers z* of the rows and r* of the bounds (reduced costs)
+with the correct signs. Then q = -P x* + A'z* + r* makes (x*, z*) satisfy the optimality conditions exactly.
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from milopt.declaration.programs.expression import Expression
 
 
 @dataclass(frozen=True)
-class Planted:
-    """min 1/2 x'Px + q'x  s.t.  above: A x >= a,  below: B x <= b,  equal: E x == e,  lower <= x <= upper."""
+class PlantedProgram:
+    """Program with a planted optimum.
+
+    min 1/2 x'Px + q'x  s.t.  above: A x >= a,  below: B x <= b,  equal: E x == e,  lower <= x <= upper.
+
+    P is None for a linear program. `x` is the optimum; `above`, `below` and `equal` are the multipliers of the rows,
+    and `reduced` are the reduced costs.
+    """
 
     P: Vector | None
     q: Vector
@@ -37,7 +43,7 @@ class Planted:
 
     @property
     def objective(self) -> float:
-        """Return the objective at x*."""
+        """Return the objective at the optimum x*."""
         curved = 0.0 if self.P is None else 0.5 * float(self.x @ self.P @ self.x)
         return curved + float(self.q @ self.x)
 
@@ -47,7 +53,7 @@ class Planted:
         return {"above": self.above, "below": self.below, "equal": self.equal}
 
     def declare(self, name: str, *, maximize: bool = False) -> Program:
-        """Return the program; as a maximisation, that of the negative objective."""
+        """Declare the program; if `maximize` is True, as the maximisation of the negative objective."""
         program = Program(name)
         x = program.variable("x", self.q.size, lower=self.lower, upper=self.upper)
         objective: Expression = self.q @ x
@@ -63,7 +69,7 @@ class Planted:
         return program
 
 
-def planted(
+def plant_program(
     seed: int,
     *,
     columns: int = 8,
@@ -73,10 +79,13 @@ def planted(
     at_bounds: int | None = None,
     row_scale: tuple[float, float] = (1.0, 1.0),
     column_scale: tuple[float, float] = (1.0, 1.0),
-) -> Planted:
-    """Plant a program: `active` (>= rows, <= rows, equations) are tight at x*, `idle` rows of each inequality are not.
+) -> PlantedProgram:
+    """Build a program with a planted optimum x*.
 
-    For a linear program as many bounds are tight as leave a vertex, which makes x* and all multipliers unique.
+    `active` gives the numbers of (>= rows, <= rows, equations) that are tight at x*; each kind of inequality also has
+    `idle` rows that are not tight. `at_bounds` is the number of tight bounds; None means so many that x* is a vertex,
+    so that x* and all multipliers are unique. `rank` is the rank of P; None means a linear program. The scales of
+    columns and rows vary geometrically between the given ends.
     """
     rng = np.random.default_rng(seed)
     rows = sum(active)
@@ -102,7 +111,7 @@ def planted(
     if rank is not None:
         root = rng.normal(size=(rank, columns))
         P = root.T @ root
-    # Columns in units of their own: x -> S x leaves the optimum's value and the rows' multipliers as they are.
+    # Scale the columns: x -> S x changes neither the optimal value nor the multipliers of the rows.
     S = np.geomspace(*column_scale, columns)
     x, lower, upper, reduced = x * S, lower * S, upper * S, reduced / S
     A, B, E = A / S, B / S, E / S
@@ -116,4 +125,4 @@ def planted(
     q = A.T @ above - B.T @ below + E.T @ equal + reduced
     if P is not None:
         q = q - P @ x
-    return Planted(P, q, A, a, B, b, E, E @ x, lower, upper, x, above, below, equal, reduced)
+    return PlantedProgram(P, q, A, a, B, b, E, E @ x, lower, upper, x, above, below, equal, reduced)

@@ -16,24 +16,24 @@ from milopt.testing.known_programs.known_program import (
     some_points,
     some_targets,
 )
-from milopt.testing.known_programs.planted import planted
+from milopt.testing.known_programs.planted import plant_program
 
 
 @known_program("qp", QP)
 def _qp() -> Expected:
-    plan = planted(11, rank=8, at_bounds=2)
+    plan = plant_program(11, rank=8, at_bounds=2)
     return Expected(plan.declare("qp"), plan.objective, {"x": plan.x}, plan.duals)
 
 
 @known_program("qp, maximised", QP)
 def _qp_maximised() -> Expected:
-    plan = planted(12, rank=8, at_bounds=2)
+    plan = plant_program(12, rank=8, at_bounds=2)
     return Expected(plan.declare("qp", maximize=True), -plan.objective, {"x": plan.x}, plan.duals)
 
 
 @known_program("qp, singular P", QP)
 def _qp_singular() -> Expected:
-    plan = planted(13, rank=2)
+    plan = plant_program(13, rank=2)
     return Expected(plan.declare("singular P"), plan.objective, {"x": plan.x}, plan.duals)
 
 
@@ -48,17 +48,17 @@ def _qp_one_row() -> Expected:
 
 @known_program("qp, empty blocks", QP)
 def _qp_empty_blocks() -> Expected:
-    plan = planted(14, rank=8, at_bounds=2)
+    plan = plant_program(14, rank=8, at_bounds=2)
     program = plan.declare("empty blocks")
     nothing = program.variable("nothing", 0)
-    program.subject_to(nothing >= 0, name="nobody")
+    program.subject_to(nothing >= 0, name="empty rows")
     return Expected(program, plan.objective, {"x": plan.x}, plan.duals)
 
 
 @known_program("qp, degenerate", QP)
 def _qp_degenerate() -> Expected:
-    """Every active row twice: the multipliers are a segment, the optimum a point."""
-    plan = planted(15, rank=8, at_bounds=2)
+    """Build a program with every >= row and equation twice: only the optimum is unique, the multipliers are not."""
+    plan = plant_program(15, rank=8, at_bounds=2)
     program = plan.declare("every row twice")
     program.subject_to(plan.A @ program.variables["x"] >= plan.a, name="again")
     program.subject_to(plan.E @ program.variables["x"] == plan.e, name="equal again")
@@ -67,13 +67,13 @@ def _qp_degenerate() -> Expected:
 
 @known_program("qp, rows scaled by 1e6", QP)
 def _qp_rows_scaled() -> Expected:
-    plan = planted(16, rank=8, at_bounds=2, row_scale=(1.0, 1e6))
+    plan = plant_program(16, rank=8, at_bounds=2, row_scale=(1.0, 1e6))
     return Expected(plan.declare("rows scaled"), plan.objective, {"x": plan.x}, plan.duals)
 
 
 @known_program("qp, objective scaled by 1e6", QP)
 def _qp_objective_scaled() -> Expected:
-    plan = planted(17, rank=8, at_bounds=2)
+    plan = plant_program(17, rank=8, at_bounds=2)
     program = plan.declare("objective scaled")
     program.minimize(1e6 * program.objective)
     return Expected(program, 1e6 * plan.objective, {"x": plan.x}, {k: 1e6 * z for k, z in plan.duals.items()})
@@ -81,13 +81,13 @@ def _qp_objective_scaled() -> Expected:
 
 @known_program("qp, 5000 rows", QP)
 def _qp_tall() -> Expected:
-    plan = planted(18, columns=12, rank=12, active=(4, 3, 1), at_bounds=2, idle=2496)
+    plan = plant_program(18, columns=12, rank=12, active=(4, 3, 1), at_bounds=2, idle=2496)
     return Expected(plan.declare("5000 rows"), plan.objective, {"x": plan.x}, plan.duals)
 
 
 @known_program("box qp", QP)
 def _box_qp() -> Expected:
-    plan = planted(19, columns=30, rank=30, active=(0, 0, 0), idle=0, at_bounds=15)
+    plan = plant_program(19, columns=30, rank=30, active=(0, 0, 0), idle=0, at_bounds=15)
     program = Program("box")
     x = program.variable("x", 30, lower=plan.lower, upper=plan.upper)
     program.minimize(0.5 * quad_form(x, np.asarray(plan.P)) + plan.q @ x)
@@ -96,7 +96,7 @@ def _box_qp() -> Expected:
 
 @known_program("box qp, singular P", QP)
 def _box_qp_singular() -> Expected:
-    plan = planted(20, columns=20, rank=3, active=(0, 0, 0), idle=0, at_bounds=20)
+    plan = plant_program(20, columns=20, rank=3, active=(0, 0, 0), idle=0, at_bounds=20)
     program = Program("box")
     x = program.variable("x", 20, lower=plan.lower, upper=plan.upper)
     program.minimize(0.5 * quad_form(x, np.asarray(plan.P)) + plan.q @ x)
@@ -105,7 +105,7 @@ def _box_qp_singular() -> Expected:
 
 @known_program("qp, equations only", QP)
 def _qp_equations() -> Expected:
-    """min 1/2 ||x - c||^2 s.t. E x = e is a projection."""
+    """Minimise 1/2 ||x - c||^2 s.t. E x = e, the projection of c onto an affine subspace."""
     rng = np.random.default_rng(21)
     E, e, c = rng.normal(size=(3, 7)), rng.normal(size=3), rng.normal(size=7)
     program = Program("projection")
@@ -134,7 +134,7 @@ def _kernel_ridge() -> Expected:
 
 @known_program("qp, separable svm", QP)
 def _svm() -> Expected:
-    """Two nearest points at distance 2d from each other; the others lie behind them: ||w|| = 1/d."""
+    """Build an SVM whose two nearest points of different classes have the distance 2d: its weight has the norm 1/d."""
     X = np.array([[0.5, 0.0], [-0.5, 0.0], [2.0, 1.0], [-3.0, 1.0], [1.0, -4.0], [-1.5, 2.0]])
     y = np.sign(X[:, 0])
     program = Program("svm")

@@ -1,12 +1,19 @@
 """Box-constrained QPs:  min 1/2 x'Px + q'x  s.t.  l <= x <= u,  P positive semidefinite, bounds possibly infinite.
 
-From a start, a few epochs of coordinate descent, then principal pivoting; where that does not settle, or there is no
-start, more epochs, then semismooth Newton. Where P has no diagonal part of its own to lean on, pivoting is tried first
-without a start too; where that does not settle, P is lent a diagonal:
-x_{k+1} = argmin 1/2 x'Px + q'x + (sigma/2) ||x - x_k||^2  over the box, the proximal point method. Its steps
-x_{k+1} - x_k tend to a ray of descent when there is no minimum:  P d = 0, q'd < 0, d in the box's recession cone.
+1. With a starting point: a few epochs of cyclic coordinate descent (`sweeps`), then principal pivoting (`pivoting`).
+2. If pivoting fails, or without a starting point: more epochs, then semismooth Newton (`newton`).
+3. If the diagonal part d of P (`split`) is too small, pivoting is tried before Newton also without a starting point. If
+   it fails, the proximal point method is used,
 
-All of this is done in columns of about one curvature: if those of P are of very different sizes, x = D u first.
+       x_{k+1} = argmin 1/2 x'Px + q'x + (sigma/2) ||x - x_k||^2  over the box,
+
+   with Newton's method for each step. If there is no minimum, the steps x_{k+1} - x_k tend to a ray d of descent:
+   P d = 0, q'd < 0, d in the recession cone of the box.
+
+The epochs of 1 and 2 (but not those after a stall) and the pivoting of 3 need at least `MIN_SWEEP_COLUMNS` columns. A P
+without a dense part is solved column by column instead. If the curvatures P_ii differ by more than a factor of about
+1e6, the columns are first scaled to similar curvatures, x = D u. An epoch costs one row of P per column, a Newton step
+or a pivoting guess at most one Cholesky factorisation on the free columns.
 """
 
 from __future__ import annotations
@@ -19,52 +26,86 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.compilation.status import Termination
-from milopt.solvers.native.box_qp.newton import Point, Progress, Strict, newton, projected_gradient
+from milopt.solvers.native.box_qp.newton import BoxPoint, NewtonProgress, StrictBoxQP, newton, projected_gradient
 from milopt.solvers.native.box_qp.pivoting import pivot
-from milopt.solvers.native.box_qp.split import Split
+from milopt.solvers.native.box_qp.split import QuadraticSplit
 
-TOLERANCE = 1e-12
-"""Projected gradient, relative to the terms that cancel in it, at which to stop."""
-ACCEPTED = 1e-8
-"""The same, at which a point that cannot be improved further is still called optimal."""
-EPOCHS_STRICT, EPOCHS_LENT, EPOCHS_RESCUE = 5, 30, 200
-"""Epochs of coordinate descent before Newton's method: with a diagonal of its own, with a lent one, after a stall."""
-EPOCHS_AGAIN = 10
-"""The same from a start, before pivoting: each costs far less than the guesses that it saves."""
-WORTHWHILE = 100
-"""Columns from which coordinate descent pays for itself."""
-OUTER = 60
-PIVOTED = (1e-4, 1e-6, 1e-8, *(1e-9,) * 4)
-"""The same by pivoting, whose steps are quicker, and go astray where hardly anything is lent from the first."""
-NOISE = 1e-12
-"""Entries of a direction, in proportion to its largest, that are rounding."""
-LENT = (1e-2, 1e-4, 1e-7, 1e-9, 1e-11)
-"""sigma over the largest curvature, from the first proximal step on; one at the level of rounding follows and stays."""
+RESIDUAL_TOLERANCE = 1e-12
+"""Largest entry of the projected gradient, relative to the terms that cancel in it, at which the methods stop."""
+ACCEPTED_RESIDUAL = 1e-8
+"""Relative projected gradient at which a point that cannot be improved further still counts as optimal."""
+EPOCHS_STRICT, EPOCHS_PROXIMAL, EPOCHS_RESCUE = 5, 30, 200
+"""Epochs of coordinate descent before Newton's method.
+
+The first applies if the diagonal part d of P is large enough, the second if a proximal term is needed, the third after
+a stall.
+"""
+EPOCHS_WARM = 10
+"""Epochs of coordinate descent from a starting point, before pivoting. They cost far less than the pivoting they save.
+"""
+MIN_SWEEP_COLUMNS = 100
+"""Number of columns from which coordinate descent saves time."""
+MAX_PROXIMAL_STEPS = 60
+"""Maximum number of steps of the proximal point method."""
+PIVOTING_PROXIMAL_WEIGHTS = (1e-4, 1e-6, 1e-8, *(1e-9,) * 4)
+"""Proximal weights sigma for principal pivoting, relative to the largest curvature, in order of use.
+
+Pivoting is faster than Newton's method, but unreliable if the first value is too small.
+"""
+DIRECTION_ZERO_TOLERANCE = 1e-12
+"""Entries of a direction below this fraction of its largest entry are treated as rounding errors."""
+PROXIMAL_WEIGHTS = (1e-2, 1e-4, 1e-7, 1e-9, 1e-11)
+"""Proximal weights sigma for Newton's method, relative to the largest curvature, in order of use.
+
+A last value at the level of rounding errors follows, and is used for all further steps.
+"""
 
 
 @dataclass(frozen=True)
 class BoxAnswer:
-    """How a box QP ended, and its best point: None when the box is empty or a separable objective has no minimum."""
+    """Termination of a box QP and its best point x.
+
+    The point is None if the box is empty or a separable objective has no minimum.
+    """
 
     termination: Termination
     reason: str
     x: Vector | None
     residual: float = math.nan
-    """The largest projected gradient."""
+    """Largest entry of the projected gradient, of the scaled program if columns were scaled; NaN if not computed."""
     factorisations: int = 0
+    """Number of Cholesky factorisations."""
     interrupted: bool = False
-    """Ended by Ctrl-C."""
+    """Whether Ctrl-C ended the solve."""
 
 
 def solve_box_qp(
-    parts: Split,
+    parts: QuadraticSplit,
     q: Vector,
     lower: Vector,
     upper: Vector,
     start: Vector | None = None,
     time_limit: float | None = None,
 ) -> BoxAnswer:
-    """Minimise over the box; P is taken to be positive semidefinite (`prove_convex` says whether it is)."""
+    """Minimise a convex quadratic over a box.
+
+    P is assumed to be positive semidefinite; `check_convex` tests it.
+
+    Parameters
+    ----------
+    parts : QuadraticSplit
+        The matrix P, split into its parts.
+    q, lower, upper : ndarray of shape (n_columns,)
+        Linear costs and bounds.
+    start : ndarray of shape (n_columns,) or None
+        Starting point, which is clipped to the box; None for a cold start.
+    time_limit : float or None
+        Limit in seconds; None for no limit.
+
+    Returns
+    -------
+    BoxAnswer
+    """
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
     empty = np.flatnonzero(lower > upper)
     if empty.size:
@@ -73,147 +114,168 @@ def solve_box_qp(
         return BoxAnswer(Termination.INFEASIBLE, reason, None)
     origin = np.zeros(q.size) if start is None else start
     x = np.clip(origin, lower, upper)
-    if parts.separable:
-        return _separable(parts.diagonal, q, lower, upper, x)
-    units = parts.units()
-    if units is not None:
-        left = None if time_limit is None else deadline - time.perf_counter()
-        start = None if start is None else start / units
-        scaled = solve_box_qp(parts.in_units(units), q * units, lower / units, upper / units, start, left)
-        return scaled if scaled.x is None else replace(scaled, x=np.clip(units * scaled.x, lower, upper))
-    progress = Progress(deadline)
+    if parts.is_diagonal:
+        return _solve_separable(parts.diagonal, q, lower, upper, x)
+    scales = parts.column_scales()
+    if scales is not None:
+        seconds_left = None if time_limit is None else deadline - time.perf_counter()
+        start = None if start is None else start / scales
+        scaled = solve_box_qp(parts.rescale(scales), q * scales, lower / scales, upper / scales, start, seconds_left)
+        return scaled if scaled.x is None else replace(scaled, x=np.clip(scales * scaled.x, lower, upper))
+    progress = NewtonProgress(deadline)
     try:
-        problem = Strict(parts, parts.diagonal, q, lower, upper)
+        problem = StrictBoxQP(parts, parts.diagonal, q, lower, upper)
         if start is not None:
-            if q.size >= WORTHWHILE and not problem.land(x, parts.inner(x), TOLERANCE).finished:
-                x = _swept(problem, x, EPOCHS_AGAIN)
-            settled = _pivoted(problem, x, progress)
-            if settled is not None:
-                return _judge(parts, settled, progress)
-        strict = _strict(parts, lower, upper)
-        for epochs in (EPOCHS_STRICT if strict else EPOCHS_LENT, EPOCHS_RESCUE):
-            if q.size >= WORTHWHILE or epochs == EPOCHS_RESCUE:
-                x = _swept(problem, x, epochs)
-            if start is None and not strict and epochs == EPOCHS_LENT and q.size >= WORTHWHILE:
-                settled = pivot(problem, x, TOLERANCE, progress)
-                if settled is not None:
-                    return _judge(parts, settled, progress)
-            found = _minimise(parts, q, lower, upper, x, progress)
-            if found.termination is not Termination.STALLED or found.x is None:
+            if (
+                q.size >= MIN_SWEEP_COLUMNS
+                and not problem.evaluate_clipped(x, parts.inner(x), RESIDUAL_TOLERANCE).is_optimal
+            ):
+                x = _sweep(problem, x, EPOCHS_WARM)
+            minimum = _pivot_with_proximal_terms(problem, x, progress)
+            if minimum is not None:
+                return _to_answer(parts, minimum, progress)
+        is_strict = _is_strictly_convex(parts, lower, upper)
+        for epochs in (EPOCHS_STRICT if is_strict else EPOCHS_PROXIMAL, EPOCHS_RESCUE):
+            if q.size >= MIN_SWEEP_COLUMNS or epochs == EPOCHS_RESCUE:
+                x = _sweep(problem, x, epochs)
+            if start is None and not is_strict and epochs == EPOCHS_PROXIMAL and q.size >= MIN_SWEEP_COLUMNS:
+                minimum = pivot(problem, x, RESIDUAL_TOLERANCE, progress)
+                if minimum is not None:
+                    return _to_answer(parts, minimum, progress)
+            answer = _minimise(parts, q, lower, upper, x, progress)
+            if answer.termination is not Termination.STALLED or answer.x is None:
                 break
-            x = found.x
-        return found
+            x = answer.x
+        return answer
     except KeyboardInterrupt:
         x = x if progress.best is None else progress.best.x
         return BoxAnswer(Termination.LIMIT, "interrupted", x, factorisations=progress.factor.count, interrupted=True)
 
 
-def _swept(problem: Strict, x: Vector, epochs: int) -> Vector:
-    """By coordinate descent from x."""
-    # numba takes a second to load, longer than Newton's method on a few columns.
-    from milopt.solvers.native.box_qp.sweeps import sweeps
+def _sweep(problem: StrictBoxQP, x: Vector, epochs: int) -> Vector:
+    """Run coordinate descent from x for this number of epochs, and return the new point."""
+    # Imported here: numba takes a second to load, which is longer than Newton's method on a few columns.
+    from milopt.solvers.native.box_qp.sweeps import coordinate_descent
 
-    return sweeps(problem.parts, problem.q, problem.lower, problem.upper, x, epochs)
+    return coordinate_descent(problem.parts, problem.q, problem.lower, problem.upper, x, epochs)
 
 
-def _pivoted(problem: Strict, x: Vector, progress: Progress) -> Point | None:
-    """By pivoting from x; where P is singular on what pivoting meets, with next to nothing lent to its diagonal."""
-    point = pivot(problem, x, TOLERANCE, progress)
+def _pivot_with_proximal_terms(problem: StrictBoxQP, x: Vector, progress: NewtonProgress) -> BoxPoint | None:
+    """Run pivoting from x, and again with proximal terms if P is numerically singular on a set of free columns.
+
+    Returns the minimum, or None if pivoting fails.
+    """
+    point = pivot(problem, x, RESIDUAL_TOLERANCE, progress)
     if point is not None or progress.factor.lower is not None:
         return point
     parts = problem.parts
     largest = float(parts.curvature.max())
-    for share in PIVOTED:
+    for share in PIVOTING_PROXIMAL_WEIGHTS:
         sigma = share * largest
-        lent = pivot(replace(problem, diagonal=parts.diagonal + sigma, q=problem.q - sigma * x), x, TOLERANCE, progress)
-        if lent is None:
+        proximal_point = pivot(
+            replace(problem, diagonal=parts.diagonal + sigma, q=problem.q - sigma * x), x, RESIDUAL_TOLERANCE, progress
+        )
+        if proximal_point is None:
             return None
-        x = lent.x
-        point = problem.land(x, parts.inner(x), TOLERANCE)
-        if point.finished:
+        x = proximal_point.x
+        point = problem.evaluate_clipped(x, parts.inner(x), RESIDUAL_TOLERANCE)
+        if point.is_optimal:
             return point
     return None
 
 
-def _strict(parts: Split, lower: Vector, upper: Vector) -> bool:
-    """Whether the diagonal of P is strong enough to need no proximal term, on the columns that may move."""
+def _is_strictly_convex(parts: QuadraticSplit, lower: Vector, upper: Vector) -> bool:
+    """Return True if Newton's method needs no proximal term.
+
+    The diagonal part d of P must be positive in all columns, fixed ones included, and in the columns that are not fixed
+    it must exceed PROXIMAL_WEIGHTS[-2] times the largest curvature.
+    """
     own = float(parts.diagonal[lower < upper].min(initial=math.inf))
-    # Fixed columns are divided by it too.
-    return bool(np.all(parts.diagonal > 0.0)) and own > LENT[-2] * float(parts.curvature.max())
+    # Newton divides by the diagonal in fixed columns too.
+    return bool(np.all(parts.diagonal > 0.0)) and own > PROXIMAL_WEIGHTS[-2] * float(parts.curvature.max())
 
 
-def _minimise(parts: Split, q: Vector, lower: Vector, upper: Vector, x: Vector, progress: Progress) -> BoxAnswer:
-    """Newton's method from x, with a diagonal lent to P when it has too little of its own."""
-    problem = Strict(parts, parts.diagonal, q, lower, upper)
-    first = problem.land(x, parts.inner(x), TOLERANCE)
-    if first.finished:
-        return _judge(parts, first, progress)
-    if _strict(parts, lower, upper):
-        return _judge(parts, newton(problem, x, TOLERANCE, progress), progress)
-    return _proximal(parts, q, lower, upper, first, progress)
+def _minimise(
+    parts: QuadraticSplit, q: Vector, lower: Vector, upper: Vector, x: Vector, progress: NewtonProgress
+) -> BoxAnswer:
+    """Run Newton's method from x, with proximal terms if `_is_strictly_convex` returns False."""
+    problem = StrictBoxQP(parts, parts.diagonal, q, lower, upper)
+    first = problem.evaluate_clipped(x, parts.inner(x), RESIDUAL_TOLERANCE)
+    if first.is_optimal:
+        return _to_answer(parts, first, progress)
+    if _is_strictly_convex(parts, lower, upper):
+        return _to_answer(parts, newton(problem, x, RESIDUAL_TOLERANCE, progress), progress)
+    return _proximal_point_method(parts, q, lower, upper, first, progress)
 
 
-def _judge(parts: Split, point: Point, progress: Progress) -> BoxAnswer:
+def _to_answer(parts: QuadraticSplit, point: BoxPoint, progress: NewtonProgress) -> BoxAnswer:
+    """Return the answer for a final point: optimal if its residual is small enough, else time limit or stalled."""
     count = progress.factor.count
     reason = f"projected gradient {point.residual:.1e} after {count} factorisations"
-    # No point is known to be better than what rounding leaves in its own gradient.
-    if point.residual <= ACCEPTED * point.scale or point.residual <= parts.rounding(point.x):
+    # A residual below the rounding error of its own gradient cannot be distinguished from 0.
+    if point.residual <= ACCEPTED_RESIDUAL * point.scale or point.residual <= parts.rounding_error(point.x):
         termination = Termination.OPTIMAL
-    elif progress.expired:
+    elif progress.is_expired:
         termination, reason = Termination.LIMIT, f"time limit; {reason}"
     else:
         termination = Termination.STALLED
     return BoxAnswer(termination, reason, point.x, point.residual, count)
 
 
-def _proximal(
-    parts: Split,
+def _proximal_point_method(
+    parts: QuadraticSplit,
     q: Vector,
     lower: Vector,
     upper: Vector,
-    best: Point,
-    progress: Progress,
+    best: BoxPoint,
+    progress: NewtonProgress,
 ) -> BoxAnswer:
-    """The proximal point method from the point `best`, with Newton's method for each step."""
+    """Run the proximal point method (see the module docstring) from the point `best`, with Newton's method per step."""
     x, largest = best.x, float(parts.curvature.max()) or 1.0
-    # The last one is about what rounding may take from the smallest eigenvalue of a singular block.
-    lent = (*LENT, 20 * x.size * float(np.finfo(np.float64).eps))
-    stale, sigma, diagonal = 0, 0.0, parts.diagonal
-    for outer in range(OUTER):
-        if outer < len(lent):
-            sigma = lent[outer] * largest
+    # The last weight is about the error that rounding causes in the smallest eigenvalue of a singular block.
+    weights = (*PROXIMAL_WEIGHTS, 20 * x.size * float(np.finfo(np.float64).eps))
+    stalled_steps, sigma, diagonal = 0, 0.0, parts.diagonal
+    for count in range(MAX_PROXIMAL_STEPS):
+        if count < len(weights):
+            sigma = weights[count] * largest
             diagonal = parts.diagonal + sigma
-        problem = Strict(parts, diagonal, q - sigma * x, lower, upper)
-        inner = newton(problem, x, TOLERANCE, progress)
+        problem = StrictBoxQP(parts, diagonal, q - sigma * x, lower, upper)
+        inner = newton(problem, x, RESIDUAL_TOLERANCE, progress)
         change = inner.x - x
         gradient = inner.gradient - sigma * change
         residual = projected_gradient(inner.x, gradient, lower, upper)
-        # The lent terms are large and do not count: the scale is that of P x and q.
+        # The scale is that of P x and q, without the proximal terms, which are large.
         scale = float(max(np.abs(q).max(), np.abs(gradient - q).max()))
-        point = Point(inner.x, gradient, residual, scale, residual <= TOLERANCE * scale)
+        point = BoxPoint(inner.x, gradient, residual, scale, residual <= RESIDUAL_TOLERANCE * scale)
         x = inner.x
-        if descends_forever(parts, q, lower, upper, change, largest):
+        if proves_unbounded(parts, q, lower, upper, change, largest):
             reason = "P d = 0 and q'd < 0 along a direction d that never leaves the box"
             return BoxAnswer(Termination.UNBOUNDED, reason, x, residual, progress.factor.count)
-        stale = 0 if residual < 0.5 * best.residual else stale + 1
+        stalled_steps = 0 if residual < 0.5 * best.residual else stalled_steps + 1
         if residual < best.residual:
             best = point
-        # A residual may stand still while x slides along flat directions: only one that is mere rounding has settled.
-        settled = stale >= 4 and outer >= len(lent) and best.residual <= parts.rounding(best.x)
-        if point.finished or progress.expired or settled:
+        # The residual may stagnate while x moves along flat directions: stop only at the level of rounding errors.
+        is_settled = stalled_steps >= 4 and count >= len(weights) and best.residual <= parts.rounding_error(best.x)
+        if point.is_optimal or progress.is_expired or is_settled:
             break
-    return _judge(parts, best, progress)
+    return _to_answer(parts, best, progress)
 
 
-def descends_forever(parts: Split, q: Vector, lower: Vector, upper: Vector, change: Vector, largest: float) -> bool:
-    """Whether `change`, less what the finite bounds forbid, proves that the objective has no minimum on the box."""
+def proves_unbounded(
+    parts: QuadraticSplit, q: Vector, lower: Vector, upper: Vector, change: Vector, largest: float
+) -> bool:
+    """Return True if the step `change` is a direction d with P d = 0 and q'd < 0 that never leaves the box.
+
+    The objective then has no minimum. Components of the step that a finite bound forbids are removed first. `largest`
+    is the largest curvature.
+    """
     forbidden = (np.isfinite(lower) & (change < 0.0)) | (np.isfinite(upper) & (change > 0.0))
     ray = np.where(forbidden, 0.0, change)
     length = float(np.abs(ray).max(initial=0.0))
     if length == 0.0:
         return False
-    ray = np.where(np.abs(ray) > NOISE * length, ray / length, 0.0)
-    # P's own diagonal bends every such direction, however small it is beside the rest.
+    ray = np.where(np.abs(ray) > DIRECTION_ZERO_TOLERANCE * length, ray / length, 0.0)
+    # A positive diagonal entry, however small, makes the objective strictly convex along the direction.
     if parts.diagonal[ray != 0.0].any():
         return False
     slope = float(q @ ray)
@@ -222,8 +284,11 @@ def descends_forever(parts: Split, q: Vector, lower: Vector, upper: Vector, chan
     return float(np.abs(parts.times(ray)).max()) <= 1e-13 * largest * ray.size
 
 
-def _separable(curvature: Vector, q: Vector, lower: Vector, upper: Vector, x: Vector) -> BoxAnswer:
-    """Each column on its own: clip(-q_i / P_ii), or the bound that q_i points to when P_ii = 0."""
+def _solve_separable(curvature: Vector, q: Vector, lower: Vector, upper: Vector, x: Vector) -> BoxAnswer:
+    """Minimise each column separately: clip(-q_i / P_ii, l_i, u_i), or the bound on the side of -q_i if P_ii = 0.
+
+    A column with P_ii = q_i = 0 keeps its value in `x`.
+    """
     curved = curvature > 0.0
     x = x.copy()
     x[curved] = np.clip(-q[curved] / curvature[curved], lower[curved], upper[curved])
@@ -233,4 +298,4 @@ def _separable(curvature: Vector, q: Vector, lower: Vector, upper: Vector, x: Ve
         i = int(endless[0])
         reason = f"column {i} has no curvature, cost {q[i]:.6g} and no bound on that side"
         return BoxAnswer(Termination.UNBOUNDED, reason, None)
-    return BoxAnswer(Termination.OPTIMAL, "each column on its own", x, 0.0)
+    return BoxAnswer(Termination.OPTIMAL, "separable: solved column by column", x, 0.0)

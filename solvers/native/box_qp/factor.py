@@ -1,13 +1,15 @@
-"""Systems over the free columns of a box QP:  (diag(d) + N)_FF x = b, for one set F of columns after another.
+"""Linear systems over the free columns of a box QP:  (diag(d) + N)_FF x = b,  for a sequence of sets F of columns.
 
 The first set is factorised by Cholesky,  L L' = (diag(d) + N)_00. A later set that lacks a few of those columns (R) and
-has a few others (A) is solved with the same L, with  x_R = 0  asked for by multipliers:
+has a few additional ones (A) is solved with the same L. Multipliers mu enforce  x_R = 0;  E_R are the unit vectors of
+R, and  M = diag(d) + N:
 
     [ LL'   N_0A  E_R ] [ x_0 ]   [ b_0 ]
     [ N_A0  M_AA   0  ] [ x_A ] = [ b_A ]        V = L^-1 [N_0A, E_R],  S = [[M_AA, 0], [0, 0]] - V'V
     [ E_R'   0     0  ] [ mu  ]   [  0  ]
 
-which costs k triangular solves, k = |A| + |R|, instead of a factorisation. What comes out is checked.
+This costs k triangular solves, k = |A| + |R|, instead of a factorisation. The residual of the result is checked.
+Here N is all of P but its diagonal part: S'WS + N in `split`.
 """
 
 from __future__ import annotations
@@ -18,40 +20,49 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from milopt.arrays import Mask, Matrix, Vector
-from milopt.solvers.native.box_qp.split import Split
+from milopt.solvers.native.box_qp.split import QuadraticSplit
 
-LARGE = 256
-"""Columns from which a factorisation costs more than what surrounds it."""
-FEW = 10
-"""A set may differ from the factorised one in a tenth of its columns: a triangular solve is a third as quick a flop."""
-EXACT = 1e-11
-"""What a corrected solution may leave of its right side; above it, the set is factorised after all."""
+MIN_UPDATE_COLUMNS = 256
+"""Number of factorised columns from which the update is used; below it, a factorisation is cheap."""
+MIN_COLUMNS_PER_CHANGE = 10
+"""The update is used if the number of factorised columns is at least this multiple of the number of changed columns.
+
+A flop of a triangular solve takes about three times as long as one of a factorisation.
+"""
+UPDATE_TOLERANCE = 1e-11
+"""Largest relative residual of an updated solution. Above it, the set is factorised."""
 
 
 @dataclass
-class Factor:
-    """The last Cholesky factor and what it is of; the same free columns again cost only a triangular solve."""
+class CholeskyFactor:
+    """Last Cholesky factor `lower`, with the set F of free columns and the diagonal d that it belongs to.
+
+    A system with the same free columns and the same diagonal array costs only two triangular solves.
+    """
 
     free: Mask | None = None
     diagonal: Vector | None = None
     lower: Matrix | None = None
     count: int = 0
-    """Factorisations done."""
+    """Number of factorisations so far."""
 
-    def solve(self, parts: Split, diagonal: Vector, free: Mask, right: Vector) -> Vector | None:
-        """The solution on the free columns, or None when the matrix is not positive definite in floating point."""
+    def solve(self, parts: QuadraticSplit, diagonal: Vector, free: Mask, right: Vector) -> Vector | None:
+        """Return x_F with  (diag(d) + N)_FF x_F = right,  or None if the matrix is numerically not positive definite.
+
+        `free` is the mask of F, `diagonal` is d, and `parts` contains N. After None, `lower` is None too.
+        """
         if self.lower is not None and self.free is not None and diagonal is self.diagonal:
             changed = int(np.count_nonzero(free != self.free))
             if changed == 0:
                 return np.asarray(dpotrs(self.lower, right, lower=1)[0])
-            if len(self.lower) >= max(LARGE, FEW * changed):
-                found = self._corrected(parts, diagonal, self.free, self.lower, free, right)
-                if found is not None:
-                    return found
+            if len(self.lower) >= max(MIN_UPDATE_COLUMNS, MIN_COLUMNS_PER_CHANGE * changed):
+                solution = self._solve_by_update(parts, diagonal, self.free, self.lower, free, right)
+                if solution is not None:
+                    return solution
         index = np.flatnonzero(free)
         block = parts.block(index)
         block.flat[:: index.size + 1] += diagonal[index]
-        # The block is symmetric, so its transpose is the Fortran order that LAPACK factorises in place.
+        # The block is symmetric: its transpose is the same matrix in Fortran order, which LAPACK factorises in place.
         self.lower, info = dpotrf(block.T, lower=1, clean=0, overwrite_a=1)
         self.count += 1
         if info != 0:
@@ -61,28 +72,28 @@ class Factor:
         return np.asarray(dpotrs(self.lower, right, lower=1)[0])
 
     @staticmethod
-    def _corrected(
-        parts: Split, diagonal: Vector, factorised: Mask, lower: Matrix, free: Mask, right: Vector
+    def _solve_by_update(
+        parts: QuadraticSplit, diagonal: Vector, factorised: Mask, lower: Matrix, free: Mask, right: Vector
     ) -> Vector | None:
-        """The solution on other free columns than those of the factor; None where it is not accurate."""
-        old, new = np.flatnonzero(factorised), np.flatnonzero(free & ~factorised)
-        gone = np.flatnonzero(~free[old])
-        border = np.zeros((old.size, new.size + gone.size), order="F")
-        border[:, : new.size] = parts.between(old, new)
-        border[gone, new.size + np.arange(gone.size)] = 1.0
+        """Return x_F for free columns that differ from the factorised ones; None if it is inaccurate or not unique."""
+        factorised_columns, added = np.flatnonzero(factorised), np.flatnonzero(free & ~factorised)
+        removed = np.flatnonzero(~free[factorised_columns])
+        border = np.zeros((factorised_columns.size, added.size + removed.size), order="F")
+        border[:, : added.size] = parts.between(factorised_columns, added)
+        border[removed, added.size + np.arange(removed.size)] = 1.0
         border = dtrtrs(lower, border, lower=1, overwrite_b=1)[0]
-        corner = -border.T @ border
-        corner[: new.size, : new.size] += parts.between(new, new) + np.diag(diagonal[new])
-        wanted = np.zeros(free.size)
-        wanted[free] = right
-        first = dtrtrs(lower, wanted[old], lower=1)[0]
+        schur = -border.T @ border
+        schur[: added.size, : added.size] += parts.between(added, added) + np.diag(diagonal[added])
+        full_right = np.zeros(free.size)
+        full_right[free] = right
+        first = dtrtrs(lower, full_right[factorised_columns], lower=1)[0]
         try:
-            rest = np.linalg.solve(corner, np.append(wanted[new], np.zeros(gone.size)) - border.T @ first)
+            rest = np.linalg.solve(schur, np.append(full_right[added], np.zeros(removed.size)) - border.T @ first)
         except np.linalg.LinAlgError:
             return None
         x = np.zeros(free.size)
-        x[old] = dtrtrs(lower, first - border @ rest, lower=1, trans=1)[0]
-        x[new] = rest[: new.size]
+        x[factorised_columns] = dtrtrs(lower, first - border @ rest, lower=1, trans=1)[0]
+        x[added] = rest[: added.size]
         x[~free] = 0.0
-        left = np.abs((parts.inner(x) + diagonal * x)[free] - right).max()
-        return np.asarray(x[free]) if left <= EXACT * np.abs(right).max() else None
+        residual = np.abs((parts.inner(x) + diagonal * x)[free] - right).max()
+        return np.asarray(x[free]) if residual <= UPDATE_TOLERANCE * np.abs(right).max() else None

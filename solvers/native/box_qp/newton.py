@@ -1,15 +1,19 @@
 """Semismooth Newton for a strictly convex box QP:  min 1/2 x'(diag(d) + N)x + q'x  s.t.  l <= x <= u,  d > 0, N >= 0.
 
-At the solution  x = x(w) := clip(-(N w + q)/d, l, u)  with w = x. The step freezes which entries of x(w) are clipped
-(the active set), and solves for the others (see `box_qp_factor`): the primal-dual active set method, at most one
-Cholesky factorisation of (diag(d) + N) on the free columns a step. It is also Newton's method on the convex, once
-differentiable merit
+N is all of P but its diagonal part (S'WS + N in `split`), and d is the diagonal part, possibly with a proximal term.
+The solution satisfies  x = x(w) := clip(-(N w + q)/d, l, u)  with w = x. A step fixes the entries of x(w) that are
+clipped (the active set) and solves for the others (see `factor`): the primal-dual active set method, with at most one
+Cholesky factorisation of (diag(d) + N) on the free columns per step. It is also Newton's method on the convex, once
+differentiable merit function
 
     phi(w) = 1/2 w'Nw + h*(-N w),    h(x) = 1/2 x'diag(d)x + q'x on the box,    grad phi = N (w - x(w)),
 
-so that a full step, which is quickest but may raise phi, can always be shortened until phi falls. Full steps are taken
-on trust for a while; when none of them finds a new lowest phi, the search goes back to the lowest and goes on by a line
-search there, to a slope of phi a thousandth of the first (see `newton`). At most `STEPS` steps are made.
+where h* is the convex conjugate of h.
+
+A full step converges fastest but may increase phi; it can always be shortened until phi decreases. Full steps are
+accepted without a test for a while. If none of them reaches a new lowest phi, the method returns to the lowest point
+and makes a line search there, until the slope of phi is a thousandth of the initial one (see `newton`). At most
+`MAX_NEWTON_STEPS` steps are made.
 """
 
 from __future__ import annotations
@@ -20,42 +24,50 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.solvers.native.box_qp.factor import Factor
-from milopt.solvers.native.box_qp.split import Split
+from milopt.solvers.native.box_qp.factor import CholeskyFactor
+from milopt.solvers.native.box_qp.split import QuadraticSplit
 
-STEPS = 200
-"""More Newton steps than any problem met has needed."""
+MAX_NEWTON_STEPS = 200
+"""Maximum number of Newton steps, more than any problem has needed so far."""
 
 
 @dataclass(frozen=True)
-class Point:
-    """A point of the box, with  gradient = P x + q  and the largest projected gradient."""
+class BoxPoint:
+    """Point x of the box with  gradient = P x + q,  proximal terms included, and its distance from optimality."""
 
     x: Vector
     gradient: Vector
     residual: float
+    """Largest entry of the projected gradient."""
     scale: float
-    """The size of the terms that cancel in the gradient; the residual is judged beside it."""
-    finished: bool
-    """The residual is within tolerance; False when it could not be improved or time was up."""
+    """Size of the terms that cancel in the gradient. The residual is compared with it."""
+    is_optimal: bool
+    """Whether the residual is at most the tolerance times `scale`."""
 
 
 @dataclass
-class Progress:
-    """What outlives one run of Newton's method: when to stop, the last factor, and the best point so far."""
+class NewtonProgress:
+    """State shared by several runs of Newton's method and of pivoting.
+
+    `deadline` is a time of `time.perf_counter`, `factor` the last Cholesky factor, and `best` the best point of the
+    last run of Newton's method.
+    """
 
     deadline: float
-    factor: Factor = field(default_factory=Factor)
-    best: Point | None = None
+    factor: CholeskyFactor = field(default_factory=CholeskyFactor)
+    best: BoxPoint | None = None
 
     @property
-    def expired(self) -> bool:
-        """Time is up."""
+    def is_expired(self) -> bool:
+        """Whether the deadline has passed."""
         return time.perf_counter() > self.deadline
 
 
 def projected_gradient(x: Vector, gradient: Vector, lower: Vector, upper: Vector) -> float:
-    """max_i of |g_i| between the bounds, [-g_i]+ at a lower one, [g_i]+ at an upper one; 0 is optimality."""
+    """Return the largest entry of the projected gradient; 0 means optimality.
+
+    The entry is |g_i| between the bounds, max(-g_i, 0) at a lower bound, and max(g_i, 0) at an upper bound.
+    """
     if x.size == 0:
         return 0.0
     down = np.where(x > lower, gradient, 0.0)
@@ -64,60 +76,71 @@ def projected_gradient(x: Vector, gradient: Vector, lower: Vector, upper: Vector
 
 
 @dataclass(frozen=True)
-class Strict:
-    """min 1/2 x'(diag(d) + N)x + q'x over the box; `parts` has N, and d may be more than the diagonal of `parts`."""
+class StrictBoxQP:
+    """Strictly convex problem  min 1/2 x'(diag(d) + N)x + q'x  over the box.
 
-    parts: Split
+    `parts` contains N (its own diagonal part is not used), and `diagonal` is d, possibly with a proximal term.
+    """
+
+    parts: QuadraticSplit
     diagonal: Vector
     q: Vector
     lower: Vector
     upper: Vector
 
-    def step(self, w: Vector, image: Vector, factor: Factor) -> tuple[Vector, Vector] | None:
-        """Newton's step d and N d at w, where `image` = N w; None when the block cannot be factorised."""
+    def step(self, w: Vector, image: Vector, factor: CholeskyFactor) -> tuple[Vector, Vector] | None:
+        """Return the Newton step at w and N times the step, given `image` = N w.
+
+        Returns None if the matrix on the free columns cannot be factorised.
+        """
         target = -(image + self.q) / self.diagonal
         free = (target > self.lower) & (target < self.upper)
         step = np.where(free, 0.0, np.clip(target, self.lower, self.upper) - w)
-        moved = self.parts.inner(step)
-        right = -(image + self.diagonal * w + self.q + moved)[free]
+        step_image = self.parts.inner(step)
+        right = -(image + self.diagonal * w + self.q + step_image)[free]
         if right.size:
-            solved = factor.solve(self.parts, self.diagonal, free, right)
-            if solved is None:
+            solution = factor.solve(self.parts, self.diagonal, free, right)
+            if solution is None:
                 return None
-            step[free] = solved
-            moved = self.parts.inner(step)
-        return step, moved
+            step[free] = solution
+            step_image = self.parts.inner(step)
+        return step, step_image
 
-    def land(self, w: Vector, image: Vector, tolerance: float) -> Point:
-        """The point of the box nearest to w, and how far from optimal it is."""
+    def evaluate_clipped(self, w: Vector, image: Vector, tolerance: float) -> BoxPoint:
+        """Clip w to the box, and return the point with its gradient and residual, given `image` = N w."""
         x = np.clip(w, self.lower, self.upper)
         inner = image if np.array_equal(x, w) else self.parts.inner(x)
-        own = self.diagonal * x
-        gradient = inner + own + self.q
+        diagonal_part = self.diagonal * x
+        gradient = inner + diagonal_part + self.q
         residual = projected_gradient(x, gradient, self.lower, self.upper)
-        scale = max(_size(self.q), _size(inner), _size(own))
-        return Point(x, gradient, residual, scale, residual <= tolerance * scale)
+        scale = max(_max_abs(self.q), _max_abs(inner), _max_abs(diagonal_part))
+        return BoxPoint(x, gradient, residual, scale, residual <= tolerance * scale)
 
     def merit(self, w: Vector, image: Vector) -> float:
-        """phi(w)."""
-        pull = -(image + self.q)
-        x = np.clip(pull / self.diagonal, self.lower, self.upper)
-        return 0.5 * float(w @ image) + float(x @ (pull - 0.5 * self.diagonal * x))
+        """Return the merit function phi(w) (see the module docstring), given `image` = N w."""
+        negative_gradient = -(image + self.q)
+        x = np.clip(negative_gradient / self.diagonal, self.lower, self.upper)
+        return 0.5 * float(w @ image) + float(x @ (negative_gradient - 0.5 * self.diagonal * x))
 
-    def line_search(self, image: Vector, step: Vector, moved: Vector) -> float:
-        """A t in (0, 1] where the slope of phi(w + t step), piecewise linear and increasing in t, is nearly 0, or 1."""
-        constant, linear = float(step @ image), float(step @ moved)
-        target, change = -(image + self.q) / self.diagonal, -moved / self.diagonal
-        bend = -moved * change
+    def line_search(self, image: Vector, step: Vector, step_image: Vector) -> float:
+        """Return a step length t in (0, 1] at which the slope of phi(w + t step) is nearly 0, or 1.
+
+        The slope is piecewise linear and increasing in t. `image` is N w and `step_image` is N step.
+        """
+        constant, linear = float(step @ image), float(step @ step_image)
+        target, change = -(image + self.q) / self.diagonal, -step_image / self.diagonal
+        slope_changes = -step_image * change
 
         def slope(t: float) -> tuple[float, float]:
             at = target + t * change
             clipped = np.clip(at, self.lower, self.upper)
-            return constant + t * linear - float(clipped @ moved), linear + float(bend[at == clipped].sum())
+            return constant + t * linear - float(clipped @ step_image), linear + float(
+                slope_changes[at == clipped].sum()
+            )
 
         first, _ = slope(0.0)
         value, curvature = slope(1.0)
-        # A slope this small beside the first one is rounding, and full steps are what ends the method.
+        # A slope this small relative to the first one is rounding error. Full steps are needed for finite termination.
         if value <= 1e-9 * abs(first) or first >= 0.0:
             return 1.0
         left, right, t = 0.0, 1.0, 1.0
@@ -131,45 +154,47 @@ class Strict:
         return t
 
 
-def newton(problem: Strict, start: Vector, tolerance: float, progress: Progress) -> Point:
-    """Minimise from `start`; ends when the projected gradient is `tolerance` relative, or no longer falls.
+def newton(problem: StrictBoxQP, start: Vector, tolerance: float, progress: NewtonProgress) -> BoxPoint:
+    """Minimise from `start` until the relative projected gradient is at most `tolerance`, or no longer decreases.
 
-    Full steps are taken on trust while they are quickest: up to `patience` of them without a new lowest merit. Then the
-    search goes back to the lowest, takes the step that the line search allows from there, and trusts half as long.
+    It also ends if a factorisation fails, the time is up, or after MAX_NEWTON_STEPS steps; `is_optimal` of the returned
+    point tells whether it is a minimum. Full steps are accepted for up to `max_waiting` steps without a new lowest
+    merit. Then the method returns to the lowest point, makes a line search from there, and halves `max_waiting`.
     """
     w, image = start, problem.parts.inner(start)
-    best: Point | None = None
+    best: BoxPoint | None = None
     lowest: tuple[float, Vector, Vector, Vector, Vector] | None = None
-    waiting, patience, stale = 0, 8, 0
-    for _ in range(STEPS):
-        found = problem.step(w, image, progress.factor)
-        if found is None:
+    steps_since_lowest, max_waiting, stalled_steps = 0, 8, 0
+    for _ in range(MAX_NEWTON_STEPS):
+        newton_step = problem.step(w, image, progress.factor)
+        if newton_step is None:
             break
-        step, moved = found
-        point = problem.land(w + step, image + moved, tolerance)
-        stale = 0 if best is None or point.residual < 0.5 * best.residual else stale + 1
+        step, step_image = newton_step
+        point = problem.evaluate_clipped(w + step, image + step_image, tolerance)
+        stalled_steps = 0 if best is None or point.residual < 0.5 * best.residual else stalled_steps + 1
         if best is None or point.residual < best.residual:
             best = progress.best = point
-        # A residual at the level of rounding that stops falling is as good as it gets.
-        settled = stale >= 3 and best.residual <= 1e-9 * best.scale
-        if point.finished or settled or progress.expired:
+        # A residual at the level of rounding errors that no longer decreases cannot be improved.
+        is_settled = stalled_steps >= 3 and best.residual <= 1e-9 * best.scale
+        if point.is_optimal or is_settled or progress.is_expired:
             break
         merit = problem.merit(w, image)
         if lowest is None or merit < lowest[0]:
-            lowest, waiting = (merit, w, image, step, moved), 0
+            lowest, steps_since_lowest = (merit, w, image, step, step_image), 0
         else:
-            waiting += 1
-        if waiting < patience:
-            w, image = w + step, image + moved
+            steps_since_lowest += 1
+        if steps_since_lowest < max_waiting:
+            w, image = w + step, image + step_image
             continue
-        _, w, image, step, moved = lowest
-        length = problem.line_search(image, step, moved)
-        w, image = w + length * step, image + length * moved
-        lowest, waiting, patience = None, 0, patience // 2
-    # The image was carried along by steps; what is reported rests on a product of its own.
+        _, w, image, step, step_image = lowest
+        length = problem.line_search(image, step, step_image)
+        w, image = w + length * step, image + length * step_image
+        lowest, steps_since_lowest, max_waiting = None, 0, max_waiting // 2
+    # `image` was updated step by step: recompute it for the point that is returned.
     x = start if best is None else best.x
-    return problem.land(x, problem.parts.inner(x), tolerance)
+    return problem.evaluate_clipped(x, problem.parts.inner(x), tolerance)
 
 
-def _size(vector: Vector) -> float:
+def _max_abs(vector: Vector) -> float:
+    """Return the largest absolute value."""
     return float(np.abs(vector).max(initial=0.0))

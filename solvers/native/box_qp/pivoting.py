@@ -1,10 +1,11 @@
-"""Principal pivoting for box QPs:  min 1/2 x'Px + q'x  s.t.  l <= x <= u,  P positive definite where it matters.
+"""Principal pivoting for box QPs:  min 1/2 x'Px + q'x  s.t.  l <= x <= u,  P positive definite on the free columns.
 
-Guess which columns are free from the sign of  x - (P x + q) / diag(P), solve  P_FF x_F = -(q_F + P_FB x_B)  with the
-others at their bounds, guess again: the primal-dual active set method. No part of P needs to be a diagonal of its own,
-for after the first step the guess does not depend on the scale. From a good start (the last point of a sequence of
-alike problems) it ends within a few factorisations. Where whole guesses go in circles, one column at a time changes,
-the last of the wrong ones, until fewer are wrong than ever before (Murty's rule). It may give up, and says so by None.
+Guess the free columns F: those for which  x - (P x + q) / diag(P)  is strictly between the bounds. With the others (B)
+at their bounds, solve  P_FF x_F = -(q_F + P_FB x_B),  and guess again: the primal-dual active set method. In contrast
+to `newton`, P needs no separate diagonal part, because after the first step the guess does not depend on the scaling.
+From a good starting point (the solution of a similar problem) it ends within a few factorisations. If the guesses
+cycle, only one column changes per step, the last of the wrong ones, until fewer columns are wrong than ever before
+(Murty's rule). The method may fail; it then returns None.
 """
 
 from __future__ import annotations
@@ -12,55 +13,64 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.arrays import Mask, Vector
-from milopt.solvers.native.box_qp.newton import Point, Progress, Strict
+from milopt.solvers.native.box_qp.newton import BoxPoint, NewtonProgress, StrictBoxQP
 
-PIVOTS = 25
-"""Guesses after which something slower and surer is tried."""
-PATIENCE = 4
-"""Whole guesses that may go by without fewer columns being wrong than ever before."""
+MAX_GUESSES = 25
+"""Maximum number of guesses, after which a slower and more reliable method is used."""
+MAX_STALLED_GUESSES = 4
+"""Number of full guesses without a new smallest number of wrong columns, after which Murty's rule is used.
+
+A column is wrong if it is free in only one of two successive guesses.
+"""
 
 
-def pivot(problem: Strict, start: Vector, tolerance: float, progress: Progress) -> Point | None:
-    """The minimum, or None where the guesses do not settle on a point whose projected gradient is `tolerance`."""
+def pivot(problem: StrictBoxQP, start: Vector, tolerance: float, progress: NewtonProgress) -> BoxPoint | None:
+    """Return the minimum, found from `start`, or None if pivoting fails.
+
+    It fails if MAX_GUESSES guesses are not enough, if the relative projected gradient of the final point exceeds
+    `tolerance`, if a factorisation fails, if a curvature is not positive, or if the time is up.
+    """
     parts, diagonal, q, lower, upper = problem.parts, problem.diagonal, problem.q, problem.lower, problem.upper
     curvature = parts.curvature - parts.diagonal + diagonal
     if not (curvature > 0.0).all():
         return None
-    first = problem.land(start, parts.inner(start), tolerance)
-    if first.finished:
+    first = problem.evaluate_clipped(start, parts.inner(start), tolerance)
+    if first.is_optimal:
         return first
     x, gradient = start, first.gradient
-    last: Mask | None = None
-    fewest, patience = q.size + 1, PATIENCE
-    for _ in range(PIVOTS):
+    last_free: Mask | None = None
+    fewest, guesses_left = q.size + 1, MAX_STALLED_GUESSES
+    for _ in range(MAX_GUESSES):
         target = x - gradient / curvature
         free = (target > lower) & (target < upper)
-        if last is not None:
-            wrong = np.flatnonzero(free != last)
+        if last_free is not None:
+            wrong = np.flatnonzero(free != last_free)
             if not wrong.size:
                 break
-            fewest, patience = (wrong.size, PATIENCE) if wrong.size < fewest else (fewest, patience - 1)
-            if patience < 0:
+            fewest, guesses_left = (
+                (wrong.size, MAX_STALLED_GUESSES) if wrong.size < fewest else (fewest, guesses_left - 1)
+            )
+            if guesses_left < 0:
                 target[wrong[:-1]] = x[wrong[:-1]]
-                free = last.copy()
+                free = last_free.copy()
                 free[wrong[-1]] = ~free[wrong[-1]]
-        if progress.expired:
+        if progress.is_expired:
             return None
         x = np.where(free, 0.0, np.clip(target, lower, upper))
         if free.any():
-            solved = progress.factor.solve(parts, diagonal, free, -(parts.inner(x) + diagonal * x + q)[free])
-            if solved is None:
+            solution = progress.factor.solve(parts, diagonal, free, -(parts.inner(x) + diagonal * x + q)[free])
+            if solution is None:
                 return None
-            x[free] = solved
-        gradient, last = parts.inner(x) + diagonal * x + q, free
+            x[free] = solution
+        gradient, last_free = parts.inner(x) + diagonal * x + q, free
     else:
         return None
-    if last is not None and last.any():
-        # One refinement takes off what the factorisation of an ill-conditioned block left.
-        solved = progress.factor.solve(parts, diagonal, last, -gradient[last])
-        if solved is not None:
+    if last_free is not None and last_free.any():
+        # One step of iterative refinement reduces the error of an ill-conditioned factorisation.
+        solution = progress.factor.solve(parts, diagonal, last_free, -gradient[last_free])
+        if solution is not None:
             x = x.copy()
-            x[last] += solved
+            x[last_free] += solution
     x = np.clip(x, lower, upper)
-    point = problem.land(x, parts.inner(x), tolerance)
-    return point if point.finished else None
+    point = problem.evaluate_clipped(x, parts.inner(x), tolerance)
+    return point if point.is_optimal else None

@@ -1,8 +1,9 @@
-"""A quadratic form as a diagonal, a scaled selection of a dense matrix, and sums:  P = diag(d) + S'WS + N.
+"""A quadratic form as a diagonal, a scaled selection of a dense matrix, and squared sums:  P = diag(d) + S'WS + N.
 
-Column i of S has the one entry v_i in row r_i, and N are squares of sums, each column in one (see `box_qp_sums`):
-P_ij = v_i v_j W[r_i, r_j] + u_i u_j [g_i = g_j] + d_i [i = j]. A dual with paired rows has S = [I, -I]: the 2n x 2n
-matrix is never formed, a product costs n^2, and any principal block is a gather.
+Column i of S has one entry v_i in row r_i. N consists of squared sums, where column i has the coefficient u_i and is in
+the sum g_i only (see `sums`):
+P_ij = v_i v_j W[r_i, r_j] + u_i u_j [g_i = g_j] + d_i [i = j]. For a dual with paired rows, S = [I, -I]: the 2n x 2n
+matrix is never formed, a product costs n^2, and any principal block is a gather of entries of W.
 """
 
 from __future__ import annotations
@@ -14,100 +15,113 @@ from scipy.linalg.lapack import dpotrf
 
 from milopt.arrays import Index, Matrix, Vector
 from milopt.compilation.quadratic import Piece, Quadratic
-from milopt.declaration.kernels.gram import gathered
-from milopt.declaration.programs.sparse import taken
+from milopt.declaration.kernels.gram import submatrix
+from milopt.declaration.programs.sparse import take_rows
 from milopt.errors import ConvexityError
-from milopt.solvers.native.box_qp.sums import Sums, no_sums, selection, sums
+from milopt.solvers.native.box_qp.sums import SquaredSums, combine_sums, single_entries, zero_sums
 
-APART = 2.0**20
-"""Curvatures whose sizes differ by less are left as they are."""
+MAX_CURVATURE_RATIO = 2.0**20
+"""Ratio of the largest to the smallest curvature up to which columns are not rescaled."""
 
 
 @dataclass(frozen=True)
-class Split:
-    """P = diag(d) + S'WS + N with d >= 0; the rest of P is what `inner` and `block` speak of."""
+class QuadraticSplit:
+    """The split P = diag(d) + S'WS + N with d >= 0 (see the module docstring).
+
+    `inner`, `block` and `between` refer to S'WS + N, without diag(d).
+    """
 
     diagonal: Vector
-    """d."""
+    """The vector d."""
     weight: Matrix
-    """W, C-contiguous and symmetric; 0 x 0 when P is diagonal."""
+    """The matrix W, C-contiguous and symmetric; 0 x 0 if P = diag(d)."""
     row: Index
-    """r: the row of W that a column selects."""
+    """The row r_i of W that each column of P selects."""
     entry: Vector
-    """v: the one entry in each column of S."""
-    sums: Sums
-    """N."""
+    """The entry v_i of each column of S."""
+    sums: SquaredSums
+    """The matrix N."""
 
     @property
-    def separable(self) -> bool:
-        """P is diagonal."""
+    def is_diagonal(self) -> bool:
+        """Whether W is empty and N = 0, so that P = diag(d)."""
         return self.weight.size == 0
 
     def inner(self, x: Vector) -> Vector:
-        """(S'WS + N) x."""
-        if self.separable or not x.any():
+        """Return (S'WS + N) x, which is P x without the part diag(d) x."""
+        if self.is_diagonal or not x.any():
             return np.zeros(x.size)
-        return self.entry * self.carried(x)[self.row] + self.sums.times(x)
+        return self.entry * self.weighted_selection(x)[self.row] + self.sums.times(x)
 
-    def carried(self, x: Vector) -> Vector:
-        """W S x, which a coordinate step changes by a multiple of one row of W."""
+    def weighted_selection(self, x: Vector) -> Vector:
+        """Return W S x. A change of one entry of x changes it by a multiple of one row of W."""
         selected = np.bincount(self.row, weights=self.entry * x, minlength=self.weight.shape[0])
         return np.asarray(self.weight @ selected)
 
     def times(self, x: Vector) -> Vector:
-        """P x."""
+        """Return P x."""
         return self.inner(x) + self.diagonal * x
 
-    def rounding(self, x: Vector) -> float:
-        """The error that one rounding of each term leaves in the largest entry of P x: eps max_i sum_j |P_ij| |x_j|."""
+    def rounding_error(self, x: Vector) -> float:
+        """Return a bound on the rounding error of the largest entry of P x:  eps max_i sum_j |P_ij| |x_j|."""
         size = np.abs(x)
         selected = np.bincount(self.row, weights=np.abs(self.entry) * size, minlength=self.weight.shape[0])
         terms = np.abs(self.entry) * (np.abs(self.weight) @ selected)[self.row] + self.diagonal * size
-        terms += Sums(self.sums.group, np.abs(self.sums.entry)).times(size)
+        terms += SquaredSums(self.sums.group, np.abs(self.sums.entry)).times(size)
         return float(np.finfo(np.float64).eps * terms.max(initial=0.0))
 
     def block(self, index: Index) -> Matrix:
-        """S'WS + N restricted to the rows and columns in `index`, in memory of its own."""
+        """Return a new array with S'WS + N restricted to the rows and columns in `index`."""
         return self.between(index, index)
 
     def between(self, rows: Index, columns: Index) -> Matrix:
-        """S'WS + N restricted to some rows and some columns, in memory of its own."""
-        chosen = gathered(self.weight, self.row[rows], self.row[columns])
+        """Return a new array with S'WS + N restricted to these rows and columns."""
+        selection = submatrix(self.weight, self.row[rows], self.row[columns])
         left, right = self.entry[rows], self.entry[columns]
         if np.any(left != 1.0) or np.any(right != 1.0):
-            chosen *= left[:, None]
-            chosen *= right
-        self.sums.add_to(chosen, rows, columns)
-        return chosen
+            selection *= left[:, None]
+            selection *= right
+        self.sums.add_to(selection, rows, columns)
+        return selection
 
     @property
     def curvature(self) -> Vector:
-        """The diagonal of P."""
-        if self.separable:
+        """Diagonal of P, all parts included."""
+        if self.is_diagonal:
             return self.diagonal
         return self.diagonal + self.entry**2 * self.weight.diagonal()[self.row] + self.sums.entry**2
 
-    def units(self) -> Vector | None:
-        """Return powers of two d that bring the curvatures d_i^2 P_ii near 1; None if they are of one size already."""
+    def column_scales(self) -> Vector | None:
+        """Return powers of two c that bring the curvatures c_i^2 P_ii near 1, or None if P needs no scaling.
+
+        P needs none if its positive curvatures differ by at most the factor MAX_CURVATURE_RATIO. If P_ii <= 0, c_i is
+        1.
+        """
         curved = self.curvature > 0.0
         sizes = self.curvature[curved]
-        if not sizes.size or sizes.max() <= APART * sizes.min():
+        if not sizes.size or sizes.max() <= MAX_CURVATURE_RATIO * sizes.min():
             return None
         d = np.ones(curved.size)
         d[curved] = np.exp2(-np.round(np.log2(sizes) / 2))
         return d
 
-    def in_units(self, d: Vector) -> Split:
-        """Return DPD, split alike."""
-        sums = Sums(self.sums.group, self.sums.entry * d)
-        return Split(self.diagonal * d**2, self.weight, self.row, self.entry * d, sums)
+    def rescale(self, d: Vector) -> QuadraticSplit:
+        """Return the split of DPD, where D is the diagonal matrix of the column scales (here the argument `d`)."""
+        sums = SquaredSums(self.sums.group, self.sums.entry * d)
+        return QuadraticSplit(self.diagonal * d**2, self.weight, self.row, self.entry * d, sums)
 
 
-def split(P: Quadratic) -> Split:
-    """P split: squares of single columns and of sums apart, one dense piece kept over a selection, else made dense."""
+def split(P: Quadratic) -> QuadraticSplit:
+    """Split P into a diagonal part, one dense piece over a selection, and squared sums.
+
+    The diagonal part d is the sum of the squares of single columns, not the whole diagonal of P. If an entry of d is
+    negative, P becomes one dense matrix W and d = 0. Otherwise W and N keep the pieces of P if there is exactly one
+    dense piece, whose rows have at most one entry per column, and if the sums have non-negative weights and no column
+    in common. If P consists of d only, W is empty. In all other cases, all but d becomes one dense matrix W.
+    """
     diagonal = np.zeros(P.size)
     dense: list[Piece] = []
-    several: list[Piece] = []
+    sum_pieces: list[Piece] = []
     for piece in P.pieces:
         if piece.weight.ndim == 2:
             dense += [piece] if piece.weight.size else []
@@ -118,42 +132,45 @@ def split(P: Quadratic) -> Split:
         diagonal += np.bincount(piece.rows.indices[alone], weights=weights, minlength=P.size)
         if not alone.all():
             rows = np.flatnonzero(counts > 1)
-            several.append(Piece(taken(piece.rows, rows), piece.weight[rows]))
-    identity, none = np.arange(P.size), no_sums(P.size)
+            sum_pieces.append(Piece(take_rows(piece.rows, rows), piece.weight[rows]))
+    identity, none = np.arange(P.size), zero_sums(P.size)
     if np.any(diagonal < 0.0):
-        return Split(np.zeros(P.size), np.ascontiguousarray(P.dense), identity, np.ones(P.size), none)
-    if not dense and not several:
-        return Split(diagonal, np.zeros((0, 0)), identity, np.zeros(P.size), none)
-    chosen = selection(dense[0].rows) if len(dense) == 1 else None
-    together = sums(P.size, several)
-    if chosen is not None and together is not None:
-        return Split(diagonal, np.ascontiguousarray(dense[0].weight), *chosen, together)
-    rest = np.ascontiguousarray(Quadratic(P.size, (*dense, *several)).dense)
-    return Split(diagonal, rest, identity, np.ones(P.size), none)
+        return QuadraticSplit(np.zeros(P.size), np.ascontiguousarray(P.dense), identity, np.ones(P.size), none)
+    if not dense and not sum_pieces:
+        return QuadraticSplit(diagonal, np.zeros((0, 0)), identity, np.zeros(P.size), none)
+    selection = single_entries(dense[0].rows) if len(dense) == 1 else None
+    squared_sums = combine_sums(P.size, sum_pieces)
+    if selection is not None and squared_sums is not None:
+        return QuadraticSplit(diagonal, np.ascontiguousarray(dense[0].weight), *selection, squared_sums)
+    rest = np.ascontiguousarray(Quadratic(P.size, (*dense, *sum_pieces)).dense)
+    return QuadraticSplit(diagonal, rest, identity, np.ones(P.size), none)
 
 
-def prove_convex(parts: Split, index: Index, name: str) -> None:
-    """Raise unless P is positive semidefinite, up to rounding, on the columns in `index` (those that may move).
+def check_convex(parts: QuadraticSplit, index: Index, name: str) -> None:
+    """Raise `ConvexityError` unless P is positive semidefinite, up to rounding, on the columns in `index`.
 
-    d >= 0 and N >= 0, so W >= 0 is proof enough and is the smaller matrix; only when that fails is P itself looked at.
+    `index` are the columns that are not fixed, and `name` is the program's name for the message. Because diag(d) and N
+    are positive semidefinite, it is sufficient that W is, which is usually smaller than P. P itself is tested only if W
+    fails.
     """
-    if parts.separable or _semidefinite(parts.weight):
+    if parts.is_diagonal or _is_semidefinite(parts.weight):
         return
     block = parts.block(index)
     block.flat[:: index.size + 1] += parts.diagonal[index]
-    if _semidefinite(block):
+    if _is_semidefinite(block):
         return
     smallest = float(np.linalg.eigvalsh(block)[0])
     raise ConvexityError(
-        f'The box-constrained QP "{name}" is not convex: the smallest eigenvalue of P on the columns that may move is '
-        f"{smallest:.6g}; native minimises only convex ones."
+        f'The box-constrained QP "{name}" is not convex: the smallest eigenvalue of P on the free columns '
+        f"is {smallest:.6g}; native only minimises convex ones."
     )
 
 
-def _semidefinite(matrix: Matrix) -> bool:
-    """Whether a Cholesky factorisation goes through once rounding errors of the entries are allowed for.
+def _is_semidefinite(matrix: Matrix) -> bool:
+    """Return True if a Cholesky factorisation succeeds after a shift by the rounding errors of the entries.
 
-    They are errors of each column's own numbers: a negative entry on the diagonal is not one, however small.
+    The shift of each column is relative to its own diagonal entry, so a negative diagonal entry is never accepted,
+    however small it is. A row whose diagonal entry is 0 must be 0.
     """
     size = matrix.shape[0]
     if size == 0:

@@ -1,7 +1,7 @@
-"""Squares of sums of columns in a quadratic form:  sum_g (sum_{i in g} u_i x_i)^2,  every column in one sum.
+"""Squared sums of columns in a quadratic form:  sum_g (sum_{i in g} u_i x_i)^2,  each column in at most one sum.
 
-As a matrix it is  N_ij = u_i u_j [g_i = g_j], which would be mostly zeros. A dual has one for each maximum whose slack
-is squared.
+The matrix  N_ij = u_i u_j [g_i = g_j]  would be mostly zeros, so it is not stored. A dual has one squared sum for each
+maximum whose slack is squared.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import scipy.sparse as sp
 
 from milopt.arrays import Index, Matrix, Vector
 from milopt.compilation.quadratic import Piece
-from milopt.declaration.programs.sparse import scaled_rows, stacked
+from milopt.declaration.programs.sparse import scale_rows, stack_rows
 
 
 @dataclass(frozen=True)
-class Sums:
-    """N, with u_i = 0 where a column is alone."""
+class SquaredSums:
+    """The matrix N (see the module docstring). A column that is in no sum has u_i = 0."""
 
     group: Index
-    """g: the sum that a column is in."""
+    """Number g_i of the sum that each column is in."""
     entry: Vector
-    """u."""
+    """The coefficient u_i of each column."""
 
-    def carried(self, x: Vector) -> Vector:
-        """The sums, which a coordinate step changes in one place."""
+    def group_sums(self, x: Vector) -> Vector:
+        """Return the value of each sum at x. A change of one entry of x changes one of them."""
         return np.asarray(np.bincount(self.group, weights=self.entry * x), dtype=np.float64)
 
     def times(self, x: Vector) -> Vector:
-        """N x."""
-        return np.asarray(self.entry * self.carried(x)[self.group])
+        """Return N x, where N_ij = u_i u_j if the columns i and j are in the same sum, else 0."""
+        return np.asarray(self.entry * self.group_sums(x)[self.group])
 
     def add_to(self, block: Matrix, rows: Index, columns: Index) -> None:
-        """Add N, restricted to some rows and some columns, to a block of that size."""
+        """Add N, restricted to these rows and columns, to `block` in place."""
         order = np.argsort(self.group[columns], kind="stable")
         groups = self.group[columns][order]
         first = np.searchsorted(groups, self.group[rows])
@@ -45,27 +45,33 @@ class Sums:
         block[i, j] += self.entry[rows[i]] * self.entry[columns[j]]
 
 
-def no_sums(size: int) -> Sums:
-    """N = 0."""
-    return Sums(np.arange(size), np.zeros(size))
+def zero_sums(size: int) -> SquaredSums:
+    """Return the sums of N = 0 over `size` columns."""
+    return SquaredSums(np.arange(size), np.zeros(size))
 
 
-def sums(size: int, pieces: Sequence[Piece]) -> Sums | None:
-    """The sum of pieces with diagonal weights; None where a weight is negative or a column is in several sums."""
+def combine_sums(size: int, pieces: Sequence[Piece]) -> SquaredSums | None:
+    """Combine pieces whose weights are vectors into squared sums over `size` columns.
+
+    Returns None if a weight is negative or a column is in several sums.
+    """
     if not pieces:
-        return no_sums(size)
+        return zero_sums(size)
     if any((piece.weight < 0.0).any() for piece in pieces):
         return None
-    found = selection(stacked([scaled_rows(piece.rows, np.sqrt(piece.weight)) for piece in pieces]))
-    if found is None:
+    entries = single_entries(stack_rows([scale_rows(piece.rows, np.sqrt(piece.weight)) for piece in pieces]))
+    if entries is None:
         return None
-    row, entry = found
-    # Columns in no sum are each alone in one of their own.
-    return Sums(np.where(entry != 0.0, row, size + np.arange(size)), entry)
+    row, entry = entries
+    # A column that is in no sum gets a separate group.
+    return SquaredSums(np.where(entry != 0.0, row, size + np.arange(size)), entry)
 
 
-def selection(rows: sp.csr_array) -> tuple[Index, Vector] | None:
-    """The row and the value of the one entry of each column, 0 where it has none; None where one has several."""
+def single_entries(rows: sp.csr_array) -> tuple[Index, Vector] | None:
+    """Return the row and the value of the only entry of each column of `rows`; row 0 and value 0 for an empty column.
+
+    Returns None if a column has several entries.
+    """
     count, width = rows.shape
     if np.bincount(rows.indices, minlength=1).max() > 1:
         return None

@@ -1,8 +1,9 @@
-"""Cyclic coordinate descent for box QPs with  P = diag(d) + S'WS + N:  x_i <- clip(x_i - g_i / P_ii, l_i, u_i).
+"""Coordinate descent for box QPs with  P = diag(d) + S'WS + N:  x_i <- clip(x_i - (P x + q)_i / P_ii, l_i, u_i).
 
-`s = W S x` and the sums t of N are carried along, so that the gradient  q_i + d_i x_i + v_i s[r_i] + u_i t[g_i]  is
-read off, and a step costs one row of W.
-`sweeps` is compiled by numba on first use and kept on disk; `reference_sweeps` is the same mathematics written plainly.
+The coordinates are visited in cyclic order; d, S, W, N, v, r, u and g are those of `split`. `s = W S x` and the sums t
+of N are updated with x, so that the gradient  q_i + d_i x_i + v_i s[r_i] + u_i t[g_i]  costs O(1) and a step costs one
+row of W. `coordinate_descent` is compiled by numba on first use and cached on disk; `reference_coordinate_descent` is
+the same algorithm in plain numpy.
 """
 
 from __future__ import annotations
@@ -13,20 +14,25 @@ from functools import cache
 import numpy as np
 
 from milopt.arrays import Index, Matrix, Vector
-from milopt.solvers.native.box_qp.split import Split
+from milopt.solvers.native.box_qp.split import QuadraticSplit
 
-Kernel = Callable[
+SweepKernel = Callable[
     [Matrix, Vector, Index, Vector, Index, Vector, Vector, Vector, Vector, Vector, Vector, Vector, Vector, int], None
 ]
 
 
-def sweeps(parts: Split, q: Vector, lower: Vector, upper: Vector, start: Vector, epochs: int) -> Vector:
-    """`epochs` rounds over all coordinates from a point of the box; the objective never rises."""
+def coordinate_descent(
+    parts: QuadraticSplit, q: Vector, lower: Vector, upper: Vector, start: Vector, epochs: int
+) -> Vector:
+    """Run `epochs` rounds over all coordinates from a point of the box, and return the last point.
+
+    The objective never increases. If P_ii = 0, x_i moves to the bound that decreases the objective, if that is finite.
+    """
     x = start.copy()
-    # Matrices come writable or not, and numba compiles once for each kind: they all go in as the second.
+    # numba compiles separately for writable and read-only arrays: pass all matrices as read-only.
     weight = parts.weight.view()
     weight.setflags(write=False)
-    compiled()(
+    compiled_kernel()(
         weight,
         parts.diagonal,
         parts.row,
@@ -38,15 +44,17 @@ def sweeps(parts: Split, q: Vector, lower: Vector, upper: Vector, start: Vector,
         lower,
         upper,
         x,
-        parts.carried(x),
-        parts.sums.carried(x),
+        parts.weighted_selection(x),
+        parts.sums.group_sums(x),
         epochs,
     )
     return x
 
 
-def reference_sweeps(parts: Split, q: Vector, lower: Vector, upper: Vector, start: Vector, epochs: int) -> Vector:
-    """What `sweeps` computes, with the whole gradient taken afresh at every coordinate."""
+def reference_coordinate_descent(
+    parts: QuadraticSplit, q: Vector, lower: Vector, upper: Vector, start: Vector, epochs: int
+) -> Vector:
+    """Return the result of `coordinate_descent` up to rounding, with the full gradient computed at every coordinate."""
     x = start.copy()
     curvature = parts.curvature
     for _ in range(epochs):
@@ -62,14 +70,14 @@ def reference_sweeps(parts: Split, q: Vector, lower: Vector, upper: Vector, star
 
 
 @cache
-def compiled() -> Kernel:
-    """The kernel, compiled; from disk when it was compiled before and some cache directory could be written."""
+def compiled_kernel() -> SweepKernel:
+    """Return the compiled kernel, loaded from the disk cache if possible."""
     import numba
 
     try:
-        kernel: Kernel = numba.njit(cache=True)(_kernel)
+        kernel: SweepKernel = numba.njit(cache=True)(_kernel)
     except RuntimeError:
-        # numba finds neither __pycache__ nor a user-wide cache writable: compile for this process only.
+        # Neither __pycache__ nor the user-wide cache is writable: compile for this process only.
         kernel = numba.njit(_kernel)
     return kernel
 
@@ -80,19 +88,20 @@ def _kernel(
     row: Index,
     entry: Vector,
     group: Index,
-    part: Vector,
+    sum_entry: Vector,
     curvature: Vector,
     q: Vector,
     lower: Vector,
     upper: Vector,
     x: Vector,
-    carried: Vector,
-    sums: Vector,
+    weighted: Vector,
+    group_sums: Vector,
     epochs: int,
 ) -> None:
+    """Run coordinate descent in place on x, `weighted` = W S x, and `group_sums`, the values of the sums of N at x."""
     for _ in range(epochs):
         for i in range(x.size):
-            gradient = q[i] + diagonal[i] * x[i] + entry[i] * carried[row[i]] + part[i] * sums[group[i]]
+            gradient = q[i] + diagonal[i] * x[i] + entry[i] * weighted[row[i]] + sum_entry[i] * group_sums[group[i]]
             new = x[i]
             if curvature[i] > 0.0:
                 new = min(max(x[i] - gradient / curvature[i], lower[i]), upper[i])
@@ -101,9 +110,9 @@ def _kernel(
             elif gradient < 0.0 and upper[i] < np.inf:
                 new = upper[i]
             change = entry[i] * (new - x[i])
-            sums[group[i]] += part[i] * (new - x[i])
+            group_sums[group[i]] += sum_entry[i] * (new - x[i])
             x[i] = new
             if change != 0.0:
-                of = weight[row[i]]
-                for j in range(carried.size):
-                    carried[j] += change * of[j]
+                weight_row = weight[row[i]]
+                for j in range(weighted.size):
+                    weighted[j] += change * weight_row[j]

@@ -1,14 +1,15 @@
 """Equality-constrained quadratics in closed form:  min 1/2 x'Px + q'x  s.t.  F x + g = 0,  P of any inertia.
 
-With F'DE = QR by Householder reflections, where the diagonal D gives the rows of F unit length and E is the order of
-column pivoting (redundant rows last), the last columns Z of Q span the null space of F, and
+The null-space method. Let  F'CE = QR  be a QR factorisation by Householder reflections, where the diagonal C scales the
+rows of F to unit length and E is the permutation of column pivoting (redundant rows last). The last columns Z of Q span
+the null space of F, and
 
     x = x_0 + Z y,   F x_0 + g = 0,   H y = -Z'(P x_0 + q),   H = Z'PZ (the reduced Hessian),   F'z = P x + q.
 
-The inertia of H says what x is: the minimum when H has no negative eigenvalue, a saddle, or a maximum, otherwise. On
-rows that fix a part of the objective, H is a difference of larger numbers, so what counts as 0 in H is measured against
-P. If the rows of P are of very different sizes, the same is done in the columns u of  x = D u,  where D equilibrates P.
-The factors serve any number of q and g.
+The inertia of H classifies x: a minimum if H has no negative eigenvalue, otherwise a saddle point or a maximum. If the
+rows fix a part of the objective, H is a difference of larger numbers, so its zero eigenvalues are decided relative to
+P. If the rows of P have very different sizes, the method is applied to the columns u of  x = D u,  where the diagonal D
+equilibrates P. The factorisation costs O(n^3) and is reused for any number of q and g, each at O(n^2).
 """
 
 from __future__ import annotations
@@ -21,17 +22,21 @@ from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dormqr
 
 from milopt.arrays import Matrix, Vector
-from milopt.compilation.equilibration import equilibration
+from milopt.compilation.equilibration import equilibration_scale
 from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.status import Termination
-from milopt.solvers.native.closed_form.symmetric import Symmetric, smallest_eigenvalue
+from milopt.solvers.native.closed_form.symmetric import SymmetricFactors, smallest_eigenvalue
 
-REFINEMENTS = 2
+MAX_REFINEMENTS = 2
+"""Number of steps of iterative refinement."""
 
 
 @dataclass(frozen=True)
-class Stationary:
-    """The stationary point, or why there is none; z are the multipliers of the rows (0 on redundant ones)."""
+class StationaryPoint:
+    """Stationary point x and multipliers z of the rows (0 for redundant rows), or the reason why there is none.
+
+    The termination is OPTIMAL at a minimum, and STATIONARY at a saddle point or a maximum.
+    """
 
     termination: Termination
     reason: str
@@ -40,58 +45,66 @@ class Stationary:
 
 
 class ClosedForm:
-    """The factorised system of P and F."""
+    """Factorised KKT system of P and F, for any number of q and g. `inertia` is that of the reduced Hessian H."""
 
     def __init__(self, P: Quadratic, F: sp.csr_array) -> None:
         self.P, self.F = P, F
         dense = P.dense
-        scale = equilibration(dense) if dense.size else None
-        self.units = np.ones(P.size) if scale is None else scale
-        self._rows = NullSpace(F, self.units)
+        scale = equilibration_scale(dense) if dense.size else None
+        self.scales = np.ones(P.size) if scale is None else scale
+        self._rows = NullSpace(F, self.scales)
         if scale is not None:
             dense = scale[:, None] * dense * scale
         largest = float(np.abs(dense).max(initial=0.0))
-        self.hessian = Symmetric(self._rows.reduced(dense), smallest=scale is None, size_of_data=largest)
+        self.hessian = SymmetricFactors(
+            self._rows.reduced_hessian(dense), with_smallest=scale is None, size_of_data=largest
+        )
         self.inertia = self.hessian.inertia
         if scale is not None and self.inertia.negative:
-            least = smallest_eigenvalue(NullSpace(F, np.ones(P.size)).reduced(P.dense))
-            self.inertia = replace(self.inertia, smallest=least)
+            smallest_value = smallest_eigenvalue(NullSpace(F, np.ones(P.size)).reduced_hessian(P.dense))
+            self.inertia = replace(self.inertia, smallest=smallest_value)
 
-    def solve(self, q: Vector, g: Vector) -> Stationary:
-        """The stationary point for this q and g."""
-        rows, units = self._rows, self.units
+    def solve(self, q: Vector, g: Vector) -> StationaryPoint:
+        """Return the stationary point for this q and g, or the reason why there is none.
+
+        There is none if the rows contradict each other, or if the objective has a slope in the null space of H.
+        """
+        rows, scales = self._rows, self.scales
         offset = g / rows.norms
-        x = units * rows.particular(offset)
+        x = scales * rows.particular_solution(offset)
         violation = np.abs(self.F @ x / rows.norms + offset)
         allowed = 1e-9 * float(np.abs(offset).max(initial=0.0))
         if violation.max(initial=0.0) > allowed:
             row = int(violation.argmax())
-            return Stationary(Termination.INFEASIBLE, f"row {row} contradicts the others by {violation[row]:.2e}")
-        for _ in range(1 + REFINEMENTS):
-            # The first round finds x, the others correct it by the same factors from the residual it left.
-            x = x + units * rows.particular(np.asarray(self.F @ x) / rows.norms + offset)
-            gradient = units * (self.P.times(x) + q)
-            reduced = rows.turn(gradient, transpose=True)[rows.rank :]
-            linear = units * q
+            return StationaryPoint(Termination.INFEASIBLE, f"row {row} contradicts the others by {violation[row]:.2e}")
+        for _ in range(1 + MAX_REFINEMENTS):
+            # The first pass computes x; the others are iterative refinement with the same factors.
+            x = x + scales * rows.particular_solution(np.asarray(self.F @ x) / rows.norms + offset)
+            gradient = scales * (self.P.times(x) + q)
+            reduced = rows.apply_q(gradient, transpose=True)[rows.rank :]
+            linear = scales * q
             size = float(np.abs(linear).max(initial=0.0)) + float(np.abs(gradient - linear).max(initial=0.0))
-            if self.hessian.leftover(reduced) > 1e-9 * size:
-                reason = f"the objective falls without end on the rows; {self.inertia.spectrum}"
-                return Stationary(Termination.UNBOUNDED, reason)
+            if self.hessian.null_space_component(reduced) > 1e-9 * size:
+                reason = f"the objective is unbounded below on the feasible subspace; {self.inertia.spectrum}"
+                return StationaryPoint(Termination.UNBOUNDED, reason)
             step = np.concatenate([np.zeros(rows.rank), -self.hessian.solve(reduced)])
-            x = x + units * rows.turn(step)
-        z = rows.multipliers(units * (self.P.times(x) + q))
+            x = x + scales * rows.apply_q(step)
+        z = rows.multipliers(scales * (self.P.times(x) + q))
         termination = Termination.STATIONARY if self.inertia.negative else Termination.OPTIMAL
-        return Stationary(termination, str(self.inertia), x, z)
+        return StationaryPoint(termination, str(self.inertia), x, z)
 
 
 class NullSpace:
-    """The factors of the rows F D, scaled to unit length, and the null space that their last columns span."""
+    """QR factorisation of the rows of F D, each divided by its norm, and the basis Z of their null space.
 
-    def __init__(self, F: sp.csr_array, units: Vector) -> None:
+    D is the diagonal matrix of `scales`. `norms` are the norms of the rows of F D, or 1 for zero rows.
+    """
+
+    def __init__(self, F: sp.csr_array, scales: Vector) -> None:
         self.shape = F.shape
-        rows = F.toarray() * units
+        rows = F.toarray() * scales
         norms = np.linalg.norm(rows, axis=1)
-        # Rows of unit length make one threshold for redundancy fit all of them.
+        # With rows of unit length, one threshold detects all redundant rows.
         self.norms = np.where(norms > 0.0, norms, 1.0)
         self.rank = 0
         if F.shape[0]:
@@ -99,31 +112,34 @@ class NullSpace:
             pivots = np.abs(np.diagonal(triangle))
             self.rank = int(np.sum(pivots > 1e-12 * max(F.shape) * pivots.max(initial=0.0)))
             self.triangle = triangle[: self.rank, : self.rank]
-            self.kept = order[: self.rank]
+            self.independent_rows = order[: self.rank]
 
-    def particular(self, offset: Vector) -> Vector:
-        """Return the shortest u with F D u = -offset on the independent rows."""
+    def particular_solution(self, offset: Vector) -> Vector:
+        """Return the shortest u with  (F D u)_i / norms_i = -offset_i  for the independent rows i."""
         n = self.shape[1]
         if self.rank == 0:
             return np.zeros(n)
-        inside = solve_triangular(self.triangle, -offset[self.kept], trans="T")
-        return self.turn(np.concatenate([inside, np.zeros(n - self.rank)]))
+        coordinates = solve_triangular(self.triangle, -offset[self.independent_rows], trans="T")
+        return self.apply_q(np.concatenate([coordinates, np.zeros(n - self.rank)]))
 
     def multipliers(self, gradient: Vector) -> Vector:
-        """Return the multipliers of the rows that make up a gradient; 0 on redundant rows."""
+        """Return z, one entry per row of F, such that (F D)'z is the part of `gradient` in the span of the rows.
+
+        Redundant rows get 0.
+        """
         z = np.zeros(self.shape[0])
         if self.rank:
-            along = self.turn(gradient, transpose=True)[: self.rank]
-            z[self.kept] = solve_triangular(self.triangle, along) / self.norms[self.kept]
+            range_part = self.apply_q(gradient, transpose=True)[: self.rank]
+            z[self.independent_rows] = solve_triangular(self.triangle, range_part) / self.norms[self.independent_rows]
         return z
 
-    def turn(self, columns: Matrix | Vector, transpose: bool = False) -> Matrix:
-        """Q or Q' times columns, by the reflections."""
+    def apply_q(self, columns: Matrix | Vector, transpose: bool = False) -> Matrix:
+        """Return Q times the given columns, or Q' times them if `transpose`, by Householder reflections."""
         if self.rank == 0:
             return columns
         matrix = columns.reshape(columns.shape[0], -1)
         count = self.tau.size
-        turned = dormqr(
+        product = dormqr(
             "L",
             "T" if transpose else "N",
             self.reflectors[:, :count],
@@ -131,10 +147,10 @@ class NullSpace:
             matrix,
             64 * max(count, matrix.shape[1]),
         )
-        return np.asarray(turned[0]).reshape(columns.shape)
+        return np.asarray(product[0]).reshape(columns.shape)
 
-    def reduced(self, hessian: Matrix) -> Matrix:
-        """Z'MZ of a symmetric matrix M over all columns."""
-        half = self.turn(hessian, transpose=True)[self.rank :]
-        whole = self.turn(np.ascontiguousarray(half.T), transpose=True)[self.rank :]
-        return np.asarray(0.5 * (whole + whole.T))
+    def reduced_hessian(self, hessian: Matrix) -> Matrix:
+        """Return Z'MZ for the symmetric matrix M = `hessian`, where Z is the basis of the null space of F D."""
+        half = self.apply_q(hessian, transpose=True)[self.rank :]
+        reduced_matrix = self.apply_q(np.ascontiguousarray(half.T), transpose=True)[self.rank :]
+        return np.asarray(0.5 * (reduced_matrix + reduced_matrix.T))

@@ -1,16 +1,18 @@
-"""Two ways to solve the system of a quadratic over a kernel (`kernel_closed_form`), and the signs that they prove.
+"""Two methods for the linear system of a quadratic over a kernel (`kernel_closed_form`), both with its inertia.
 
-With T the pointwise columns of R, t their entries and r the others:
+The quadratic is  Q = R'KR + D  with D = diag(d), on rows F. Let T be the pointwise columns of R (for each of the N
+points, one column whose only entry is at that point), t their entries, and r the other columns.
 
-`IndefiniteSystem`, whatever the signs. In  u = R z,  z_T = (u - R_r z_r) / t  the quadratic is
-1/2 u'Ku + 1/2 (u - R_r z_r)' delta (u - R_r z_r) + 1/2 z_r'D_r z_r,  delta = d_T / t^2, in which each z_j of r has the
-pivot  pi_j = d_j + R_j' delta R_j  of its own: eliminated, it leaves a rank-one block on its bag (Sherman, Morrison),
-and one LDL' of size N + rows of F ends it. A pivot that is nearly 0 is kept as an unknown instead.
+`IndefiniteSystem`, for any signs. In the variables  u = R z,  z_T = (u - R_r z_r) / t,  the quadratic is
+1/2 u'Ku + 1/2 (u - R_r z_r)' delta (u - R_r z_r) + 1/2 z_r'D_r z_r  with  delta = d_T / t^2. Each z_j of r has its own
+pivot  pi_j = d_j + R_j' delta R_j.  Its elimination leaves a rank-one block on its bag (Sherman-Morrison), and one LDL'
+factorisation of size N + rows of F remains. Unknowns whose pivot is nearly 0 are not eliminated.
 
-`DominantSystem`, where B = -(t K t + D_T) is diagonally dominant, hence positive definite, and D_r > 0: then the whole
-has N negative and as many positive eigenvalues as others, by proof and not by rounding. With  Gamma = R D^-1 R',
-Q z = h  is  (I + Gamma K) u = R D^-1 h,  z = D^-1 (h - R'Ku), which conjugate gradients in the inner product a'Kb solve
-in a few products with K, preconditioned by the same without the pointwise part: as many unknowns as others.
+`DominantSystem`, if B = -(t K t + D_T) is diagonally dominant, hence positive definite, and D_r > 0. Then the system
+provably has N negative eigenvalues and as many positive ones as other columns, regardless of rounding. With
+Gamma = R D^-1 R',  the system Q z = h becomes  (I + Gamma K) u = R D^-1 h,  z = D^-1 (h - R'Ku).  It is solved by
+conjugate gradients in the inner product a'Kb, which need a few products with K. The preconditioner is the same system
+without the pointwise part, with as many unknowns as other columns.
 """
 
 from __future__ import annotations
@@ -23,26 +25,29 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from milopt.arrays import Index, Matrix, Vector
 from milopt.compilation.inertia import Inertia
-from milopt.declaration.kernels.gram import pieces
-from milopt.solvers.native.closed_form.symmetric import Symmetric
+from milopt.declaration.kernels.gram import cache_sized_slices
+from milopt.solvers.native.closed_form.symmetric import SymmetricFactors
 
-FEW = 0.25
-"""Other columns in proportion to points, up to which their own system costs little beside products with K."""
-NEARLY_ZERO = 1e-6
-"""A pivot in proportion to the parts that it is the difference of."""
-CLEARLY = 1e-8
-"""An eigenvalue of the border, in proportion to its size, that conjugate gradients tell from 0."""
-STEPS, ACCURACY = 60, 1e-14
-"""Conjugate gradients: products with K at most, and the residual in proportion to the first."""
+MAX_OTHER_FRACTION = 0.25
+"""Largest ratio of other columns to points at which the preconditioner is cheap relative to products with K."""
+PIVOT_TOLERANCE = 1e-6
+"""Pivots below this value, relative to the terms whose difference they are, are not eliminated."""
+BORDER_TOLERANCE = 1e-8
+"""Smallest absolute eigenvalue of F Q^-1 F', relative to its size, whose sign is reliable after conjugate gradients."""
+MAX_CG_STEPS, CG_TOLERANCE = 60, 1e-14
+"""Conjugate gradients: maximum number of products with K, and residual relative to the first one."""
 
 
-class SlowError(Exception):
-    """Conjugate gradients did not come to their end."""
+class DominantSystemError(Exception):
+    """Raised if `DominantSystem` cannot be solved reliably, for instance if conjugate gradients do not converge."""
 
 
 @dataclass(frozen=True)
 class KernelPattern:
-    """R'KR + D on F z + g = 0; `pointwise` are the places of T in the order of the points, `others` those of r."""
+    """The quadratic R'KR + diag(d) on F z + g = 0 (symbols as in the module docstring).
+
+    `pointwise` are the indices of the columns T of R, in the order of the points, and `others` those of r.
+    """
 
     K: Matrix
     R: sp.csr_array
@@ -52,41 +57,50 @@ class KernelPattern:
     others: Index
 
     @property
-    def entries(self) -> Vector:
-        """t."""
+    def pointwise_entries(self) -> Vector:
+        """The entries t of the pointwise columns: column `pointwise[i]` of R has the single entry t_i, in row i."""
         return np.asarray(self.R[:, self.pointwise].sum(axis=0), dtype=np.float64).ravel()
 
     def times(self, z: Vector) -> Vector:
-        """(R'KR + D) z."""
+        """Return (R'KR + diag(d)) z."""
         return np.asarray(self.R.T @ (self.K @ (self.R @ z)) + self.d * z)
 
 
-def system_of(pattern: KernelPattern) -> DominantSystem | IndefiniteSystem:
-    """The faster one that the signs allow."""
-    if pattern.others.size <= FEW * pattern.pointwise.size and is_dominant(pattern):
+def choose_system(pattern: KernelPattern) -> DominantSystem | IndefiniteSystem:
+    """Return a `DominantSystem` if it applies, is cheap and is reliable, else an `IndefiniteSystem`.
+
+    It applies if `is_dominant`, and is cheap if there are few other columns (MAX_OTHER_FRACTION).
+    """
+    if pattern.others.size <= MAX_OTHER_FRACTION * pattern.pointwise.size and is_dominant(pattern):
         try:
             return DominantSystem(pattern)
-        except SlowError:
+        except DominantSystemError:
             pass
     return IndefiniteSystem(pattern)
 
 
 def is_dominant(pattern: KernelPattern) -> bool:
-    """Whether every diagonal entry of B exceeds the others of its row, beyond rounding, and D_r > 0."""
-    d, t = pattern.d[pattern.pointwise], pattern.entries
+    """Return True if d_T < 0, D_r > 0 and  B = -(t K t + D_T)  is diagonally dominant, beyond rounding errors."""
+    d, t = pattern.d[pattern.pointwise], pattern.pointwise_entries
     if (d >= 0).any() or (pattern.d[pattern.others] <= 0).any():
         return False
-    size, own = np.abs(t), t**2 * pattern.K.diagonal()
+    size, own_entries = np.abs(t), t**2 * pattern.K.diagonal()
     return all(
         bool(
-            (-(own + d)[part] > (size[part] * (np.abs(pattern.K[part]) @ size) - np.abs(own[part])) * (1 + 1e-9)).all()
+            (
+                -(own_entries + d)[part]
+                > (size[part] * (np.abs(pattern.K[part]) @ size) - np.abs(own_entries[part])) * (1 + 1e-9)
+            ).all()
         )
-        for part in pieces(pattern.K)
+        for part in cache_sized_slices(pattern.K)
     )
 
 
 class DominantSystem:
-    """See the module."""
+    """System solved by preconditioned conjugate gradients (see the module docstring).
+
+    Raises `DominantSystemError` if it is not reliable. `bordered_inertia` is that of the system with the border F.
+    """
 
     def __init__(self, pattern: KernelPattern) -> None:
         r, rows = pattern.others, pattern.F.shape[0]
@@ -96,109 +110,124 @@ class DominantSystem:
         self._sums = np.asarray((self._other.T @ pattern.K).T)
         self._factor, info = dpotrf(np.asarray(self._other.T @ self._sums) + np.diag(pattern.d[r]), lower=1, clean=0)
         if info:
-            raise SlowError
+            raise DominantSystemError
         self._border = np.array([self._inverse(row) for row in pattern.F.toarray()]).reshape(rows, pattern.d.size)
-        across = np.asarray(pattern.F @ self._border.T)
-        self._corner = (across + across.T) / 2
-        values = np.linalg.eigvalsh(self._corner)
+        schur = np.asarray(pattern.F @ self._border.T)
+        self._schur = (schur + schur.T) / 2
+        values = np.linalg.eigvalsh(self._schur)
         size = float(np.linalg.norm(pattern.F.toarray() / np.sqrt(np.abs(pattern.d))) ** 2)
-        if rows and np.abs(values).min() <= CLEARLY * size:
-            raise SlowError
-        # The border's own eigenvalues are those of -F Q^-1 F'.
+        if rows and np.abs(values).min() <= BORDER_TOLERANCE * size:
+            raise DominantSystemError
+        # The border contributes the eigenvalues of -F Q^-1 F'.
         positive = int((values < 0).sum())
-        self.signs = Inertia(r.size + positive, 0, pattern.pointwise.size + rows - positive)
+        self.bordered_inertia = Inertia(r.size + positive, 0, pattern.pointwise.size + rows - positive)
 
     def solve(self, q: Vector, g: Vector) -> tuple[Vector, Vector, float]:
-        """(z, multipliers of the rows, what is left in a null space)."""
-        free = self._inverse(q)
-        multipliers = np.linalg.solve(self._corner, self._pattern.F @ free - g) if g.size else np.zeros(0)
-        return self._border.T @ multipliers - free, multipliers, 0.0
+        """Return z, the multipliers of the rows, and 0 (the system is nonsingular; see `IndefiniteSystem.solve`)."""
+        unconstrained = self._inverse(q)
+        multipliers = np.linalg.solve(self._schur, self._pattern.F @ unconstrained - g) if g.size else np.zeros(0)
+        return self._border.T @ multipliers - unconstrained, multipliers, 0.0
 
     def _inverse(self, h: Vector) -> Vector:
-        """Q^-1 h."""
-        some = self._pattern
-        right = np.asarray(some.R @ (h / some.d))
-        lifted = self._solved(right, some.K @ right)
-        return np.asarray((h - some.R.T @ lifted) / some.d)
+        """Return Q^-1 h, where Q = R'KR + D."""
+        pattern = self._pattern
+        right = np.asarray(pattern.R @ (h / pattern.d))
+        K_u = self._conjugate_gradients(right, pattern.K @ right)
+        return np.asarray((h - pattern.R.T @ K_u) / pattern.d)
 
-    def _inside(self, right: Vector) -> Vector:
-        """The system of the others alone; LAPACK takes none of size 0."""
+    def _solve_other_columns(self, right: Vector) -> Vector:
+        """Solve  (R_r'K R_r + D_r) x = right,  the preconditioner's system. LAPACK does not support size 0."""
         return dpotrs(self._factor, right, lower=1)[0].ravel() if right.size else right
 
-    def _solved(self, rest: Vector, rest_K: Vector) -> Vector:
-        """K u for (I + Gamma K) u = rest; what ends in _K is a vector times K."""
-        u_K = np.zeros(rest.size)
+    def _conjugate_gradients(self, residual: Vector, residual_K: Vector) -> Vector:
+        """Return K u for  (I + Gamma K) u = residual,  given `residual_K` = K residual.
+
+        Names that end in _K are vectors multiplied by K. Raises `DominantSystemError` after MAX_CG_STEPS steps.
+        """
+        u_K = np.zeros(residual.size)
         p = p_K = u_K
-        before, first = 1.0, 0.0
-        for step in range(STEPS):
-            inside = self._inside(self._other.T @ rest_K)
-            z, z_K = rest - self._other @ inside, rest_K - self._sums @ inside
-            now = float(rest @ z_K)
-            first = max(first, now)
-            if now <= ACCURACY**2 * first:
+        last_product, first = 1.0, 0.0
+        for step in range(MAX_CG_STEPS):
+            others_part = self._solve_other_columns(self._other.T @ residual_K)
+            z, z_K = residual - self._other @ others_part, residual_K - self._sums @ others_part
+            product = float(residual @ z_K)
+            first = max(first, product)
+            if product <= CG_TOLERANCE**2 * first:
                 return u_K
-            p, p_K = (z, z_K) if step == 0 else (z + now / before * p, z_K + now / before * p_K)
-            bent = np.asarray(self._gamma @ p_K)
-            bent_K = self._pattern.K @ bent
-            length = now / float(p_K @ (p + bent))
+            p, p_K = (z, z_K) if step == 0 else (z + product / last_product * p, z_K + product / last_product * p_K)
+            gamma_p = np.asarray(self._gamma @ p_K)
+            gamma_p_K = self._pattern.K @ gamma_p
+            length = product / float(p_K @ (p + gamma_p))
             u_K = u_K + length * p_K
-            rest, rest_K = rest - length * (p + bent), rest_K - length * (p_K + bent_K)
-            before = now
-        raise SlowError
+            residual, residual_K = residual - length * (p + gamma_p), residual_K - length * (p_K + gamma_p_K)
+            last_product = product
+        raise DominantSystemError
 
 
 class IndefiniteSystem:
-    """The system over u, the others that are kept and the multipliers -nu, after the elimination of the rest."""
+    """LDL' factorised system (see the module docstring).
+
+    Its unknowns are u = R z, the other columns that are not eliminated, and the negative multipliers of the rows.
+    `bordered_inertia` is that of the quadratic with the border F.
+    """
 
     def __init__(self, pattern: KernelPattern) -> None:
         T, r, rows = pattern.pointwise, pattern.others, pattern.F.shape[0]
-        t = pattern.entries
+        t = pattern.pointwise_entries
         self._T, self._r, self._t = T, r, t
         self._other = sp.csc_array(pattern.R)[:, r]
         delta, d = pattern.d[T] / t**2, pattern.d[r]
-        weighed = sp.csc_array(sp.diags_array(delta) @ self._other)
-        inner = sp.csr_array(self._other.T @ weighed)
+        weighted = sp.csc_array(sp.diags_array(delta) @ self._other)
+        inner = sp.csr_array(self._other.T @ weighted)
         pivots = d + inner.diagonal()
         parts = np.abs(d) + np.asarray(self._other.multiply(self._other).T @ np.abs(delta)).ravel()
         disjoint = int(np.diff(sp.csr_array(self._other).indptr).max(initial=0)) <= 1
-        out = (np.abs(pivots) > NEARLY_ZERO * parts) if disjoint else np.zeros(r.size, dtype=bool)
-        self._out, self._kept = np.flatnonzero(out), np.flatnonzero(~out)
-        self._pivots = pivots[self._out]
+        is_eliminated = (np.abs(pivots) > PIVOT_TOLERANCE * parts) if disjoint else np.zeros(r.size, dtype=bool)
+        self._eliminated, self._retained = np.flatnonzero(is_eliminated), np.flatnonzero(~is_eliminated)
+        self._pivots = pivots[self._eliminated]
         self._F = np.asarray(pattern.F[:, T].toarray()) / t
         self._border = pattern.F[:, r].toarray() - np.asarray((self._other.T @ self._F.T).T)
-        # What couples the eliminated unknowns to (u, kept, -nu).
-        empty = sp.csc_array((self._kept.size, self._out.size))
+        # Coupling of the eliminated unknowns to (u, retained, -multipliers).
+        no_coupling = sp.csc_array((self._retained.size, self._eliminated.size))
         self._couple = sp.csc_array(
-            sp.vstack([-weighed[:, self._out], empty, sp.csc_array(self._border[:, self._out])], format="csc")
+            sp.vstack(
+                [-weighted[:, self._eliminated], no_coupling, sp.csc_array(self._border[:, self._eliminated])],
+                format="csc",
+            )
         )
-        size, N = T.size + self._kept.size + rows, T.size
+        size, N = T.size + self._retained.size + rows, T.size
         matrix = np.zeros((size, size), order="F")
         matrix[:N, :N] = pattern.K.T
         matrix[np.arange(N), np.arange(N)] += delta
-        kept = slice(N, N + self._kept.size)
-        matrix[:N, kept] = -weighed[:, self._kept].toarray()
-        matrix[kept, kept] = inner[self._kept][:, self._kept].toarray() + np.diag(d[self._kept])
-        matrix[:N, kept.stop :] = self._F.T
-        matrix[kept, kept.stop :] = self._border[:, self._kept].T
+        retained = slice(N, N + self._retained.size)
+        matrix[:N, retained] = -weighted[:, self._retained].toarray()
+        matrix[retained, retained] = inner[self._retained][:, self._retained].toarray() + np.diag(d[self._retained])
+        matrix[:N, retained.stop :] = self._F.T
+        matrix[retained, retained.stop :] = self._border[:, self._retained].T
         matrix[N:, :N] = matrix[:N, N:].T
-        matrix[kept.stop :, kept] = matrix[kept, kept.stop :].T
-        less = sp.coo_array(self._couple @ sp.diags_array(1.0 / self._pivots) @ self._couple.T)
-        matrix[less.row, less.col] -= less.data
-        self._factors = Symmetric(matrix, definite=False, smallest=False, disposable=True)
-        found, gone = self._factors.inertia, int((self._pivots > 0).sum())
-        self.signs = Inertia(found.positive + gone, found.zero, found.negative + self._pivots.size - gone)
+        matrix[retained.stop :, retained] = matrix[retained, retained.stop :].T
+        correction = sp.coo_array(self._couple @ sp.diags_array(1.0 / self._pivots) @ self._couple.T)
+        matrix[correction.row, correction.col] -= correction.data
+        self._factors = SymmetricFactors(matrix, try_cholesky=False, with_smallest=False, overwrite=True)
+        inertia, positive_pivots = self._factors.inertia, int((self._pivots > 0).sum())
+        self.bordered_inertia = Inertia(
+            inertia.positive + positive_pivots, inertia.zero, inertia.negative + self._pivots.size - positive_pivots
+        )
 
     def solve(self, q: Vector, g: Vector) -> tuple[Vector, Vector, float]:
-        """(z, multipliers of the rows, what is left in a null space)."""
-        N, k = self._T.size, self._kept.size
+        """Return z, the multipliers of the rows, and the null-space component of the right-hand side.
+
+        The last is the largest component that no z can produce, and 0 if the system is nonsingular.
+        """
+        N, k = self._T.size, self._retained.size
         q_u = q[self._T] / self._t
         q_r = q[self._r] - self._other.T @ q_u
-        right = np.concatenate([-q_u, -q_r[self._kept], -g]) + self._couple @ (q_r[self._out] / self._pivots)
-        found = self._factors.solve(right)
+        right = np.concatenate([-q_u, -q_r[self._retained], -g]) + self._couple @ (q_r[self._eliminated] / self._pivots)
+        solution = self._factors.solve(right)
         others = np.empty(self._r.size)
-        others[self._kept] = found[N : N + k]
-        others[self._out] = (-q_r[self._out] - self._couple.T @ found) / self._pivots
+        others[self._retained] = solution[N : N + k]
+        others[self._eliminated] = (-q_r[self._eliminated] - self._couple.T @ solution) / self._pivots
         z = np.empty(q.size)
         z[self._r] = others
-        z[self._T] = (found[:N] - self._other @ others) / self._t
-        return z, -found[N + k :], self._factors.leftover(right)
+        z[self._T] = (solution[:N] - self._other @ others) / self._t
+        return z, -solution[N + k :], self._factors.null_space_component(right)

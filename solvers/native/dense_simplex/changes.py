@@ -1,6 +1,7 @@
-"""A dense dictionary made afresh, grown by a row or a column, and rid of a row; compiled by numba.
+"""Changes of a dense dictionary, compiled by numba: refactorisation, new rows and columns, rows that enter the basis.
 
-A new row is a combination of the basic ones; a new column x with coefficients a makes  r - a x  of each r.
+A new row a'x + g is written in the nonbasic variables by substituting the basic ones. A new column x starts nonbasic
+and adds a_i x to the value of row i.
 """
 
 from __future__ import annotations
@@ -8,76 +9,80 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.compiled import njit, njit_inner
+from milopt.jit import njit, njit_inner
 from milopt.solvers.native.dense_simplex.tableau import (
     AGE,
     COLUMNS,
     HIGH,
     LOW,
+    MIN_PIVOT,
     PRICE,
     ROWS,
-    SINGULAR,
     VALUE,
     Tableau,
     exchange,
-    step,
+    pivot_step,
 )
 
 
 @njit
-def reset(t: Tableau) -> None:
-    """Make T afresh from A for the same basis; columns that depend on the others leave it."""
+def refactorise(t: Tableau) -> None:
+    """Compute T from A again for the same basis, in place.
+
+    Basic columns that depend linearly on the others leave the basis and move to their nearest finite bound, or to 0.
+    The other values are kept.
+    """
     A, T, basic, rows, nonbasic, columns, size = t.A, t.T, t.basic, t.rows, t.nonbasic, t.columns, t.size
     m, n = size[ROWS], size[COLUMNS]
     old_basic, old_rows, old_nonbasic, old_columns = basic.copy(), rows.copy(), nonbasic.copy(), columns.copy()
-    wanted, free, price = np.zeros(n), np.zeros(m), np.zeros(m)
+    is_wanted, is_free, price = np.zeros(n), np.zeros(m), np.zeros(m)
     for j in range(n):
         name = old_nonbasic[j]
         to, place = (columns, name) if name >= 0 else (rows, ~name)
         for k in range(PRICE):
             to[k, place] = old_columns[k, j]
         if name < 0:
-            free[~name], price[~name] = 1.0, old_columns[PRICE, j]
+            is_free[~name], price[~name] = 1.0, old_columns[PRICE, j]
     for i in range(m):
         name = old_basic[i]
         to, place = (columns, name) if name >= 0 else (rows, ~name)
         for k in range(PRICE):
             to[k, place] = old_rows[k, i]
         if name >= 0:
-            wanted[name] = 1.0
+            is_wanted[name] = 1.0
     for i in range(m):
         basic[i] = ~i
         for j in range(n):
             T[i, j] = A[i, j]
     for j in range(n):
         nonbasic[j], columns[PRICE, j] = j, 0.0
-    none = np.empty(0)
+    no_norms = np.empty(0)
     for j in range(n):
-        if wanted[j] == 1.0:
-            p, best = m, SINGULAR
+        if is_wanted[j] == 1.0:
+            p, best = m, MIN_PIVOT
             for i in range(m):
-                if free[i] == 1.0 and abs(T[i, j]) > best:
+                if is_free[i] == 1.0 and abs(T[i, j]) > best:
                     p, best = i, abs(T[i, j])
             if p == m:
-                columns[VALUE, j] = nearest(columns[VALUE, j], columns[LOW, j], columns[HIGH, j])
+                columns[VALUE, j] = nearest_bound(columns[VALUE, j], columns[LOW, j], columns[HIGH, j])
             else:
-                exchange(t, p, j, none)
+                exchange(t, p, j, no_norms)
                 rows[VALUE, p], columns[VALUE, j] = columns[VALUE, j], rows[VALUE, p]
-                columns[PRICE, j], free[p] = price[p], 0.0
+                columns[PRICE, j], is_free[p] = price[p], 0.0
     size[AGE] = 0
 
 
 @njit_inner
-def nearest(wanted: float, floor: float, ceiling: float) -> float:
-    """The finite bound that is nearest, or 0 where there is none."""
+def nearest_bound(value: float, floor: float, ceiling: float) -> float:
+    """Return the finite bound nearest to `value`, or 0 if both bounds are infinite."""
     if floor == -np.inf and ceiling == np.inf:
         return 0.0
-    return floor if abs(wanted - floor) <= abs(wanted - ceiling) else ceiling
+    return floor if abs(value - floor) <= abs(value - ceiling) else ceiling
 
 
 @njit
 def append_row(t: Tableau, a: Vector, g: float, low: float, high: float) -> None:
-    """One row more, basic; the tableau has room for it."""
+    """Append the row  low <= a'x + g <= high,  whose value becomes basic. The tableau must have space for it."""
     rows, T, basic, size = t.rows, t.T, t.basic, t.size
     m, n = size[ROWS], size[COLUMNS]
     row = T[m]
@@ -100,7 +105,10 @@ def append_row(t: Tableau, a: Vector, g: float, low: float, high: float) -> None
 
 @njit
 def append_column(t: Tableau, a: Vector, q: float, floor: float, ceiling: float) -> None:
-    """One column more, at its bound nearest to 0; the tableau has room for it."""
+    """Append a column with cost q, one coefficient per row in `a`, and bounds `floor` and `ceiling`.
+
+    Its variable is nonbasic, at the finite bound nearest to 0. The tableau must have space for it.
+    """
     columns, basic, nonbasic, size = t.columns, t.basic, t.nonbasic, t.size
     m, n = size[ROWS], size[COLUMNS]
     entries, price = np.zeros(n), q
@@ -108,23 +116,27 @@ def append_column(t: Tableau, a: Vector, q: float, floor: float, ceiling: float)
         if nonbasic[j] < 0:
             entries[j] = a[~nonbasic[j]]
             price -= entries[j] * columns[PRICE, j]
-    at = nearest(0.0, floor, ceiling)
+    value = nearest_bound(0.0, floor, ceiling)
     for i in range(m):
         row = t.T[i]
         total = a[~basic[i]] if basic[i] < 0 else 0.0
         for j in range(n):
             total -= row[j] * entries[j]
         row[n] = total
-        t.rows[VALUE, i] += total * at
+        t.rows[VALUE, i] += total * value
         t.A[i, n] = a[i]
     t.q[n], nonbasic[n] = q, n
-    columns[VALUE, n], columns[LOW, n], columns[HIGH, n], columns[PRICE, n] = at, floor, ceiling, price
+    columns[VALUE, n], columns[LOW, n], columns[HIGH, n], columns[PRICE, n] = value, floor, ceiling, price
     size[COLUMNS] = n + 1
 
 
 @njit
-def release(t: Tableau, q: int) -> None:
-    """Bring a row, the q-th nonbasic variable, into the basis at the cost of the first to block it, or else of an x."""
+def bring_row_into_basis(t: Tableau, q: int) -> None:
+    """Bring the q-th nonbasic variable, the value of a row, into the basis.
+
+    It moves in the direction that does not increase the objective. The first basic variable that reaches a bound leaves
+    the basis. If none does, the x with the largest entry in T's column q leaves, at its nearest bound.
+    """
     T, basic, rows, columns, m = t.T, t.basic, t.rows, t.columns, t.size[ROWS]
     sign = -1.0 if columns[PRICE, q] > 0.0 else 1.0
     p, target, length, largest = m, 0.0, np.inf, 0.0
@@ -135,5 +147,5 @@ def release(t: Tableau, q: int) -> None:
         if gap < length or (gap == length and abs(entry) > largest and (gap < np.inf or basic[i] >= 0)):
             p, target, length, largest = i, bound, gap, abs(entry)
     if length == np.inf:
-        target = nearest(rows[VALUE, p], rows[LOW, p], rows[HIGH, p])
-    step(t, p, q, (target - rows[VALUE, p]) / T[p, q], target, np.empty(0))
+        target = nearest_bound(rows[VALUE, p], rows[LOW, p], rows[HIGH, p])
+    pivot_step(t, p, q, (target - rows[VALUE, p]) / T[p, q], target, np.empty(0))

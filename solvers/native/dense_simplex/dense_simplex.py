@@ -1,8 +1,9 @@
-"""Linear programs with few rows or columns:  min q'x  s.t.  A x + g = 0 or >= 0,  lower <= x <= upper,  kept alive.
+"""Linear programs with few rows or columns:  min q'x  s.t.  A x + g = 0 or >= 0,  lower <= x <= upper.
 
-The bounded-variable simplex method on a dense dictionary of plain arrays. A row or column more, other costs and other
-offsets keep the basis; the next solve goes on from there. Rows and columns are scaled by powers of two, so that their
-largest entries are near 1, and costs by the largest.
+The bounded-variable simplex method on a dense dictionary (see `tableau`) that is kept between solves. New rows, new
+columns, new costs and new offsets keep the basis, and the next solve starts from it. Rows and columns are scaled by
+powers of two so that their largest entries are near 1, and the costs by their largest entry. A pivot costs O(mn), so
+the method is meant for up to a few hundred rows or columns.
 """
 
 from __future__ import annotations
@@ -17,30 +18,33 @@ import numpy.typing as npt
 from milopt.arrays import Index, Mask, Matrix, Vector
 from milopt.compilation.status import Termination
 from milopt.interrupt import noted_interrupt
-from milopt.solvers.native.dense_simplex import kernel as kernel
-from milopt.solvers.native.dense_simplex.changes import append_column, append_row, release, reset
+from milopt.solvers.native.dense_simplex import driver as driver
+from milopt.solvers.native.dense_simplex.changes import append_column, append_row, bring_row_into_basis, refactorise
 from milopt.solvers.native.dense_simplex.tableau import (
     COLUMNS,
     HIGH,
     LOW,
     PRICE,
     ROWS,
-    columns_of,
     empty_tableau,
-    multipliers_of,
+    primal_values,
+    row_multipliers,
 )
 
 Names = npt.NDArray[np.int64]
 
-CHUNK = 20_000_000
-"""Entries of the dictionary that are worked on, some 10 ms, before anyone asks for the time or Ctrl-C."""
-PASSES = 4
-"""Of scaling."""
+ENTRIES_PER_CHUNK = 20_000_000
+"""Number of entries of T that pivots update between checks of the clock and of Ctrl-C, about 10 ms of work."""
+SCALING_PASSES = 4
+"""Number of passes of the scaling of rows and columns."""
 
 
 @dataclass(frozen=True)
 class Vertex:
-    """Where a solve ended: x and the rows' multipliers z from the last basis."""
+    """Result of a solve: x and the multipliers z of the rows at the last basis.
+
+    Both are None if the program is infeasible or unbounded.
+    """
 
     termination: Termination
     reason: str
@@ -48,109 +52,116 @@ class Vertex:
     z: Vector | None
     pivots: int = 0
     interrupted: bool = False
-    """Ended by Ctrl-C."""
+    """Whether Ctrl-C ended the solve."""
 
 
 class DenseSimplex:
-    """One linear program, its dictionary and its basis."""
+    """A linear program (see the module docstring) with its dictionary and its basis."""
 
     def __init__(self, A: Matrix, g: Vector, equality: Mask, q: Vector, lower: Vector, upper: Vector) -> None:
         m, n = A.shape
-        self._rows, self._columns = _scales(A)
-        self._costs = _cost_scale(q * self._columns)
-        self._empty = int(np.sum((lower > upper) | (lower == np.inf) | (upper == -np.inf)))
+        self._row_scales, self._column_scales = _scales(A)
+        self._cost_scale_factor = _cost_scale(q * self._column_scales)
+        self._empty_columns = int(np.sum((lower > upper) | (lower == np.inf) | (upper == -np.inf)))
         self.tableau = t = empty_tableau(m + 16, n + 8)
         t.size[[ROWS, COLUMNS]] = m, n
-        t.A[:m, :n] = t.T[:m, :n] = self._rows[:, None] * A * self._columns
-        t.g[:m] = self._rows * g
-        t.q[:n] = t.columns[PRICE, :n] = q * self._columns / self._costs
+        t.A[:m, :n] = t.T[:m, :n] = self._row_scales[:, None] * A * self._column_scales
+        t.g[:m] = self._row_scales * g
+        t.q[:n] = t.columns[PRICE, :n] = q * self._column_scales / self._cost_scale_factor
         t.basic[:m], t.nonbasic[:n] = ~np.arange(m), np.arange(n)
         t.rows[HIGH, :m] = np.where(equality, 0.0, np.inf)
-        floor, ceiling = lower / self._columns, upper / self._columns
+        floor, ceiling = lower / self._column_scales, upper / self._column_scales
         below, above = np.isfinite(floor), np.isfinite(ceiling)
         low = below & (~above | (q > 0.0) | ((q == 0.0) & (np.abs(lower) <= np.abs(upper))))
         t.columns[:3, :n] = np.where(low, floor, np.where(above, ceiling, 0.0)), floor, ceiling
 
     @property
     def m(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return int(self.tableau.size[ROWS])
 
     @property
     def n(self) -> int:
-        """How many columns."""
+        """Number of columns."""
         return int(self.tableau.size[COLUMNS])
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def set_costs(self, q: Vector) -> None:
-        """Other costs of the columns."""
-        before, self._costs = self._costs, _cost_scale(q * self._columns)
-        self.tableau.q[: self.n] = q * self._columns / self._costs
-        self.tableau.columns[PRICE, : self.n] *= before / self._costs
+        """Replace the costs of all columns."""
+        before, self._cost_scale_factor = self._cost_scale_factor, _cost_scale(q * self._column_scales)
+        self.tableau.q[: self.n] = q * self._column_scales / self._cost_scale_factor
+        self.tableau.columns[PRICE, : self.n] *= before / self._cost_scale_factor
 
     def set_offsets(self, g: Vector) -> None:
-        """Other offsets of the rows."""
-        self.tableau.g[: self.m] = self._rows * g
+        """Replace the offsets of all rows."""
+        self.tableau.g[: self.m] = self._row_scales * g
 
     def add_rows(self, A: Matrix, g: Vector, equality: Mask) -> None:
-        """Rows at the end."""
-        self._make_room(self.m + g.size, self.n)
-        scaled = A * self._columns
-        scale = _powers(1.0 / _largest(scaled, axis=1))
-        self._rows = np.concatenate([self._rows, scale])
+        """Append the rows  A x + g = 0 (if marked in `equality`) or >= 0,  whose values become basic."""
+        self._reserve(self.m + g.size, self.n)
+        scaled = A * self._column_scales
+        scale = _nearest_powers_of_two(1.0 / _max_abs(scaled, axis=1))
+        self._row_scales = np.concatenate([self._row_scales, scale])
         for row, offset, factor, equal in zip(scaled, g.tolist(), scale.tolist(), equality.tolist(), strict=True):
             append_row(self.tableau, row * factor, offset * factor, 0.0, 0.0 if equal else math.inf)
 
     def add_columns(self, A: Matrix, q: Vector, lower: Vector, upper: Vector) -> None:
-        """Columns at the end."""
-        self._make_room(self.m, self.n + q.size)
-        scaled = A.T * self._rows
-        scale = _powers(1.0 / _largest(scaled, axis=1))
-        self._columns = np.concatenate([self._columns, scale])
-        self._empty += int(np.sum((lower > upper) | (lower == np.inf) | (upper == -np.inf)))
-        costs, floor, ceiling = q * scale / self._costs, lower / scale, upper / scale
+        """Append nonbasic columns with coefficients A (one row per row of the program), costs q and bounds."""
+        self._reserve(self.m, self.n + q.size)
+        scaled = A.T * self._row_scales
+        scale = _nearest_powers_of_two(1.0 / _max_abs(scaled, axis=1))
+        self._column_scales = np.concatenate([self._column_scales, scale])
+        self._empty_columns += int(np.sum((lower > upper) | (lower == np.inf) | (upper == -np.inf)))
+        costs, floor, ceiling = q * scale / self._cost_scale_factor, lower / scale, upper / scale
         for k, column in enumerate(scaled):
             append_column(self.tableau, column * scale[k], float(costs[k]), float(floor[k]), float(ceiling[k]))
 
     def replace_rows(self, index: Index, A: Matrix, g: Vector, equality: Mask) -> None:
-        """Other coefficients, offsets and kinds of some rows; the dictionary is made afresh for the same basis."""
+        """Replace the coefficients A, the offsets g and the kinds (= or >=) of the rows in `index`.
+
+        The dictionary is then computed again for the same basis.
+        """
         t = self.tableau
-        scaled = A * self._columns
-        self._rows[index] = scale = _powers(1.0 / _largest(scaled, axis=1))
+        scaled = A * self._column_scales
+        self._row_scales[index] = scale = _nearest_powers_of_two(1.0 / _max_abs(scaled, axis=1))
         t.A[index, : self.n] = scaled * scale[:, None]
         t.g[index] = g * scale
         high, new = np.zeros(self.m), np.zeros(self.m, dtype=bool)
         high[index], new[index] = np.where(equality, 0.0, np.inf), True
         for names, bounds in ((t.basic[: self.m], t.rows), (t.nonbasic[: self.n], t.columns)):
-            place = np.flatnonzero(_names(names, new))
+            place = np.flatnonzero(_is_marked_row(names, new))
             bounds[HIGH, place] = high[~names[place]]
-        reset(t)
+        refactorise(t)
 
     def delete_rows(self, index: Index) -> None:
-        """Some rows go; those that were binding give their place in the basis up."""
+        """Delete the rows in `index`. Those whose values are nonbasic (binding rows) first enter the basis."""
         t, m, n = self.tableau, self.m, self.n
-        gone = np.zeros(m, dtype=bool)
-        gone[index] = True
-        leaves, binds = _names(t.basic[:m], gone), np.flatnonzero(_names(t.nonbasic[:n], gone))
-        # Without bounds they block no other.
+        is_removed = np.zeros(m, dtype=bool)
+        is_removed[index] = True
+        leaves, binds = (
+            _is_marked_row(t.basic[:m], is_removed),
+            np.flatnonzero(_is_marked_row(t.nonbasic[:n], is_removed)),
+        )
+        # Without bounds, these rows cannot block a pivot.
         t.rows[LOW, :m][leaves], t.rows[HIGH, :m][leaves] = -np.inf, np.inf
         t.columns[LOW, binds], t.columns[HIGH, binds] = -np.inf, np.inf
         for j in binds.tolist():
-            release(t, j)
-        kept, rows = np.flatnonzero(~_names(t.basic[:m], gone)), np.flatnonzero(~gone)
+            bring_row_into_basis(t, j)
+        kept, rows = np.flatnonzero(~_is_marked_row(t.basic[:m], is_removed)), np.flatnonzero(~is_removed)
         for values in (t.T, t.basic, t.rows.T):
             values[: kept.size] = values[kept]
         for values in (t.A, t.g):
             values[: rows.size] = values[rows]
-        self._rows = self._rows[rows]
-        place = np.cumsum(~gone) - 1
+        self._row_scales = self._row_scales[rows]
+        place = np.cumsum(~is_removed) - 1
         for names in (t.basic[: kept.size], t.nonbasic[:n]):
             named = names < 0
             names[named] = ~place[~names[named]]
         t.size[ROWS] = rows.size
 
-    def _make_room(self, m: int, n: int) -> None:
+    def _reserve(self, m: int, n: int) -> None:
+        """Enlarge the arrays of the dictionary to space for at least m rows and n columns, if they are smaller."""
         old = self.tableau
         rows, columns = old.T.shape
         if m <= rows and n <= columns:
@@ -163,67 +174,77 @@ class DenseSimplex:
     # -- solving -------------------------------------------------------------------------------------------------------
 
     def solve(self, time_limit: float | None = None) -> Vertex:
-        """Go on from the last basis to the optimum."""
-        if self._empty:
+        """Run the simplex method from the last basis, for at most `time_limit` seconds (no limit if None)."""
+        if self._empty_columns:
             return Vertex(Termination.INFEASIBLE, "a column has no value between its bounds", None, None)
-        t, asked = self.tableau, False
+        t, is_interrupted = self.tableau, False
         deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
-        chunk = max(1, CHUNK // (1 + self.m * self.n))
-        most, pivots, end = 10_000 + 50 * (self.m + self.n), 0, kernel.UNFINISHED
+        chunk = max(1, ENTRIES_PER_CHUNK // (1 + self.m * self.n))
+        max_pivots, pivots, end = 10_000 + 50 * (self.m + self.n), 0, driver.UNFINISHED
 
-        def note() -> None:
-            nonlocal asked
-            asked = True
+        def note_interrupt() -> None:
+            nonlocal is_interrupted
+            is_interrupted = True
 
-        with noted_interrupt(note):
-            kernel.start(t)
-            while end == kernel.UNFINISHED and pivots < most and not asked and time.perf_counter() < deadline:
-                end, taken = kernel.advance(t, chunk)
-                pivots += taken
-        if end == kernel.UNFINISHED and (asked or pivots < most):
-            reason = "interrupted" if asked else "time limit"
-            return Vertex(Termination.LIMIT, reason, *self._point(), pivots, asked)
-        if end in (kernel.INFEASIBLE, kernel.UNBOUNDED):
-            infeasible = end == kernel.INFEASIBLE
-            reason = "no column mends a row" if infeasible else "no row blocks a direction"
+        with noted_interrupt(note_interrupt):
+            driver.reset_counts(t)
+            while (
+                end == driver.UNFINISHED
+                and pivots < max_pivots
+                and not is_interrupted
+                and time.perf_counter() < deadline
+            ):
+                end, steps_taken = driver.advance(t, chunk)
+                pivots += steps_taken
+        if end == driver.UNFINISHED and (is_interrupted or pivots < max_pivots):
+            reason = "interrupted" if is_interrupted else "time limit"
+            return Vertex(Termination.LIMIT, reason, *self._point(), pivots, is_interrupted)
+        if end in (driver.INFEASIBLE, driver.UNBOUNDED):
+            infeasible = end == driver.INFEASIBLE
+            reason = (
+                "a row cannot be made feasible" if infeasible else "a direction of descent is not blocked by any row"
+            )
             termination = Termination.INFEASIBLE if infeasible else Termination.UNBOUNDED
-            return Vertex(termination, f"{reason} after {pivots} pivots", None, None, pivots, asked)
-        if end == kernel.OPTIMAL:
-            return Vertex(Termination.OPTIMAL, f"vertex after {pivots} pivots", *self._point(), pivots, asked)
-        reason = "too many pivots" if end == kernel.UNFINISHED else "rounding errors"
-        return Vertex(Termination.STALLED, f"{reason} after {pivots} pivots", *self._point(), pivots, asked)
+            return Vertex(termination, f"{reason} after {pivots} pivots", None, None, pivots, is_interrupted)
+        if end == driver.OPTIMAL:
+            return Vertex(Termination.OPTIMAL, f"vertex after {pivots} pivots", *self._point(), pivots, is_interrupted)
+        reason = "too many pivots" if end == driver.UNFINISHED else "rounding errors"
+        return Vertex(Termination.STALLED, f"{reason} after {pivots} pivots", *self._point(), pivots, is_interrupted)
 
     def _point(self) -> tuple[Vector, Vector]:
-        x, z = columns_of(self.tableau), multipliers_of(self.tableau)
-        return x * self._columns, z * self._rows * self._costs
+        """Return x and the multipliers z of the rows at the current basis, in the original scaling."""
+        x, z = primal_values(self.tableau), row_multipliers(self.tableau)
+        return x * self._column_scales, z * self._row_scales * self._cost_scale_factor
 
 
-def _names(names: Names, rows: Mask) -> Mask:
-    """Which of these variables are the values of marked rows."""
-    found = names < 0
-    found[found] = rows[~names[found]]
-    return found
+def _is_marked_row(names: Names, rows: Mask) -> Mask:
+    """Return a mask of the variables in `names` that are values of rows marked in `rows` (names: see `tableau`)."""
+    is_marked = names < 0
+    is_marked[is_marked] = rows[~names[is_marked]]
+    return is_marked
 
 
 def _scales(A: Matrix) -> tuple[Vector, Vector]:
-    """Powers of two by which rows and columns are multiplied, so that the largest entry of each is near 1."""
+    """Return scales for the rows and for the columns of A, powers of two that bring their largest entries near 1."""
     rows, columns = np.ones(A.shape[0]), np.ones(A.shape[1])
     size = np.abs(A)
-    for _ in range(PASSES):
-        rows /= np.sqrt(_largest(size * columns * rows[:, None], axis=1))
-        columns /= np.sqrt(_largest(size * columns * rows[:, None], axis=0))
-    return _powers(rows), _powers(columns)
+    for _ in range(SCALING_PASSES):
+        rows /= np.sqrt(_max_abs(size * columns * rows[:, None], axis=1))
+        columns /= np.sqrt(_max_abs(size * columns * rows[:, None], axis=0))
+    return _nearest_powers_of_two(rows), _nearest_powers_of_two(columns)
 
 
-def _largest(A: Matrix, axis: int) -> Vector:
-    """The largest entry of each row (axis 1) or column (axis 0), 1 where there is none but 0."""
+def _max_abs(A: Matrix, axis: int) -> Vector:
+    """Return the largest absolute entry of each row (axis 1) or column (axis 0), or 1 if all entries are 0."""
     largest = np.abs(A).max(axis=axis, initial=0.0)
     return np.where(largest > 0.0, largest, 1.0)
 
 
-def _powers(scale: Vector) -> Vector:
+def _nearest_powers_of_two(scale: Vector) -> Vector:
+    """Return the powers of two whose logarithms are nearest to those of `scale`, which must be positive."""
     return np.asarray(np.exp2(np.round(np.log2(scale))))
 
 
 def _cost_scale(q: Vector) -> float:
-    return float(_powers(np.abs(q).max(initial=0.0, keepdims=True))[0]) if np.any(q) else 1.0
+    """Return the power of two nearest to the largest absolute cost, or 1 if all costs are 0."""
+    return float(_nearest_powers_of_two(np.abs(q).max(initial=0.0, keepdims=True))[0]) if np.any(q) else 1.0

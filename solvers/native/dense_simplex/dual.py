@@ -1,11 +1,12 @@
 """Steps of the dual simplex method on a dense dictionary, compiled by numba.
 
-The basic variable furthest outside its bounds, in units of the length of its row (steepest edge), leaves. The dual
-objective along its edge is piecewise linear: boxed variables that are passed jump to their other bound. Of those that
-block within a tolerance (Harris), the one with the largest entry enters.
+The basic variable with the largest bound violation relative to the norm of its row (steepest edge) leaves. The dual
+objective along its edge is piecewise linear: boxed variables whose breakpoints are passed move to their other bound
+(long-step ratio test). Among the variables that block within a tolerance (Harris), the one with the largest entry
+enters.
 
-After many steps without progress the prices are perturbed, once; after as many more Bland's rule, which cannot cycle,
-takes over until there is some.
+After many steps without progress the prices are perturbed once. After as many more, Bland's rule, which cannot cycle,
+is used until there is progress.
 """
 
 from __future__ import annotations
@@ -13,96 +14,107 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.compiled import njit_inner
+from milopt.jit import njit_inner
 from milopt.solvers.native.dense_simplex.tableau import (
     AGE,
     BLOCKED,
     COLUMNS,
     DONE,
-    DOUBTFUL,
+    DOUBTFUL_PIVOT,
     HIGH,
     LOW,
-    MORE,
+    MIN_PIVOT,
     PERTURBED,
     PRICE,
+    RATIO_TEST_SLACK,
     ROWS,
-    SINGULAR,
-    SLACK,
-    SMALL,
+    SMALL_PIVOT,
     STALLED,
+    STEP_LIMIT,
     TOLERANCE,
     VALUE,
     Index,
     Tableau,
-    is_stuck,
-    is_wrong,
-    move,
-    step,
-    violation,
+    bound_violation,
+    has_attractive_price,
+    is_stalled,
+    pivot_step,
+    shift_nonbasic,
 )
 
 PERTURBATION = 1e-6
-"""Of the largest cost."""
+"""Size of the perturbation of prices, relative to the largest cost."""
 
 
 @njit_inner
-def dual_steps(t: Tableau, most: int) -> tuple[int, int]:
-    """(end, steps): with suitable prices, go on until all basic variables are within their bounds."""
+def dual_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
+    """From feasible prices, make at most `max_steps` dual steps; return (result, number of steps).
+
+    The result is DONE (all values are within their bounds), BLOCKED (a violated row has no entering column),
+    SMALL_PIVOT or STEP_LIMIT.
+    """
     rows, columns, size = t.rows, t.columns, t.size
     m, n = size[ROWS], size[COLUMNS]
-    norms, index = _lengths(t), np.zeros(n, dtype=np.int64)
-    for count in range(most):
-        if is_stuck(t) and size[PERTURBED] == 0:
+    norms, index = _row_norms(t), np.zeros(n, dtype=np.int64)
+    for count in range(max_steps):
+        if is_stalled(t) and size[PERTURBED] == 0:
             _perturb(t)
             size[PERTURBED], size[STALLED] = 1, 0
-        bland = is_stuck(t)
-        p = _leaving(t, norms, bland)
+        bland = is_stalled(t)
+        p = _leaving_row(t, norms, bland)
         if p == m:
             return DONE, count
-        below = violation(t, p)
-        q, passed = _entering(t, p, below, index, bland)
+        below = bound_violation(t, p)
+        q, passed = _entering_column(t, p, below, index, bland)
         if q == n:
             return BLOCKED, count
-        if abs(t.T[p, q]) < DOUBTFUL and size[AGE] > 0:
-            return SMALL, count
+        if abs(t.T[p, q]) < DOUBTFUL_PIVOT and size[AGE] > 0:
+            return SMALL_PIVOT, count
         for k in range(passed):
-            _jump(t, index[k])
-        if is_wrong(t, q, 0.0):
+            _flip_bound(t, index[k])
+        if has_attractive_price(t, q, 0.0):
             columns[PRICE, q] = 0.0
         size[STALLED] = size[STALLED] + 1 if abs(columns[PRICE, q]) <= 1e-13 * abs(t.T[p, q]) else 0
         target = rows[LOW, p] if below > 0.0 else rows[HIGH, p]
-        step(t, p, q, (target - rows[VALUE, p]) / t.T[p, q], target, norms)
+        pivot_step(t, p, q, (target - rows[VALUE, p]) / t.T[p, q], target, norms)
         for j in range(n):
-            # Within the slack of the ratio test: taken for 0 until prices are made afresh.
-            if is_wrong(t, j, 0.0):
+            # The price is within the slack of the ratio test: use 0 until the prices are recomputed.
+            if has_attractive_price(t, j, 0.0):
                 columns[PRICE, j] = 0.0
-    return MORE, most
+    return STEP_LIMIT, max_steps
 
 
 @njit_inner
-def suit_prices(t: Tableau) -> None:
-    """Move boxed variables to the bound that suits their price, and take other unsuitable prices for 0 meanwhile."""
+def make_prices_feasible(t: Tableau) -> None:
+    """Make all prices feasible: no nonbasic variable has a price at which moving it would decrease the objective.
+
+    A variable with two finite bounds moves to its other bound. The price of any other variable is set to 0 until prices
+    are corrected again.
+    """
     columns = t.columns
     for j in range(t.size[COLUMNS]):
-        if is_wrong(t, j, 0.0):
+        if has_attractive_price(t, j, 0.0):
             if columns[HIGH, j] - columns[LOW, j] < np.inf:
-                _jump(t, j)
+                _flip_bound(t, j)
             else:
                 columns[PRICE, j] = 0.0
 
 
 @njit_inner
-def _jump(t: Tableau, j: int) -> None:
-    """The j-th nonbasic variable goes to its other bound."""
+def _flip_bound(t: Tableau, j: int) -> None:
+    """Move the j-th nonbasic variable to its other bound, and update the basic values."""
     columns = t.columns
     other = columns[HIGH, j] if columns[VALUE, j] < columns[HIGH, j] else columns[LOW, j]
-    move(t, j, other - columns[VALUE, j])
+    shift_nonbasic(t, j, other - columns[VALUE, j])
     columns[VALUE, j] = other
 
 
 @njit_inner
 def _perturb(t: Tableau) -> None:
-    """Push prices away from 0, each to its own side and by its own amount, so that no two steps tie."""
+    """Move the prices of variables at one of their bounds away from 0, by different amounts, so that ties become rare.
+
+    Each price moves in the direction in which it stays feasible. Fixed variables and those between bounds keep theirs.
+    """
     columns = t.columns
     for j in range(t.size[COLUMNS]):
         rises, falls = columns[VALUE, j] < columns[HIGH, j], columns[VALUE, j] > columns[LOW, j]
@@ -112,8 +124,8 @@ def _perturb(t: Tableau) -> None:
 
 
 @njit_inner
-def _lengths(t: Tableau) -> Vector:
-    """1 + the squared lengths of T's rows."""
+def _row_norms(t: Tableau) -> Vector:
+    """Return 1 + the squared norms of T's rows."""
     norms = np.ones(t.size[ROWS])
     for i in range(t.size[ROWS]):
         row, norm = t.T[i], 1.0
@@ -124,12 +136,15 @@ def _lengths(t: Tableau) -> Vector:
 
 
 @njit_inner
-def _leaving(t: Tableau, norms: Vector, bland: bool) -> int:
-    """The row to mend, m where none is violated."""
+def _leaving_row(t: Tableau, norms: Vector, bland: bool) -> int:
+    """Return the row of the basic variable that leaves the basis, or m if no bound is violated.
+
+    It has the largest violation^2 / `norms`; with `bland`, the smallest name of all violating variables.
+    """
     basic, m = t.basic, t.size[ROWS]
     p, best = m, 0.0
     for i in range(m):
-        outside = violation(t, i)
+        outside = bound_violation(t, i)
         if outside != 0.0:
             score = outside * outside / norms[i]
             if p == m or (basic[i] < basic[p] if bland else score > best):
@@ -138,36 +153,41 @@ def _leaving(t: Tableau, norms: Vector, bland: bool) -> int:
 
 
 @njit_inner
-def _entering(t: Tableau, p: int, below: float, index: Index, bland: bool) -> tuple[int, int]:
-    """(the column that enters, how many of `index` are passed on the way); n where none can mend the p-th row."""
+def _entering_column(t: Tableau, p: int, below: float, index: Index, bland: bool) -> tuple[int, int]:
+    """Return the column that enters for row p (n if no column can repair the row), and a number of passed columns.
+
+    `below` is the violation of row p (> 0 below its lower bound). `index` is workspace; its first entries are then the
+    passed columns, which the caller must move to their other bounds. With `bland`, the first breakpoint and the
+    smallest name decide, and no column is passed.
+    """
     columns, nonbasic, n = t.columns, t.nonbasic, t.size[COLUMNS]
     price, row, count = columns[PRICE], t.T[p], 0
     for j in range(n):
         entry = row[j] if below > 0.0 else -row[j]
         rises, falls = columns[VALUE, j] < columns[HIGH, j], columns[VALUE, j] > columns[LOW, j]
-        if (entry > SINGULAR and rises) or (entry < -SINGULAR and falls):
+        if (entry > MIN_PIVOT and rises) or (entry < -MIN_PIVOT and falls):
             index[count] = j
             count += 1
-    # A row that can be mended just so, up to rounding, is.
+    # Accept a row that can be made feasible up to the tolerance.
     slope = abs(below) - TOLERANCE * (1.0 + abs(t.rows[LOW, p] if below > 0.0 else t.rows[HIGH, p]))
-    slack, passed = 0.0 if bland else SLACK, 0
+    slack, passed = 0.0 if bland else RATIO_TEST_SLACK, 0
     while passed < count:
         bound = np.inf
         for k in range(passed, count):
             bound = min(bound, (abs(price[index[k]]) + slack) / abs(row[index[k]]))
-        q, best, end, room = n, 0.0, passed, 0.0
+        q, best, end, slope_decrease = n, 0.0, passed, 0.0
         for k in range(passed, count):
             j = index[k]
             entry = abs(row[j])
-            # Divided as the bound was: the one that it is the bound of passes, whatever is rounded.
+            # Use the same division as for `bound`, so that the variable attaining the bound passes despite rounding.
             if abs(price[j]) / entry <= bound:
                 if q == n or (nonbasic[j] < nonbasic[q] if bland else entry > best):
                     q, best = j, entry
-                room += entry * (columns[HIGH, j] - columns[LOW, j])
+                slope_decrease += entry * (columns[HIGH, j] - columns[LOW, j])
                 index[k], index[end] = index[end], j
                 end += 1
-        if bland or room >= slope:
+        if bland or slope_decrease >= slope:
             return q, passed
-        slope -= room
+        slope -= slope_decrease
         passed = end
     return n, 0

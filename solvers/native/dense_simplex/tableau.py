@@ -1,14 +1,16 @@
-"""A dense dictionary of a linear program, compiled by numba: every basic variable as a function of the others.
+"""A dense dictionary of a linear program, compiled by numba: every basic variable as a function of the nonbasic ones.
 
-Variables are the columns x and the rows' values  r = A x + g,  all between bounds; m of the n + m are basic, and
+The variables are the columns x and the row values  r = A x + g,  all between bounds. Of the n + m variables, m are
+basic:
 
-    basic = T nonbasic + constant,     q'x = price' nonbasic + constant,     x_j is named j and r_i is named ~i.
+    basic = T nonbasic + constant,     q'x = price' nonbasic + constant,     x_j has the name j and r_i the name ~i.
 
-The prices of nonbasic r are the multipliers of their rows. Where k of the x are basic (J), k of the r are not (I), and
-the part of T between them is the inverse of A[I, J]: it corrects values and prices from the residuals they leave. One
-exchange costs O(mn), and so does a row or column more; at a hundred rows of a dense program that is a few microseconds.
+The prices of nonbasic r are the multipliers of their rows. If k of the x are basic (J), then k of the r are nonbasic
+(I), and the part of T between them is the inverse of A[I, J]. It is used to correct values and prices from their
+residuals. A pivot costs O(mn), and so does an additional row or column; for a dense program with a hundred rows, that
+is a few microseconds.
 
-All functions take plain arrays, and may be called from other compiled code.
+All functions have plain arrays as arguments and may be called from other compiled code.
 """
 
 from __future__ import annotations
@@ -19,49 +21,62 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Matrix, Vector
-from milopt.compiled import njit, njit_inlined, njit_inner
+from milopt.jit import njit, njit_inlined, njit_inner
 
 Index = npt.NDArray[np.int64]
 
 ROWS, COLUMNS, AGE, STALLED, PERTURBED, ROUNDS, METHOD = range(7)
-"""Places in `Tableau.size`: m, n, exchanges since T was made afresh, then what a solve keeps of itself."""
+"""Positions in `Tableau.size`.
+
+ROWS and COLUMNS are m and n, AGE is the number of pivots since T was refactorised; the others are the state of a solve.
+"""
 VALUE, LOW, HIGH, PRICE = range(4)
-"""Places in `Tableau.rows` and `Tableau.columns`."""
-DONE, BLOCKED, MORE, SMALL = range(4)
-"""Ends of a sequence of steps: nothing left to do, no variable blocks, enough steps, an entry too small to trust."""
+"""Positions (first indices) in `Tableau.rows`, which has no PRICE, and `Tableau.columns`."""
+DONE, BLOCKED, STEP_LIMIT, SMALL_PIVOT = range(4)
+"""Results of a sequence of steps, in this order.
+
+No step is left; no variable blocks (primal) or can enter (dual); the step limit is reached; the pivot is too small to
+be trusted.
+"""
 TOLERANCE = 1e-9
-"""Violations of bounds, over 1 + the bound, and wrong signs of prices that count as none."""
-SLACK = 1e-10
-"""What Harris's ratio tests allow on the way."""
-SINGULAR, DOUBTFUL = 1e-9, 1e-5
-"""Entries up to which no exchange is made, and up to which a dictionary that has aged is made afresh first."""
-ROUNDING = 1e-15
-"""Residuals, over the size of the numbers, that no correction makes smaller."""
-PATIENCE = 60
-"""Steps without progress, and as many more as there are rows, after which something is done about it."""
+"""Tolerance for violations of bounds, relative to 1 + |bound|, and for wrong signs of prices."""
+RATIO_TEST_SLACK = 1e-10
+"""Violation that Harris's ratio tests allow."""
+MIN_PIVOT, DOUBTFUL_PIVOT = 1e-9, 1e-5
+"""Smallest entry that is used as a pivot, and entry below which the dictionary is first refactorised.
+
+The second applies only if there were pivots since the last refactorisation.
+"""
+ROUNDING_LEVEL = 1e-15
+"""Relative residual below which no correction is attempted."""
+MAX_STALLED_STEPS = 60
+"""Steps without progress, in addition to the number of rows, after which anti-cycling measures are used."""
 
 
 class Tableau(NamedTuple):
-    """The arrays of a dictionary, of which the first m rows and n columns are used, so that it can grow in place."""
+    """Arrays of a dictionary; A, g, q and T are those of the module docstring.
+
+    Only the first m rows and n columns are in use, so that it can grow in place.
+    """
 
     A: Matrix
     g: Vector
     q: Vector
     T: Matrix
     basic: Index
-    """Names of the basic variables, in the order of T's rows."""
+    """Names of the basic variables (j for x_j, ~i for r_i), in the order of T's rows."""
     rows: Matrix
-    """Their VALUE, LOW and HIGH bound."""
+    """Value, lower and upper bound (rows VALUE, LOW, HIGH) of the basic variables."""
     nonbasic: Index
-    """Names of the nonbasic variables, in the order of T's columns."""
+    """Names of the nonbasic variables (j for x_j, ~i for r_i), in the order of T's columns."""
     columns: Matrix
-    """Their VALUE, LOW and HIGH bound, and PRICE."""
+    """Value, lower and upper bound and price (rows VALUE, LOW, HIGH, PRICE) of the nonbasic variables."""
     size: Index
-    """Counts: see ROWS and the others."""
+    """Counters, see ROWS and the other positions."""
 
 
 def empty_tableau(rows: int, columns: int) -> Tableau:
-    """Room for so many rows and columns, none of them used."""
+    """Allocate a tableau for this many rows and columns, none of which is in use."""
     return Tableau(
         A=np.zeros((rows, columns)),
         g=np.zeros(rows),
@@ -77,14 +92,14 @@ def empty_tableau(rows: int, columns: int) -> Tableau:
 
 @njit_inner
 def exchange(t: Tableau, p: int, q: int, norms: Vector) -> None:
-    """Swap the p-th basic with the q-th nonbasic variable.
+    """Exchange the p-th basic with the q-th nonbasic variable, in place.
 
-    Names and bounds change places; values and prices are the caller's to set. `norms` are kept at 1 + the squared
-    lengths of T's rows; who has no use for them hands over none.
+    T, names and bounds are updated; the caller sets values and prices. `norms` is updated to 1 + the squared norms of
+    T's rows; pass an empty array if they are not needed.
     """
     rows, columns, T, basic, nonbasic, size = t.rows, t.columns, t.T, t.basic, t.nonbasic, t.size
     m, n = size[ROWS], size[COLUMNS]
-    # A row of its own and no views of T: the compiler then knows what may not overlap.
+    # Use a separate row and no views of T, so that the compiler can rule out aliasing.
     row, inverse = np.empty(n), 1.0 / T[p, q]
     for j in range(n):
         row[j] = -inverse * T[p, j]
@@ -118,8 +133,8 @@ def exchange(t: Tableau, p: int, q: int, norms: Vector) -> None:
 
 
 @njit
-def columns_of(t: Tableau) -> Vector:
-    """x, wherever its entries are."""
+def primal_values(t: Tableau) -> Vector:
+    """Return x, one value per column, collected from the basic and the nonbasic variables."""
     basic, nonbasic, size = t.basic, t.nonbasic, t.size
     x = np.zeros(size[COLUMNS])
     for j in range(size[COLUMNS]):
@@ -132,8 +147,8 @@ def columns_of(t: Tableau) -> Vector:
 
 
 @njit
-def multipliers_of(t: Tableau) -> Vector:
-    """z, the prices of rows that are not basic."""
+def row_multipliers(t: Tableau) -> Vector:
+    """Return the multipliers z, one per row: the price if the row value is nonbasic, and 0 if it is basic."""
     nonbasic, size = t.nonbasic, t.size
     z = np.zeros(size[ROWS])
     for j in range(size[COLUMNS]):
@@ -143,8 +158,8 @@ def multipliers_of(t: Tableau) -> Vector:
 
 
 @njit_inner
-def _rows_at(t: Tableau, x: Vector) -> Vector:
-    """A x + g."""
+def _row_values(t: Tableau, x: Vector) -> Vector:
+    """Return the row values A x + g."""
     size = t.size
     m, n = size[ROWS], size[COLUMNS]
     r = np.empty(m)
@@ -158,8 +173,8 @@ def _rows_at(t: Tableau, x: Vector) -> Vector:
 
 
 @njit_inner
-def _costs_less(t: Tableau, z: Vector) -> Vector:
-    """q - A'z."""
+def _reduced_costs(t: Tableau, z: Vector) -> Vector:
+    """Return the reduced costs q - A'z."""
     size = t.size
     m, n = size[ROWS], size[COLUMNS]
     d = t.q[:n].copy()
@@ -172,11 +187,14 @@ def _costs_less(t: Tableau, z: Vector) -> Vector:
 
 
 @njit_inner
-def revalue(t: Tableau) -> float:
-    """Correct the basic values from the rows' residuals; how large these were, over the size of x and r."""
+def refine_values(t: Tableau) -> float:
+    """Correct the basic values in place, from the residuals of the nonbasic rows.
+
+    Returns the largest residual before the correction, relative to the largest of 1, |x| and the nonbasic row values.
+    """
     rows, columns, basic, nonbasic, size = t.rows, t.columns, t.basic, t.nonbasic, t.size
     m, n = size[ROWS], size[COLUMNS]
-    r = _rows_at(t, columns_of(t))
+    r = _row_values(t, primal_values(t))
     residual, worst, largest = np.zeros(n), 0.0, 1.0
     for j in range(n):
         largest = max(largest, abs(columns[VALUE, j]))
@@ -186,14 +204,14 @@ def revalue(t: Tableau) -> float:
     for i in range(m):
         if basic[i] >= 0:
             largest = max(largest, abs(rows[VALUE, i]))
-    if worst > ROUNDING * largest:
+    if worst > ROUNDING_LEVEL * largest:
         for i in range(m):
             if basic[i] >= 0:
                 row, change = t.T[i], 0.0
                 for j in range(n):
                     change += row[j] * residual[j]
                 rows[VALUE, i] -= change
-        r = _rows_at(t, columns_of(t))
+        r = _row_values(t, primal_values(t))
     for i in range(m):
         if basic[i] < 0:
             rows[VALUE, i] = r[~basic[i]]
@@ -201,12 +219,15 @@ def revalue(t: Tableau) -> float:
 
 
 @njit_inner
-def reprice(t: Tableau) -> float:
-    """Correct the prices from the costs' residuals; how large these were, over the size of q and z."""
+def refine_prices(t: Tableau) -> float:
+    """Correct the prices in place, from the reduced costs of the basic columns, which should be 0.
+
+    Returns the largest of these reduced costs before the correction, relative to the largest of 1 and |z|.
+    """
     columns, basic, nonbasic, size = t.columns, t.basic, t.nonbasic, t.size
     m, n = size[ROWS], size[COLUMNS]
-    z = multipliers_of(t)
-    d = _costs_less(t, z)
+    z = row_multipliers(t)
+    d = _reduced_costs(t, z)
     change, worst, largest = np.zeros(n), 0.0, 1.0
     for i in range(m):
         largest = max(largest, abs(z[i]))
@@ -217,11 +238,11 @@ def reprice(t: Tableau) -> float:
                 row = t.T[i]
                 for j in range(n):
                     change[j] += residual * row[j]
-    if worst > ROUNDING * largest:
+    if worst > ROUNDING_LEVEL * largest:
         for j in range(n):
             if nonbasic[j] < 0:
                 columns[PRICE, j] += change[j]
-        d = _costs_less(t, multipliers_of(t))
+        d = _reduced_costs(t, row_multipliers(t))
     for j in range(n):
         if nonbasic[j] >= 0:
             columns[PRICE, j] = d[nonbasic[j]]
@@ -229,42 +250,48 @@ def reprice(t: Tableau) -> float:
 
 
 @njit_inlined
-def move(t: Tableau, j: int, change: float) -> None:
-    """What the basic variables become when the j-th nonbasic one changes."""
+def shift_nonbasic(t: Tableau, j: int, change: float) -> None:
+    """Update the basic values for a change of the j-th nonbasic variable, whose own value the caller sets."""
     T, rows = t.T, t.rows
     for i in range(t.size[ROWS]):
         rows[VALUE, i] += T[i, j] * change
 
 
 @njit_inner
-def step(t: Tableau, p: int, q: int, change: float, target: float, norms: Vector) -> None:
-    """The q-th nonbasic variable moves by `change`, and takes the place of the p-th basic one at `target`."""
+def pivot_step(t: Tableau, p: int, q: int, change: float, target: float, norms: Vector) -> None:
+    """Move the q-th nonbasic variable by `change`, and exchange it with the p-th basic one, which ends at `target`.
+
+    Values and prices are updated, and `norms` as in `exchange`.
+    """
     rows, columns, row = t.rows, t.columns, t.T[p]
     theta = columns[PRICE, q] / row[q]
     for j in range(t.size[COLUMNS]):
         columns[PRICE, j] -= theta * row[j]
-    move(t, q, change)
+    shift_nonbasic(t, q, change)
     rows[VALUE, p] = columns[VALUE, q] + change
     columns[VALUE, q], columns[PRICE, q] = target, theta
     exchange(t, p, q, norms)
 
 
 @njit_inlined
-def is_stuck(t: Tableau) -> bool:
-    """Whether there was no progress for long."""
-    return bool(t.size[STALLED] > PATIENCE + t.size[ROWS])
+def is_stalled(t: Tableau) -> bool:
+    """Return True if there was no progress for more than MAX_STALLED_STEPS + m steps."""
+    return bool(t.size[STALLED] > MAX_STALLED_STEPS + t.size[ROWS])
 
 
 @njit_inlined
-def is_wrong(t: Tableau, j: int, tolerance: float) -> bool:
-    """Whether moving the j-th nonbasic variable, as its bounds allow, would pay."""
+def has_attractive_price(t: Tableau, j: int, tolerance: float) -> bool:
+    """Return True if moving the j-th nonbasic variable within its bounds would decrease the objective.
+
+    Prices of absolute value up to `tolerance` count as 0.
+    """
     value, low, high, price = t.columns[VALUE, j], t.columns[LOW, j], t.columns[HIGH, j], t.columns[PRICE, j]
     return bool((price < -tolerance and value < high) or (price > tolerance and value > low))
 
 
 @njit_inlined
-def violation(t: Tableau, i: int) -> float:
-    """How far the i-th basic variable is below (negative: above) its bounds; 0 within the tolerance."""
+def bound_violation(t: Tableau, i: int) -> float:
+    """Return how far the i-th basic variable is below (> 0) or above (< 0) its bounds; 0 within the tolerance."""
     value, low, high = t.rows[VALUE, i], t.rows[LOW, i], t.rows[HIGH, i]
     if low - value > TOLERANCE * (1.0 + abs(low)):
         return float(low - value)

@@ -1,1 +1,1 @@
-"""Weak learning over the ball of a kernel's space, by minimum-norm points."""
+"""Weak learning over a ball of a kernel's space, by minimum-norm points."""

@@ -1,8 +1,9 @@
 """Coordinates of instances in a kernel's space, so that norms and inner products are those of plain vectors.
 
-With a dictionary Z the space is the span of its features: rows  K_xZ V lambda^(-1/2)  from  K_ZZ = V lambda V'.
-Without one it is the span of the instances used so far (witnesses, and those that carry weight): each adds a coordinate
-to all instances, by a Cholesky factorisation that grows, and only their kernel rows are ever computed.
+With a dictionary Z, the space is the span of its features, and the coordinates are the rows  K_xZ V lambda^(-1/2)  with
+K_ZZ = V lambda V'. Without a dictionary it is the span of the instances used so far (witnesses and instances with
+positive weight in a convex step, see `hilbert_ball`). Each such instance adds a coordinate to all instances, by an
+incremental Cholesky factorisation; only the kernel rows of these instances are computed.
 """
 
 from __future__ import annotations
@@ -19,45 +20,57 @@ from milopt.compilation.pivoted_cholesky import pivoted_cholesky
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.leaves import Function
 from milopt.errors import ConvexityError
-from milopt.solvers.native.hilbert_ball.one_hots import PIECE, OneHots
+from milopt.solvers.native.hilbert_ball.pattern_maxima import BLOCK_ENTRIES, PatternMaxima
 
-DROPPED = 1e-10
-"""Eigenvalues of a dictionary's Gram matrix below this part of the largest are dropped."""
-DEPENDENT = 1e-13
-"""An instance whose squared distance to the span is below this part of the largest K(x, x) adds no coordinate."""
-CROWDED = 256
-"""Up to so many coordinates, none is forgotten."""
-INDEFINITE = 1e-8
-"""How far below 0, relative to the largest, what should not be negative may lie in a kernel that is accepted."""
-FEW = 1000
-"""Up to so many instances, all are known from the start, and the kernel is tested on all where it may be indefinite."""
+EIGENVALUE_CUTOFF = 1e-10
+"""Eigenvalues of a dictionary's Gram matrix below this fraction of the largest are dropped."""
+DEPENDENCE_TOLERANCE = 1e-13
+"""An instance adds no coordinate if its squared distance to the span is below this fraction of max K(x, x)."""
+MAX_RETAINED_COORDINATES = 256
+"""Number of coordinates up to which unused coordinates are never discarded."""
+PSD_TOLERANCE = 1e-8
+"""Relative tolerance of the test for positive semidefiniteness.
+
+A kernel is rejected if an eigenvalue or a Cholesky residual violates positive semidefiniteness by more than
+PSD_TOLERANCE times the largest entry.
+"""
+MAX_FULL_BASIS = 1000
+"""Number of instances up to which all of them get coordinates at once.
+
+The kernel is then tested on all instances, unless it is known to be positive semidefinite.
+"""
 
 
-class Coordinates(ABC):
-    """A row for each instance, of which the first `rank` entries count."""
+class InstanceCoordinates(ABC):
+    """Table with one row of coordinates per instance. The first `rank` columns are in use."""
 
     table: Matrix
+    """Coordinates, one row per instance."""
     rank: int
+    """Number of coordinates in use."""
     lengths: Vector
-    """How long the rows are, were all known."""
-    known: Mask
-    """Whose row is all of the instance, not only its projection onto the span of the known."""
+    """Norm of each instance in the kernel's space; with a dictionary, of its projection onto the span."""
+    is_exact: Mask
+    """Mask of the instances whose row is exact. The rows of the others are projections onto the span."""
 
     @abstractmethod
-    def know(self, instances: Index) -> None:
-        """Make these instances known."""
+    def add_instances(self, instances: Index) -> None:
+        """Extend the span so that the coordinates of these instances are exact."""
 
-    def is_crowded(self, needed: int) -> bool:
-        """Whether there are many more coordinates than so many instances need."""
+    def has_excess_coordinates(self, needed: int) -> bool:
+        """Return True if there are many more coordinates than `needed` instances require. Here: always False."""
         return False
 
-    def forget(self) -> None:
-        """Make every instance unknown; asked only of coordinates that may be crowded, which say how."""
+    def reset(self) -> None:
+        """Discard all coordinates. Only called if `has_excess_coordinates` can return True."""
         raise NotImplementedError
 
 
-class DictionaryCoordinates(Coordinates):
-    """In the span of a dictionary's features; everything is known from the start."""
+class DictionaryCoordinates(InstanceCoordinates):
+    """Coordinates in the span of a dictionary's features, exact for all instances from the start.
+
+    Exact means: they give the value at every instance of every function in the span.
+    """
 
     def __init__(self, function: Function, bags: Bags) -> None:
         kernel, atoms, points = function.kernel, function.dictionary, bags.instances
@@ -65,38 +78,38 @@ class DictionaryCoordinates(Coordinates):
         space = KernelSpace(Space(function, (atoms,)))
         gram = np.asarray(kernel(atoms, atoms))
         values, vectors = np.linalg.eigh(gram)
-        if values[0] < -INDEFINITE * abs(values[-1]) and not space.is_known_semidefinite:
-            raise ConvexityError(space.indefinite(gram))
-        kept = values > DROPPED * values[-1]
-        self._roots, self._vectors = np.sqrt(values[kept]), vectors[:, kept]
+        if values[0] < -PSD_TOLERANCE * abs(values[-1]) and not space.is_known_semidefinite:
+            raise ConvexityError(space.indefinite_message(gram))
+        retained = values > EIGENVALUE_CUTOFF * values[-1]
+        self._roots, self._vectors = np.sqrt(values[retained]), vectors[:, retained]
         self._atoms = self._vectors / self._roots
-        count, self.rank = points.shape[0], int(kept.sum())
+        count, self.rank = points.shape[0], int(retained.sum())
         self.table = np.empty((count, self.rank))
-        self.one_hots = OneHots.room(len(bags), atoms.shape[0])
-        for first, last in _pieces(bags, PIECE // atoms.shape[0]):
+        self.pattern_maxima = PatternMaxima.empty(len(bags), atoms.shape[0])
+        for first, last in _bag_blocks(bags, BLOCK_ENTRIES // atoms.shape[0]):
             ends = np.asarray(bags.offsets[first : last + 1])
             rows = slice(int(ends[0]), int(ends[-1]))
             similarities = np.ascontiguousarray(kernel(points[rows], atoms))
             self.table[rows] = similarities @ self._atoms
-            self.one_hots.fill(slice(first, last), 0, similarities, ends)
-        self.one_hots.normalise(kernel, atoms)
-        self.known = np.ones(count, dtype=bool)
+            self.pattern_maxima.fill(slice(first, last), 0, similarities, ends)
+        self.pattern_maxima.normalise(kernel, atoms)
+        self.is_exact = np.ones(count, dtype=bool)
         self.lengths = np.sqrt(np.einsum("pd,pd->p", self.table, self.table))
 
-    def know(self, instances: Index) -> None:
-        """Nothing to do."""
+    def add_instances(self, instances: Index) -> None:
+        """Do nothing: all coordinates are exact."""
 
     def coefficients(self, u: Vector) -> Vector:
-        """Over the dictionary, of the function with these coordinates."""
+        """Return the dictionary coefficients of the function with coordinates u."""
         return np.asarray(self._atoms @ u)
 
     def norm(self, coefficients: Vector) -> float:
-        """Of the function with these coefficients over the dictionary."""
+        """Return the norm of the function with these dictionary coefficients."""
         return float(np.linalg.norm(self._roots * (coefficients @ self._vectors)))
 
 
-class GrowingCoordinates(Coordinates):
-    """In the span of the instances known so far."""
+class GrowingCoordinates(InstanceCoordinates):
+    """Coordinates in the span of the instances added so far."""
 
     def __init__(self, function: Function, bags: Bags) -> None:
         points = bags.instances
@@ -104,76 +117,97 @@ class GrowingCoordinates(Coordinates):
         self._kernel, self._points = function.kernel, points
         count = points.shape[0]
         self._diagonal = np.array(self._kernel.diagonal(points), dtype=float)
-        self._slack = self._diagonal.copy()
+        self._squared_distances = self._diagonal.copy()
         self.lengths = np.sqrt(np.maximum(self._diagonal, 0.0))
-        self._scale = float(np.abs(self._slack).max(initial=0.0))
+        self._scale = float(np.abs(self._squared_distances).max(initial=0.0))
         self.table = np.zeros((count, min(count, 64)))
         self.rank = 0
-        self.known = np.zeros(count, dtype=bool)
-        self._has_few = count <= FEW
-        if self._has_few:
-            self._test_whole()
-            self.know(np.arange(count))
+        self.is_exact = np.zeros(count, dtype=bool)
+        self._has_full_basis = count <= MAX_FULL_BASIS
+        if self._has_full_basis:
+            self._check_gram_matrix()
+            self.add_instances(np.arange(count))
 
-    def know(self, instances: Index) -> None:
-        """A coordinate for each of these that is not in the span yet."""
+    def add_instances(self, instances: Index) -> None:
+        """Add one coordinate for each of these instances that is not in the span yet, and make their rows exact.
+
+        Raises `ConvexityError` if the kernel turns out not to be positive semidefinite.
+        """
         from scipy.linalg import solve_triangular
 
-        new = np.unique(instances[~self.known[instances]])
+        new = np.unique(instances[~self.is_exact[instances]])
         if not new.size:
             return
         r = self.rank
-        rest = np.asarray(self._kernel(self._points, self._points[new]))
-        rest -= self.table[:, :r] @ self.table[new, :r].T
-        lower, order = pivoted_cholesky(rest[new], DEPENDENT * max(self._scale, 1e-300))
+        residual_kernel = np.asarray(self._kernel(self._points, self._points[new]))
+        residual_kernel -= self.table[:, :r] @ self.table[new, :r].T
+        lower, order = pivoted_cholesky(residual_kernel[new], DEPENDENCE_TOLERANCE * max(self._scale, 1e-300))
         rank = lower.shape[1]
-        fresh = solve_triangular(lower[:rank], rest[:, order[:rank]].T, lower=True).T if rank else rest[:, :0]
-        fresh[self.known] = 0.0
+        fresh = (
+            solve_triangular(lower[:rank], residual_kernel[:, order[:rank]].T, lower=True).T
+            if rank
+            else residual_kernel[:, :0]
+        )
+        fresh[self.is_exact] = 0.0
         fresh[new[order]] = lower
-        self._make_room(r + rank)
+        self._reserve_columns(r + rank)
         self.table[:, r : r + rank] = fresh
         self.rank += rank
-        self.known[new] = True
-        self._slack -= np.einsum("pd,pd->p", fresh, fresh)
+        self.is_exact[new] = True
+        self._squared_distances -= np.einsum("pd,pd->p", fresh, fresh)
         if not self._space.is_known_semidefinite:
-            left = rest[new[order[rank:]]][:, order[rank:]] - lower[rank:] @ lower[rank:].T
-            self._check(float(np.abs(left).max(initial=0.0)), float(np.abs(rest).max()))
+            residual = residual_kernel[new[order[rank:]]][:, order[rank:]] - lower[rank:] @ lower[rank:].T
+            self._check_semidefinite(float(np.abs(residual).max(initial=0.0)), float(np.abs(residual_kernel).max()))
 
-    def is_crowded(self, needed: int) -> bool:
-        """Whether there are many more coordinates than so many instances need."""
-        return not self._has_few and self.rank > max(CROWDED, 2 * needed)
+    def has_excess_coordinates(self, needed: int) -> bool:
+        """Return True if there are more than twice `needed` and more than MAX_RETAINED_COORDINATES coordinates.
 
-    def forget(self) -> None:
-        """Make every instance unknown."""
+        Always False if all instances got coordinates at once.
+        """
+        return not self._has_full_basis and self.rank > max(MAX_RETAINED_COORDINATES, 2 * needed)
+
+    def reset(self) -> None:
+        """Discard all coordinates."""
         self.rank = 0
-        self.known[:] = False
-        self._slack[:] = self._diagonal
+        self.is_exact[:] = False
+        self._squared_distances[:] = self._diagonal
 
-    def _make_room(self, columns: int) -> None:
-        count, room = self.table.shape
-        if columns > room:
-            wide = np.zeros((count, min(count, max(columns, 2 * room))))
-            wide[:, : self.rank] = self.table[:, : self.rank]
-            self.table = wide
+    def _reserve_columns(self, columns: int) -> None:
+        """Enlarge the table to at least this many columns."""
+        count, capacity = self.table.shape
+        if columns > capacity:
+            larger = np.zeros((count, min(count, max(columns, 2 * capacity))))
+            larger[:, : self.rank] = self.table[:, : self.rank]
+            self.table = larger
 
-    def _test_whole(self) -> None:
+    def _check_gram_matrix(self) -> None:
+        """Raise `ConvexityError` if the kernel is not positive semidefinite on all instances.
+
+        Kernels that are known to be positive semidefinite are not tested.
+        """
         if not self._space.is_known_semidefinite:
             gram = np.asarray(self._kernel(self._points, self._points))
-            if float(np.linalg.eigvalsh(gram)[0]) < -INDEFINITE * float(np.abs(gram).max()):
-                raise ConvexityError(self._space.indefinite(gram))
+            if float(np.linalg.eigvalsh(gram)[0]) < -PSD_TOLERANCE * float(np.abs(gram).max()):
+                raise ConvexityError(self._space.indefinite_message(gram))
 
-    def _check(self, left: float, scale: float) -> None:
-        """What the new coordinates `left` over must be nothing, and no row longer than its instance."""
-        worst = int(np.argmin(self._slack))
-        if self._slack[worst] < -INDEFINITE * self._scale or left > INDEFINITE * max(scale, self._scale):
-            used = self.known.copy()
+    def _check_semidefinite(self, residual: float, scale: float) -> None:
+        """Raise `ConvexityError` if the kernel is not positive semidefinite on the instances used so far.
+
+        `residual` is the part of the new kernel values that the new coordinates do not represent; it must be
+        at most PSD_TOLERANCE times the larger of `scale` and max |K(x, x)|. No row may be longer than its instance.
+        """
+        worst = int(np.argmin(self._squared_distances))
+        if self._squared_distances[worst] < -PSD_TOLERANCE * self._scale or residual > PSD_TOLERANCE * max(
+            scale, self._scale
+        ):
+            used = self.is_exact.copy()
             used[worst] = True
             points = self._points[np.flatnonzero(used)]
-            raise ConvexityError(self._space.indefinite(np.asarray(self._kernel(points, points))))
+            raise ConvexityError(self._space.indefinite_message(np.asarray(self._kernel(points, points))))
 
 
-def _pieces(bags: Bags, rows: int) -> Iterator[tuple[int, int]]:
-    """(first, last + 1) of consecutive bags that have about so many instances together."""
+def _bag_blocks(bags: Bags, rows: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, last + 1) of consecutive bags with at most `rows` instances in total, but at least one bag."""
     first = 0
     while first < len(bags):
         last = int(np.searchsorted(bags.offsets, bags.offsets[first] + rows, side="right")) - 1

@@ -1,12 +1,14 @@
-"""The face on which the search for a minimum-norm point stands: weights on a few instances of each bag.
+"""The corral of Wolfe's algorithm: the face on which the search for a minimum-norm point currently is.
 
-The bags' hulls are shifted to a base instance each, so that a point of  c - sum_r d_r conv(B_r)  is
+A face is a set of weights on a few instances of each bag B_r with weight d_r > 0. Each bag's hull is shifted to a base
+instance, so that a point of c - sum_r d_r conv(B_r)  is
 
     w = s - sum_j nu_j D_j,   s = c - sum_r d_r x_base(r),   D_j = x_j - x_base(bag of j)
 
-with nu >= 0 and sum_{j in r} nu_j <= d_r. The columns D_j do not depend on d or c: their factorisation, of which Q is
-orthonormal and R triangular, is kept from one solve to the next, while columns enter and leave and bags change their
-base. Columns D_j and those of Q are held as rows. Compiled by numba.
+with nu >= 0 and sum_{j in r} nu_j <= d_r. The columns D_j do not depend on d or c. Their QR factorisation, Q
+orthonormal and R triangular, is kept between solves and updated when columns are added or removed and when a bag
+changes its base. The columns D_j and those of Q are stored as rows. Adding or removing one of p columns costs O(np).
+Compiled by numba.
 """
 
 from __future__ import annotations
@@ -16,36 +18,45 @@ from typing import NamedTuple
 import numpy as np
 
 from milopt.arrays import Index, Matrix, Vector
-from milopt.compiled import njit_inner
+from milopt.jit import njit_inner
 
-DEPENDENT = 1e-12
-"""A column this close, relative to its length, to the span of the others does not enter."""
+DEPENDENCE_TOLERANCE = 1e-12
+"""A column is not added if its distance to the span of the others, relative to its norm, is at most this value."""
 
 
 class Corral(NamedTuple):
-    """A face and its factorisation; the first `used[0]` entries, rows and columns are in use."""
+    """A face and its factorisation (symbols as in the module docstring).
+
+    Of the arrays over columns, only the first `used[0]` entries, rows and columns are in use.
+    """
 
     base: Index
-    """Per bag, its base instance; -1 while it has none."""
+    """Base instance of each bag; -1 if it has none yet."""
     share: Vector
-    """Per instance of a bag that weighs nothing now, the fraction of the bag's weight that it had before."""
-    last: Vector
-    """Per bag, the weight d_r that the columns' weights belong to."""
+    """Fraction of its bag's weight that an instance had when the bag weight became 0; 0 for all other instances."""
+    last_bag_weight: Vector
+    """Weight d_r of each bag at the last search, to which the column weights belong."""
     instance: Index
+    """Instance of each column."""
     bag: Index
+    """Bag of each column."""
     weight: Vector
+    """Weight nu of each column."""
     D: Matrix
     Q: Matrix
     R: Matrix
     g: Vector
-    """Q s."""
+    """Vector Q s: the coefficients of the projection of s onto the span of the columns."""
     s: Vector
+    """The vector s."""
     w: Vector
+    """The current point w."""
     used: Index
+    """Number of columns, as an array of length 1."""
 
     @classmethod
     def empty(cls, bags: int, instances: int, dimension: int) -> Corral:
-        """No bases and no columns; at most `dimension` columns can be independent."""
+        """Return a corral without bases and columns. At most `dimension` columns can be linearly independent."""
         n = dimension
         return cls(
             np.full(bags, -1, dtype=np.intp),
@@ -63,8 +74,8 @@ class Corral(NamedTuple):
             np.zeros(1, dtype=np.intp),
         )
 
-    def widened(self, dimension: int) -> Corral:
-        """The same face in a space of more dimensions, the new coordinates 0."""
+    def widen(self, dimension: int) -> Corral:
+        """Return the same face in a space with more dimensions; the new coordinates are 0."""
         wide = Corral.empty(self.base.size, self.share.size, dimension)
         n = self.w.size
         for old, new in zip(self, wide, strict=True):
@@ -77,7 +88,7 @@ class Corral(NamedTuple):
 
 @njit_inner
 def dot(a: Vector, b: Vector, n: int) -> float:
-    """a'b over the first n entries."""
+    """Return a'b over the first n entries."""
     total = 0.0
     for k in range(n):
         total += a[k] * b[k]
@@ -85,15 +96,19 @@ def dot(a: Vector, b: Vector, n: int) -> float:
 
 
 @njit_inner
-def add(a: Vector, factor: float, b: Vector, n: int) -> None:
-    """a += factor b over the first n entries."""
+def axpy(a: Vector, factor: float, b: Vector, n: int) -> None:
+    """Add factor * b to a, over the first n entries."""
     for k in range(n):
         a[k] += factor * b[k]
 
 
 @njit_inner
-def enter(f: Corral, table: Matrix, n: int, instance: int, bag: int, weight: float) -> bool:
-    """Let an instance enter; False, and nothing changed, where its column depends on the others."""
+def add_column(f: Corral, table: Matrix, n: int, instance: int, bag: int, weight: float) -> bool:
+    """Add the column of an instance; return False, with the face unchanged, if it depends on the others.
+
+    It also returns False if the arrays are full. `table` has one row of coordinates per instance, of which the first n
+    are used.
+    """
     p = f.used[0]
     if p == f.weight.size:
         return False
@@ -103,14 +118,14 @@ def enter(f: Corral, table: Matrix, n: int, instance: int, bag: int, weight: flo
         q[k] = D[k]
     for i in range(p + 1):
         f.R[i, p] = 0.0
-    # Orthogonalised twice, which is enough.
+    # Gram-Schmidt orthogonalisation is applied twice, which is sufficient.
     for _ in range(2):
         for i in range(p):
             h = dot(f.Q[i], q, n)
-            add(q, -h, f.Q[i], n)
+            axpy(q, -h, f.Q[i], n)
             f.R[i, p] += h
     length, rest = np.sqrt(dot(D, D, n)), np.sqrt(dot(q, q, n))
-    if rest <= DEPENDENT * length:
+    if rest <= DEPENDENCE_TOLERANCE * length:
         return False
     for k in range(n):
         q[k] /= rest
@@ -122,8 +137,8 @@ def enter(f: Corral, table: Matrix, n: int, instance: int, bag: int, weight: flo
 
 
 @njit_inner
-def leave(f: Corral, n: int, j: int) -> None:
-    """Take a column out; the rows of Q and R below it are rotated until R is triangular again."""
+def remove_column(f: Corral, n: int, j: int) -> None:
+    """Remove the j-th column from the face, and make R triangular again by Givens rotations of the rows of Q and R."""
     p = f.used[0] - 1
     for k in range(j, p):
         f.instance[k], f.bag[k], f.weight[k] = f.instance[k + 1], f.bag[k + 1], f.weight[k + 1]
@@ -153,35 +168,40 @@ def leave(f: Corral, n: int, j: int) -> None:
 
 
 @njit_inner
-def rebase(f: Corral, n: int, bag: int, demand: float) -> None:
-    """The base has lost its weight: the bag's first column becomes the base, and the later ones start from there."""
+def change_base(f: Corral, n: int, bag: int, bag_weight: float) -> None:
+    """Make the instance of the bag's first column its base, and express its other columns by the new base.
+
+    Called when the old base has lost its weight. `bag_weight` is the weight d_r of this one bag.
+    """
     p = f.used[0]
     first = 0
     while f.bag[first] != bag:
         first += 1
     for j in range(first + 1, p):
         if f.bag[j] == bag:
-            add(f.D[j], -1.0, f.D[first], n)
+            axpy(f.D[j], -1.0, f.D[first], n)
             for i in range(first + 1):
                 f.R[i, j] -= f.R[i, first]
-    add(f.s, -demand, f.D[first], n)
+    axpy(f.s, -bag_weight, f.D[first], n)
     f.base[bag] = f.instance[first]
-    leave(f, n, first)
-    project(f, n)
+    remove_column(f, n, first)
+    update_projection(f, n)
 
 
 @njit_inner
-def project(f: Corral, n: int) -> None:
-    """g = Q s, anew."""
+def update_projection(f: Corral, n: int) -> None:
+    """Compute g = Q s in place."""
     for i in range(f.used[0]):
         f.g[i] = dot(f.Q[i], f.s, n)
 
 
 @njit_inner
-def descend(f: Corral, n: int, demand: Vector, z: Vector, held: Vector, moved: Vector) -> None:
-    """Go to the least-squares point of the face, or, where a weight would turn negative, to that of a smaller one.
+def minimise_on_face(f: Corral, n: int, bag_weights: Vector, z: Vector, bag_sums: Vector, bag_changes: Vector) -> None:
+    """Set the weights to those of the minimum-norm point of the face's affine hull.
 
-    `z`, and per bag `held` and `moved`, are room to work in; the last two are 0 before and after.
+    Whenever a weight would become negative, its column is removed first (or the base changes), and the search continues
+    on the smaller face. The point w is not updated (see `update_point`). `z` and, per bag, `bag_sums` and `bag_changes`
+    are workspace. The last two must be 0, and are 0 again afterwards.
     """
     while f.used[0]:
         p = f.used[0]
@@ -191,33 +211,33 @@ def descend(f: Corral, n: int, demand: Vector, z: Vector, held: Vector, moved: V
                 total -= f.R[i, k] * z[k]
             z[i] = total / f.R[i, i]
         for j in range(p):
-            held[f.bag[j]] += f.weight[j]
-            moved[f.bag[j]] += z[j] - f.weight[j]
-        step, blocked, whose = 1.0, p, demand.size
+            bag_sums[f.bag[j]] += f.weight[j]
+            bag_changes[f.bag[j]] += z[j] - f.weight[j]
+        step, blocking_column, blocking_bag = 1.0, p, bag_weights.size
         for j in range(p):
             bag, change = f.bag[j], z[j] - f.weight[j]
             if change < 0.0 and -f.weight[j] > step * change:
-                step, blocked, whose = f.weight[j] / -change, j, demand.size
-            room = max(0.0, demand[bag] - held[bag])
-            if moved[bag] > 0.0 and room < step * moved[bag]:
-                step, blocked, whose = room / moved[bag], p, bag
+                step, blocking_column, blocking_bag = f.weight[j] / -change, j, bag_weights.size
+            slack = max(0.0, bag_weights[bag] - bag_sums[bag])
+            if bag_changes[bag] > 0.0 and slack < step * bag_changes[bag]:
+                step, blocking_column, blocking_bag = slack / bag_changes[bag], p, bag
         for j in range(p):
-            held[f.bag[j]] = 0.0
-            moved[f.bag[j]] = 0.0
+            bag_sums[f.bag[j]] = 0.0
+            bag_changes[f.bag[j]] = 0.0
         for j in range(p):
             f.weight[j] += step * (z[j] - f.weight[j])
-        if whose < demand.size:
-            rebase(f, n, whose, demand[whose])
-        elif blocked < p:
-            leave(f, n, blocked)
+        if blocking_bag < bag_weights.size:
+            change_base(f, n, blocking_bag, bag_weights[blocking_bag])
+        elif blocking_column < p:
+            remove_column(f, n, blocking_column)
         else:
             return
 
 
 @njit_inner
-def stand(f: Corral, n: int) -> None:
-    """w = s - Q'g, the point of the face nearest to 0."""
+def update_point(f: Corral, n: int) -> None:
+    """Compute the point  w = s - Q'g  in place: the point nearest to 0 of the affine hull of the face."""
     for k in range(n):
         f.w[k] = f.s[k]
     for i in range(f.used[0]):
-        add(f.w, -f.g[i], f.Q[i], n)
+        axpy(f.w, -f.g[i], f.Q[i], n)

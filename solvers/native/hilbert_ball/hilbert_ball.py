@@ -1,12 +1,20 @@
-"""Weak learning over a ball of a kernel's space, priced start to end by an algorithm of our own.
+"""Pricing of weak learners over a ball of a kernel's space, by the convex-concave procedure with minimum-norm points.
 
     max  sum_i w_i max_{x in B_i} u(x)   over  ||u|| <= radius
 
-With the maxima of positive weight held at witnesses x_i, the rest is convex, and its optimum is  u = radius v / ||v||
-for the minimum-norm point v of  sum_{I+} w_i Phi(x_i) - sum_{I-} |w_i| conv Phi(B_i)  (`minimum_norm`, with bounds from
-both sides). So without a dictionary the coefficients of u are  radius w_i / ||v||  at the witnesses and at most 0 on
-instances of I-. The best single patterns are the starts. Where the bounds do not meet, even in a search begun anew,
-the price is left to Clarabel, and counted.
+1. Start: one instance x_i (witness) of each bag with positive weight (I+), at which a good single pattern is largest
+   (`pattern_maxima`). Without a dictionary and with more than MAX_ALL_PATTERNS instances, starts that the oracle
+   declares are used instead.
+2. Convex step: with these maxima fixed at their witnesses, the optimum is  u = radius v / ||v||  for the minimum-norm
+   point v of  sum_{I+} w_i Phi(x_i) - sum_{I-} |w_i| conv Phi(B_i)  (`minimum_norm`, with an upper and a lower bound).
+3. New witnesses are the maximisers of u in the bags of I+. Repeat until the edge (the objective) increases by no more
+   than a fraction RELATIVE_DECREASE of it, the witnesses were visited before, MAX_STEPS steps are made, or the time is
+   up.
+
+Phi(x) is the feature K(x, .), and I- are the bags with negative weight. Without a dictionary, the coefficients of u are
+therefore  radius w_i / ||v||  at the witnesses and at most 0 at instances of I-. If the bounds of a step do not meet,
+even after a restart, Clarabel prices the oracle instead (counted in `fallbacks`). The result is a local optimum, and a
+global one if no weight is positive.
 """
 
 from __future__ import annotations
@@ -25,166 +33,187 @@ from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
 from milopt.solvers.native.edge_program import EdgeProgram, edge_program
 from milopt.solvers.native.hilbert_ball.coordinates import DictionaryCoordinates, GrowingCoordinates
-from milopt.solvers.native.hilbert_ball.minimum_norm import MinimumNorm, Nearest
-from milopt.solvers.native.hilbert_ball.one_hots import OneHots
+from milopt.solvers.native.hilbert_ball.minimum_norm import MinimumNormPoint, MinimumNormSolver
+from milopt.solvers.native.hilbert_ball.pattern_maxima import PatternMaxima
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, Found, Priced, Pricing, priced_by
+from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, PricedColumn, Pricing, PricingResult, price_or_report
 
-OPEN = 1e-8
-"""Bounds that are further apart than this part of the upper have not met."""
-ALL_PATTERNS = 3000
-"""Up to so many instances, each is a start where there is no dictionary."""
-SOME_PATTERNS = 1000
-"""Of more instances so many are, evenly spaced, unless the oracle declares its starts."""
+MAX_RELATIVE_GAP = 1e-8
+"""Largest difference of the bounds, relative to the upper bound, of an accepted convex step."""
+MAX_ALL_PATTERNS = 3000
+"""Number of instances up to which each one is a candidate start, if there is no dictionary."""
+SAMPLED_PATTERNS = 1000
+"""Number of evenly spaced instances that are candidate starts if there are more than MAX_ALL_PATTERNS.
+
+They are not used if the oracle declares starts or there is a dictionary.
+"""
 
 
 def hilbert_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> HilbertBallPricing | None:
-    """The pricing of an oracle over a ball of a kernel's space; None where its program is another."""
+    """Return the pricing of an oracle over a ball of a kernel's space, or None if the program has another structure."""
     program = edge_program(oracle, bags, Norm)
     return None if program is None else HilbertBallPricing(oracle, program, options)
 
 
 @dataclass(frozen=True, eq=False)
-class Climb:
-    """Steps of the convex-concave procedure from one start to their end."""
+class CCPRun:
+    """One run of the convex-concave procedure, from one start to its end."""
 
-    last: Nearest
+    point: MinimumNormPoint
+    """Minimum-norm point of the last step."""
     witnesses: Index
-    """Where the last step held the maxima of positive weight,"""
-    pulls: Vector
-    """and what each weighs."""
+    """Witness of each bag of positive weight in the last step."""
+    witness_weights: Vector
+    """Weight w_i of the bag of each witness."""
     trace: tuple[float, ...]
-    """f_1, edge_1, f_2, ... for a ball of radius 1: what a convex step promised, and what its u is worth."""
+    """f_1, edge_1, f_2, edge_2, ... for a ball of radius 1: optimum of each convex step, and edge of its u."""
 
 
 class HilbertBallPricing(Pricing):
-    """By minimum-norm points in coordinates of the kernel's space."""
+    """Pricing by minimum-norm points in coordinates of the kernel's space."""
 
     solver = "native"
 
     def __init__(self, oracle: Oracle, program: EdgeProgram, options: Options) -> None:
         self._oracle, self._program, self._options = oracle, program, options
         function, bags = program.function, program.bags
-        self._one_hots: OneHots | None = None
+        self._pattern_maxima: PatternMaxima | None = None
         if function.dictionary is not None:
             self.space: DictionaryCoordinates | GrowingCoordinates = DictionaryCoordinates(function, bags)
-            self._one_hots = self.space.one_hots
+            self._pattern_maxima = self.space.pattern_maxima
         else:
             self.space = GrowingCoordinates(function, bags)
             count = int(bags.offsets[-1])
-            if count <= ALL_PATTERNS or oracle.starts is None:
-                chosen = np.linspace(0, count - 1, count if count <= ALL_PATTERNS else SOME_PATTERNS).astype(np.intp)
-                self._one_hots = OneHots.of(function.kernel, bags, bags.instances[chosen])
-        self._search = MinimumNorm(self.space, bags.offsets)
-        self._other: Pricing | None = None
+            if count <= MAX_ALL_PATTERNS or oracle.starts is None:
+                patterns = np.linspace(0, count - 1, count if count <= MAX_ALL_PATTERNS else SAMPLED_PATTERNS).astype(
+                    np.intp
+                )
+                self._pattern_maxima = PatternMaxima.from_patterns(function.kernel, bags, bags.instances[patterns])
+        self._solver = MinimumNormSolver(self.space, bags.offsets)
+        self._fallback_pricing: Pricing | None = None
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
-        """The end of each climb, best first; with its bound where the program is convex."""
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+        """Return the result of each run, best first, with a proved bound if no bag weight is positive.
+
+        If a run fails, the columns and the bound of the fallback solver are included.
+        """
         program = self._program
         for parameter, value in prices.items():
             parameter.value = value
         weights = program.weights(prices)
-        found: list[Priced] = []
+        columns: list[PricedColumn] = []
         bound: float | None = None
         seen: set[bytes] = set()
         has_failed, failure = False, ""
         for witnesses in self._starts(weights, prices, starts):
             if witnesses.tobytes() in seen:
                 continue
-            ended = self.climb(weights, witnesses, clock, seen)
-            if ended is None:
+            run = self.run_ccp(weights, witnesses, clock, seen)
+            if run is None:
                 has_failed = True
                 continue
-            found.append(self._priced(ended, weights))
+            columns.append(self._priced_column(run, weights))
             if not witnesses.size:
-                bound = program.sign * program.radius * ended.last.upper
+                bound = program.sign * program.radius * run.point.upper
             if clock.is_over():
                 break
         if has_failed:
-            # The other way starts where it will: what was found on this one stays.
+            # The fallback chooses its own starts, so the columns found so far are kept.
             self.fallbacks += 1
-            other = priced_by(self._fallback, prices, starts, clock)
-            failure, bound = "" if found else other.failure, other.bound
-            found += other.columns
-        return Found(tuple(sorted(found, key=lambda one: -program.sign * one.value)), bound, failure)
+            fallback = price_or_report(self._fallback, prices, starts, clock)
+            failure, bound = "" if columns else fallback.failure, fallback.bound
+            columns += fallback.columns
+        return PricingResult(tuple(sorted(columns, key=lambda column: -program.sign * column.value)), bound, failure)
 
-    def climb(self, weights: Vector, witnesses: Index, clock: Clock, seen: set[bytes]) -> Climb | None:
-        """From witnesses in the bags of positive weight, until the edge rests or they are among those `seen`.
+    def run_ccp(self, weights: Vector, witnesses: Index, clock: Clock, seen: set[bytes]) -> CCPRun | None:
+        """Run the convex-concave procedure from these witnesses of the bags with positive weight.
 
-        None where the bounds of a convex step did not meet.
+        The run ends if the relative gain of the edge is at most RELATIVE_DECREASE, if the new witnesses are in `seen`
+        (to which all visited witnesses are added), after MAX_STEPS steps, or when the time is up. Returns None if the
+        bounds of a convex step do not meet, even after a restart.
         """
         positive = np.flatnonzero(weights > 0.0)
-        pulls, demand = weights[positive], np.maximum(-weights, 0.0)
+        witness_weights, bag_weights = weights[positive], np.maximum(-weights, 0.0)
         edge, trace = -np.inf, []
         while True:
             seen.add(witnesses.tobytes())
-            nearest = self._nearest(witnesses, pulls, demand)
-            if nearest is None:
+            point = self._minimum_norm_point(witnesses, witness_weights, bag_weights)
+            if point is None:
                 return None
-            place, top = self._search.maxima(positive, nearest.w)
-            before, edge = edge, float(pulls @ top) / max(nearest.upper, 1e-300) - nearest.drag
-            trace += [nearest.upper, edge]
-            has_rested = edge - before <= RELATIVE_DECREASE * abs(edge) or place.tobytes() in seen
-            if has_rested or len(trace) == 2 * MAX_STEPS or clock.is_over():
-                return Climb(nearest, witnesses, pulls, tuple(trace))
-            witnesses = place
+            new_witnesses, maxima = self._solver.maxima(positive, point.w)
+            last_edge, edge = edge, float(witness_weights @ maxima) / max(point.upper, 1e-300) - point.support_value
+            trace += [point.upper, edge]
+            has_converged = edge - last_edge <= RELATIVE_DECREASE * abs(edge) or new_witnesses.tobytes() in seen
+            if has_converged or len(trace) == 2 * MAX_STEPS or clock.is_over():
+                return CCPRun(point, witnesses, witness_weights, tuple(trace))
+            witnesses = new_witnesses
 
     def _starts(self, weights: Vector, prices: Mapping[Parameter, Vector], count: int) -> Iterable[Index]:
-        if self._one_hots is not None:
-            return self._one_hots.starts(weights, count)
+        """Return at most `count` starting points, each with one witness per bag of positive weight; best first."""
+        if self._pattern_maxima is not None:
+            return self._pattern_maxima.starts(weights, count)
         assert self._oracle.starts is not None
         bags, positive = self._program.bags, weights > 0.0
-        given = islice(self._oracle.starts(prices), count)
-        return [bags.argmax(values)[positive] for values in given]
+        start_values = islice(self._oracle.starts(prices), count)
+        return [bags.argmax(values)[positive] for values in start_values]
 
-    def _nearest(self, witnesses: Index, pulls: Vector, demand: Vector) -> Nearest | None:
-        """From the face of the last search, or from none where that does not end well."""
+    def _minimum_norm_point(
+        self, witnesses: Index, witness_weights: Vector, bag_weights: Vector
+    ) -> MinimumNormPoint | None:
+        """Solve a convex step from the last face, and from no face if its bounds do not meet; None if both fail."""
         for _ in range(2):
-            nearest = self._search.solve(witnesses, pulls, demand)
-            if nearest.gap <= OPEN * nearest.upper or not nearest.w.any():
-                return nearest
-            self._search.restart()
+            point = self._solver.solve(witnesses, witness_weights, bag_weights)
+            if point.gap <= MAX_RELATIVE_GAP * point.upper or not point.w.any():
+                return point
+            self._solver.restart()
         return None
 
-    def _priced(self, end: Climb, weights: Vector) -> Priced:
-        program, nearest = self._program, end.last
-        length = float(np.linalg.norm(nearest.w))
+    def _priced_column(self, run: CCPRun, weights: Vector) -> PricedColumn:
+        """Return the column that a run found, with the function u and the certificate of its last convex step."""
+        program, point = self._program, run.point
+        length = float(np.linalg.norm(point.w))
         scale = program.radius / length if length > 0 else 0.0
-        u = scale * nearest.w
-        maxima = scale * self._search.maxima(np.arange(len(program.bags)), nearest.w)[1]
+        u = scale * point.w
+        maxima = scale * self._solver.maxima(np.arange(len(program.bags)), point.w)[1]
         values: dict[str, Vector] = {}
         functions: dict[str, tuple[Points, Vector]] = {}
-        outside = 0.0
+        violation = 0.0
         if isinstance(self.space, DictionaryCoordinates):
             a = self.space.coefficients(u)
             values[program.function.coefficients.name] = a
-            outside = max(0.0, self.space.norm(a) - program.radius)
+            violation = max(0.0, self.space.norm(a) - program.radius)
         else:
-            used = np.concatenate([end.witnesses, nearest.instances])
-            coefficients = scale * np.concatenate([end.pulls, -nearest.weights])
-            kept = np.flatnonzero(coefficients)
-            functions[program.function.name] = program.bags.instances[used[kept]], coefficients[kept]
-        return Priced(
+            used = np.concatenate([run.witnesses, point.instances])
+            coefficients = scale * np.concatenate([run.witness_weights, -point.weights])
+            nonzero = np.flatnonzero(coefficients)
+            functions[program.function.name] = program.bags.instances[used[nonzero]], coefficients[nonzero]
+        return PricedColumn(
             column=program.column(maxima),
             values=values,
             functions=functions,
             value=program.sign * float(weights @ maxima),
-            certificate=self._certificate(nearest, outside),
-            steps=len(end.trace) // 2,
+            certificate=self._certificate(point, violation),
+            steps=len(run.trace) // 2,
         )
 
-    def _certificate(self, nearest: Nearest, outside: float) -> Certificate:
-        """Of the convex step as a minimisation, which the value -radius ||w|| bounds from below."""
+    def _certificate(self, point: MinimumNormPoint, violation: float) -> Certificate:
+        """Return the certificate of a convex step, as a minimisation with the lower bound -radius ||w||.
+
+        `violation` is the amount by which the norm of u exceeds the radius.
+        """
         radius = self._program.radius
-        error = radius * max(0.0, nearest.gap)
-        gap = error / (1.0 + radius * nearest.upper)
-        return Certificate(outside / (1.0 + radius), 0.0, gap, outside, -radius * nearest.upper, error)
+        error = radius * max(0.0, point.gap)
+        gap = error / (1.0 + radius * point.upper)
+        return Certificate(violation / (1.0 + radius), 0.0, gap, violation, -radius * point.upper, error)
 
     def _fallback(self) -> Pricing:
-        if self._other is None:
+        """Return the pricing by Clarabel, built on first use."""
+        if self._fallback_pricing is None:
             from milopt.schemes.oracle_program import ProgramPricing
             from milopt.solving import registry
 
-            self._other = ProgramPricing(self._oracle, self._program.given, registry.require("clarabel"), self._options)
-        return self._other
+            self._fallback_pricing = ProgramPricing(
+                self._oracle, self._program.master_bags, registry.require_solver("clarabel"), self._options
+            )
+        return self._fallback_pricing

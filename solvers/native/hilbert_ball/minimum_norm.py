@@ -1,12 +1,14 @@
-"""The minimum-norm point of  c - sum_r d_r conv{x : x in B_r},  by Wolfe's algorithm with the hulls kept apart.
+"""The minimum-norm point of  c - sum_r d_r conv{x : x in B_r},  by Wolfe's algorithm with a separate hull per bag.
 
-Wolfe's algorithm stands on a face, goes to its least-squares point, drops what would turn negative, and lets the
-vertex enter that the direction found calls for. Here a face is a product of one face a bag, and the vertex of a bag is
-its argmax, so one pass over the instances brings a candidate for every bag. Any weights nu bound the minimum:
+Wolfe's algorithm moves to the minimum-norm point of the current face, removes vertices whose weight would become
+negative, and adds the vertex that minimises the inner product with the point. Here a face is a product of one face per
+bag, and the vertex of a bag is its argmax of <x, w>, so that one pass over the instances gives one candidate per bag.
+Any weights nu bound the minimum:
 
     (<c, w> - sum_r d_r max_{x in B_r} <x, w>) / ||w||  <=  min-norm  <=  ||w||,    w = c - sum_r sum_x nu_rx x
 
-The face does not depend on c or d and is where the next search starts.
+The face does not depend on c or d, and the next search starts from it. A round costs one inner product per instance,
+most of which are skipped (`instance_bounds`), and O(np) per added column (`corral`).
 """
 
 from __future__ import annotations
@@ -16,108 +18,142 @@ from dataclasses import dataclass
 import numpy as np
 
 from milopt.arrays import Index, Vector
-from milopt.solvers.native.hilbert_ball.bag_ceilings import Ceilings, maxima
-from milopt.solvers.native.hilbert_ball.coordinates import Coordinates
+from milopt.solvers.native.hilbert_ball.coordinates import InstanceCoordinates
 from milopt.solvers.native.hilbert_ball.corral import Corral
-from milopt.solvers.native.hilbert_ball.minimum_norm_search import FOUND, WANTED, search
+from milopt.solvers.native.hilbert_ball.instance_bounds import InstanceBounds, bag_maxima
+from milopt.solvers.native.hilbert_ball.minimum_norm_search import NEEDS_COORDINATES, SOLVED, search
 
 TOLERANCE = 1e-9
-"""How far the bounds may be apart, relative to the upper."""
-NOTHING = 1e-12
-"""A point is 0 when it is this short beside what it is the sum of."""
+"""Difference of the bounds, relative to the upper bound, at which the search stops."""
+ZERO_TOLERANCE = 1e-12
+"""A point counts as 0 if its norm is at most this fraction of the size of the terms that it is the sum of."""
 
 
 @dataclass(frozen=True)
-class Nearest:
-    """The point of a Minkowski sum that is nearest to 0."""
+class MinimumNormPoint:
+    """Minimum-norm point w of  c - sum_r d_r conv(B_r),  with bounds on the norm and the weights that give w."""
 
     w: Vector
-    """Its coordinates, which hold until the next search; all 0 where it is 0."""
+    """Coordinates, valid until the next search; all 0 if the minimum norm is 0."""
     upper: float
-    """||w|| as found: no larger than this is the minimum norm,"""
+    """Upper bound on the minimum norm: ||w|| as computed (before w was set to 0, if it counts as 0)."""
     lower: float
-    """and no smaller than this."""
-    drag: float
-    """sum_r d_r max_{x in B_r} <x, w> / ||w||."""
+    """Lower bound on the minimum norm."""
+    support_value: float
+    """Support value  sum_r d_r max_{x in B_r} <x, w> / ||w||;  0 if w = 0."""
     instances: Index
+    """Instances with positive weight nu; empty if w = 0."""
     weights: Vector
-    """nu > 0, on the instances."""
-    entered: int
+    """Weights nu > 0 of the instances."""
+    n_entered: int
+    """Number of columns (instances) that were added to the face during the search."""
 
     @property
     def gap(self) -> float:
-        """Between the bounds."""
+        """Difference of the upper and the lower bound on the minimum norm."""
         return self.upper - self.lower
 
 
-class MinimumNorm:
-    """Searches over the same bags, each from the face of the last."""
+class MinimumNormSolver:
+    """Solver for minimum-norm points over the same bags. Each search starts from the face of the previous one."""
 
-    def __init__(self, coordinates: Coordinates, offsets: Index) -> None:
+    def __init__(self, coordinates: InstanceCoordinates, offsets: Index) -> None:
         self.coordinates = coordinates
         self._offsets = np.ascontiguousarray(offsets, dtype=np.intp)
-        self._wanted = np.zeros(int(offsets[-1]) + 1, dtype=np.intp)
+        self._requested = np.zeros(int(offsets[-1]) + 1, dtype=np.intp)
         self.restart()
 
     def restart(self) -> None:
-        """Forget the face."""
-        room = self.coordinates.table.shape[1]
-        self._face = Corral.empty(self._offsets.size - 1, int(self._offsets[-1]), room)
-        self._ceilings = Ceilings.unknown(self.coordinates.lengths, self._offsets, room)
+        """Discard the face and the bounds on <x, w>, so that the next search starts from no face."""
+        dimension = self.coordinates.table.shape[1]
+        self._face = Corral.empty(self._offsets.size - 1, int(self._offsets[-1]), dimension)
+        self._bounds = InstanceBounds.empty(self.coordinates.lengths, self._offsets, dimension)
 
-    def _forget_unused(self, witnesses: Index) -> None:
-        """Begin the coordinates anew where most of them are of instances that nothing stands on any more."""
+    def _discard_unused_coordinates(self, witnesses: Index) -> None:
+        """Rebuild the coordinates if there are many more than the witnesses and the instances on the face need.
+
+        The weights on the face are kept as shares, from which the next search rebuilds it.
+        """
         f, space = self._face, self.coordinates
         p = int(f.used[0])
         columns = f.instance[:p]
-        used = np.concatenate([witnesses, columns, f.base[f.last > 0]])
-        if not space.is_crowded(used.size):
+        used = np.concatenate([witnesses, columns, f.base[f.last_bag_weight > 0]])
+        if not space.has_excess_coordinates(used.size):
             return
         self.restart()
         self._face.base[:] = f.base
         self._face.share[:] = f.share
-        self._face.share[columns] = f.weight[:p] / f.last[f.bag[:p]]
-        space.forget()
-        space.know(used)
+        self._face.share[columns] = f.weight[:p] / f.last_bag_weight[f.bag[:p]]
+        space.reset()
+        space.add_instances(used)
 
-    def solve(self, instances: Index, pulls: Vector, demand: Vector) -> Nearest:
-        """At  c = sum_k pulls_k x_instances(k)  and d = `demand`, bags of demand 0 left out."""
+    def solve(self, witnesses: Index, witness_weights: Vector, bag_weights: Vector) -> MinimumNormPoint:
+        """Compute the minimum-norm point of  c - sum_r d_r conv(B_r),  starting from the face of the previous call.
+
+        Parameters
+        ----------
+        witnesses : ndarray of int
+            Indices of the instances in c = sum_k witness_weights[k] x_{witnesses[k]}.
+        witness_weights : ndarray
+            Weights of the witnesses.
+        bag_weights : ndarray of shape (n_bags,)
+            The weights d. Bags of weight 0 are ignored.
+
+        Returns
+        -------
+        MinimumNormPoint
+        """
         space = self.coordinates
-        self._forget_unused(instances)
-        space.know(instances)
-        scale = float(space.lengths.max(initial=0.0)) * (float(np.abs(pulls).sum()) + float(demand.sum()))
-        zero = max((NOTHING * scale) ** 2, 1e-300)
-        entered = 0
+        self._discard_unused_coordinates(witnesses)
+        space.add_instances(witnesses)
+        scale = float(space.lengths.max(initial=0.0)) * (
+            float(np.abs(witness_weights).sum()) + float(bag_weights.sum())
+        )
+        zero = max((ZERO_TOLERANCE * scale) ** 2, 1e-300)
+        n_entered = 0
         while True:
             if space.table.shape[1] > self._face.w.size:
-                self._face = self._face.widened(space.table.shape[1])
-                self._ceilings = self._ceilings.widened(space.table.shape[1])
-            c = pulls @ space.table[instances]
+                self._face = self._face.widen(space.table.shape[1])
+                self._bounds = self._bounds.widen(space.table.shape[1])
+            c = witness_weights @ space.table[witnesses]
             f, n = self._face, space.rank
-            ended = search(
-                f, self._ceilings, space.table, n, self._offsets, demand, c, space.known, self._wanted, TOLERANCE, zero
+            result = search(
+                f,
+                self._bounds,
+                space.table,
+                n,
+                self._offsets,
+                bag_weights,
+                c,
+                space.is_exact,
+                self._requested,
+                TOLERANCE,
+                zero,
             )
-            entered += ended.entered
-            if ended.end != WANTED:
+            n_entered += result.n_entered
+            if result.end != NEEDS_COORDINATES:
                 break
-            space.know(self._wanted[: int(np.argmin(self._wanted))])
-        upper = float(np.sqrt(ended.squared))
-        if ended.end == FOUND and ended.squared <= zero:
-            return Nearest(np.zeros(n), upper, 0.0, 0.0, np.zeros(0, dtype=np.intp), np.zeros(0), entered)
-        lower = max(0.0, (ended.pull - ended.drag) / upper)
-        return Nearest(f.w[:n].copy(), upper, lower, ended.drag / upper, *self._weights(demand), entered)
+            space.add_instances(self._requested[: int(np.argmin(self._requested))])
+        upper = float(np.sqrt(result.squared))
+        if result.end == SOLVED and result.squared <= zero:
+            return MinimumNormPoint(np.zeros(n), upper, 0.0, 0.0, np.zeros(0, dtype=np.intp), np.zeros(0), n_entered)
+        lower = max(0.0, (result.inner_product - result.support_value) / upper)
+        return MinimumNormPoint(
+            f.w[:n].copy(), upper, lower, result.support_value / upper, *self._instance_weights(bag_weights), n_entered
+        )
 
     def maxima(self, bags: Index, w: Vector) -> tuple[Index, Vector]:
-        """Per bag, (the first instance with the largest <x, w>, that value)."""
-        place, top = maxima(self._ceilings, self.coordinates.table, w.size, self._offsets, bags, w)
+        """Return, for each of these bags, the first instance with the largest <x, w>, and that value."""
+        place, top = bag_maxima(self._bounds, self.coordinates.table, w.size, self._offsets, bags, w)
         return place, top
 
-    def _weights(self, demand: Vector) -> tuple[Index, Vector]:
+    def _instance_weights(self, bag_weights: Vector) -> tuple[Index, Vector]:
+        """Return the instances with positive weight on the current face, base instances included, and their weights."""
         f = self._face
         p = int(f.used[0])
-        bags = np.flatnonzero(demand > 0)
-        left = demand - np.bincount(f.bag[:p], f.weight[:p], minlength=demand.size)
+        bags = np.flatnonzero(bag_weights > 0)
+        base_weights = bag_weights - np.bincount(f.bag[:p], f.weight[:p], minlength=bag_weights.size)
         instances = np.concatenate([f.instance[:p], f.base[bags]])
-        weights = np.concatenate([f.weight[:p], left[bags]])
-        kept = weights > 0
-        return instances[kept], weights[kept]
+        weights = np.concatenate([f.weight[:p], base_weights[bags]])
+        is_positive = weights > 0
+        return instances[is_positive], weights[is_positive]

@@ -1,4 +1,4 @@
-"""The search for a minimum-norm point, one compiled call a solve; see `minimum_norm`."""
+"""The search loop for a minimum-norm point (see `minimum_norm`), compiled by numba: one call per solve."""
 
 from __future__ import annotations
 
@@ -7,199 +7,242 @@ from typing import NamedTuple
 import numpy as np
 
 from milopt.arrays import Index, Mask, Matrix, Vector
-from milopt.compiled import njit, njit_inner
-from milopt.solvers.native.hilbert_ball.bag_ceilings import Ceilings, largest, move
-from milopt.solvers.native.hilbert_ball.corral import Corral, add, descend, dot, enter, leave, project, stand
+from milopt.jit import njit, njit_inner
+from milopt.solvers.native.hilbert_ball.corral import (
+    Corral,
+    add_column,
+    axpy,
+    dot,
+    minimise_on_face,
+    remove_column,
+    update_point,
+    update_projection,
+)
+from milopt.solvers.native.hilbert_ball.instance_bounds import InstanceBounds, largest_in_bag, set_direction
 
-FOUND = 0
-"""The bounds have met, or the point is 0."""
-WANTED = 1
-"""Instances need their coordinates before they can enter."""
-STUCK = 2
-"""Nothing can enter although the bounds are apart."""
+SOLVED = 0
+"""Result: the bounds have met, or the point is 0."""
+NEEDS_COORDINATES = 1
+"""Result: some instances need exact coordinates before they can be added."""
+STALLED = 2
+"""Result: the bounds have not met, but no instance can be added or MAX_ROUNDS rounds were made."""
 
-FRACTION = 0.05
-"""All bags are priced again once the best of those at hand has fallen to this part of its first promise."""
-MOST_ROUNDS = 1000
+REPRICING_FRACTION = 0.05
+"""A round ends, and all bags are searched again, if the best gain falls to this fraction of its largest gain."""
+MAX_ROUNDS = 1000
+"""Maximum number of rounds. Each searches all bags for candidates and adds the best of them."""
 
 
-class Search(NamedTuple):
-    """Where a search ended."""
+class NormSearchResult(NamedTuple):
+    """Result of a search; w, c, d_r and B_r are those of `minimum_norm`."""
 
     end: int
+    """SOLVED, NEEDS_COORDINATES or STALLED."""
     squared: float
-    """||w||^2."""
-    pull: float
-    """<c, w>."""
-    drag: float
-    """sum_r d_r max_{x in B_r} <x, w>."""
-    entered: int
+    """Squared norm ||w||^2."""
+    inner_product: float
+    """Inner product <c, w>."""
+    support_value: float
+    """Support value  sum_r d_r max_{x in B_r} <x, w>."""
+    n_entered: int
+    """Number of columns (instances) that were added to the face."""
     rounds: int
+    """Number of completed rounds; MAX_ROUNDS if the result is STALLED."""
 
 
 @njit
 def search(
     f: Corral,
-    ceilings: Ceilings,
+    bounds: InstanceBounds,
     table: Matrix,
     n: int,
     offsets: Index,
-    demand: Vector,
+    bag_weights: Vector,
     c: Vector,
-    known: Mask,
-    wanted: Index,
+    is_exact: Mask,
+    requested: Index,
     tolerance: float,
     zero: float,
-) -> Search:
-    """From the face as it is; `wanted` takes the instances (-1 after the last) when it ends so."""
-    m = demand.size
-    best, top, at_base = np.zeros(m, dtype=np.intp), np.zeros(m), np.zeros(m)
-    z, held, moved = np.zeros(f.weight.size), np.zeros(m), np.zeros(m)
-    entered = 0
-    if not _take_up(f, ceilings, table, n, offsets, demand, c, known, wanted):
-        return Search(WANTED, 0.0, 0.0, 0.0, entered, 0)
-    descend(f, n, demand, z, held, moved)
-    squared, pull, drag = 0.0, 0.0, 0.0
-    for rounds in range(MOST_ROUNDS):
-        _stand_on_weights(f, table, n, demand, c, held)
+) -> NormSearchResult:
+    """Search for the minimum-norm point of  c - sum_r bag_weights[r] conv(B_r),  starting from the face `f`.
+
+    `f` and `bounds` are updated in place. `table` has one row of n coordinates per instance, exact if marked in
+    `is_exact`. The search stops if the relative difference of the bounds on ||w||^2 is at most `tolerance`, or if
+    ||w||^2 is at most `zero`. If the result is NEEDS_COORDINATES, `requested` contains the instances, followed by -1.
+    """
+    m = bag_weights.size
+    candidate, candidate_value, base_value = np.zeros(m, dtype=np.intp), np.zeros(m), np.zeros(m)
+    z, bag_sums, bag_changes = np.zeros(f.weight.size), np.zeros(m), np.zeros(m)
+    n_entered = 0
+    if not _start_from_face(f, bounds, table, n, offsets, bag_weights, c, is_exact, requested):
+        return NormSearchResult(NEEDS_COORDINATES, 0.0, 0.0, 0.0, n_entered, 0)
+    minimise_on_face(f, n, bag_weights, z, bag_sums, bag_changes)
+    squared, inner_product, support_value = 0.0, 0.0, 0.0
+    for rounds in range(MAX_ROUNDS):
+        _set_point_from_weights(f, table, n, bag_weights, c, bag_sums)
         squared = dot(f.w, f.w, n)
         if squared <= zero:
-            return Search(FOUND, squared, 0.0, 0.0, entered, rounds)
-        pull, drag = dot(c, f.w, n), 0.0
-        move(ceilings, f.w, n)
+            return NormSearchResult(SOLVED, squared, 0.0, 0.0, n_entered, rounds)
+        inner_product, support_value = dot(c, f.w, n), 0.0
+        set_direction(bounds, f.w, n)
         for r in range(m):
-            if demand[r] > 0.0:
-                best[r], top[r] = largest(ceilings, table, n, offsets, r, f.w)
-                at_base[r] = dot(table[f.base[r]], f.w, n)
-                drag += demand[r] * top[r]
-        if squared - (pull - drag) <= tolerance * squared:
-            return Search(FOUND, squared, pull, drag, entered, rounds)
-        floor = 0.1 * tolerance * squared / m
-        if _want(demand, top, at_base, best, known, wanted, floor):
-            return Search(WANTED, squared, pull, drag, entered, rounds)
-        new = _use(f, table, n, demand, best, top, at_base, floor, z, held, moved)
-        entered += new
+            if bag_weights[r] > 0.0:
+                candidate[r], candidate_value[r] = largest_in_bag(bounds, table, n, offsets, r, f.w)
+                base_value[r] = dot(table[f.base[r]], f.w, n)
+                support_value += bag_weights[r] * candidate_value[r]
+        if squared - (inner_product - support_value) <= tolerance * squared:
+            return NormSearchResult(SOLVED, squared, inner_product, support_value, n_entered, rounds)
+        min_gain = 0.1 * tolerance * squared / m
+        if _request_coordinates(bag_weights, candidate_value, base_value, candidate, is_exact, requested, min_gain):
+            return NormSearchResult(NEEDS_COORDINATES, squared, inner_product, support_value, n_entered, rounds)
+        new = _add_candidates(
+            f, table, n, bag_weights, candidate, candidate_value, base_value, min_gain, z, bag_sums, bag_changes
+        )
+        n_entered += new
         if new == 0:
             break
-    return Search(STUCK, squared, pull, drag, entered, MOST_ROUNDS)
+    return NormSearchResult(STALLED, squared, inner_product, support_value, n_entered, MAX_ROUNDS)
 
 
 @njit_inner
-def _take_up(
+def _start_from_face(
     f: Corral,
-    ceilings: Ceilings,
+    bounds: InstanceBounds,
     table: Matrix,
     n: int,
     offsets: Index,
-    demand: Vector,
+    bag_weights: Vector,
     c: Vector,
-    known: Mask,
-    wanted: Index,
+    is_exact: Mask,
+    requested: Index,
 ) -> bool:
-    """Bring the face to these demands and this c; False where instances must be known first."""
+    """Rescale the face to these bag weights and this c, in place.
+
+    Bags without a base get one, and bags whose weight is positive again get their former columns. Returns False if some
+    instances need exact coordinates first; they are written to `requested`, followed by -1.
+    """
     count = 0
-    move(ceilings, c, n)
-    for r in range(demand.size):
-        if demand[r] > 0.0:
+    set_direction(bounds, c, n)
+    for r in range(bag_weights.size):
+        if bag_weights[r] > 0.0:
             if f.base[r] < 0:
-                f.base[r] = largest(ceilings, table, n, offsets, r, c)[0]
-            if not known[f.base[r]]:
-                wanted[count] = f.base[r]
+                f.base[r] = largest_in_bag(bounds, table, n, offsets, r, c)[0]
+            if not is_exact[f.base[r]]:
+                requested[count] = f.base[r]
                 count += 1
-            if f.last[r] <= 0.0:
+            if f.last_bag_weight[r] <= 0.0:
                 for x in range(offsets[r], offsets[r + 1]):
-                    if f.share[x] > 0.0 and not known[x]:
-                        wanted[count] = x
+                    if f.share[x] > 0.0 and not is_exact[x]:
+                        requested[count] = x
                         count += 1
     if count:
-        wanted[count] = -1
+        requested[count] = -1
         return False
     for j in range(f.used[0] - 1, -1, -1):
         r = f.bag[j]
-        if demand[r] > 0.0:
-            f.weight[j] *= demand[r] / f.last[r]
+        if bag_weights[r] > 0.0:
+            f.weight[j] *= bag_weights[r] / f.last_bag_weight[r]
         else:
-            f.share[f.instance[j]] = f.weight[j] / f.last[r]
-            leave(f, n, j)
+            f.share[f.instance[j]] = f.weight[j] / f.last_bag_weight[r]
+            remove_column(f, n, j)
     for k in range(n):
         f.s[k] = c[k]
-    for r in range(demand.size):
-        if demand[r] > 0.0:
-            add(f.s, -demand[r], table[f.base[r]], n)
-            if f.last[r] <= 0.0:
+    for r in range(bag_weights.size):
+        if bag_weights[r] > 0.0:
+            axpy(f.s, -bag_weights[r], table[f.base[r]], n)
+            if f.last_bag_weight[r] <= 0.0:
                 for x in range(offsets[r], offsets[r + 1]):
                     if f.share[x] > 0.0:
-                        enter(f, table, n, x, r, f.share[x] * demand[r])
+                        add_column(f, table, n, x, r, f.share[x] * bag_weights[r])
                     f.share[x] = 0.0
-        f.last[r] = demand[r]
-    project(f, n)
+        f.last_bag_weight[r] = bag_weights[r]
+    update_projection(f, n)
     return True
 
 
 @njit_inner
-def _stand_on_weights(f: Corral, table: Matrix, n: int, demand: Vector, c: Vector, held: Vector) -> None:
-    """w from the weights themselves, none negative and each bag's summing to its demand."""
+def _set_point_from_weights(f: Corral, table: Matrix, n: int, bag_weights: Vector, c: Vector, bag_sums: Vector) -> None:
+    """Compute w from the weights, after clipping them to be >= 0 and to sum to at most the bag weight.
+
+    The base of each bag gets the rest of the bag weight. `bag_sums` is workspace: 0 before and after the call.
+    """
     for k in range(n):
         f.w[k] = c[k]
     for j in range(f.used[0]):
-        f.weight[j] = min(max(f.weight[j], 0.0), demand[f.bag[j]] - held[f.bag[j]])
-        held[f.bag[j]] += f.weight[j]
-        add(f.w, -f.weight[j], table[f.instance[j]], n)
-    for r in range(demand.size):
-        if demand[r] > 0.0:
-            add(f.w, held[r] - demand[r], table[f.base[r]], n)
-        held[r] = 0.0
+        f.weight[j] = min(max(f.weight[j], 0.0), bag_weights[f.bag[j]] - bag_sums[f.bag[j]])
+        bag_sums[f.bag[j]] += f.weight[j]
+        axpy(f.w, -f.weight[j], table[f.instance[j]], n)
+    for r in range(bag_weights.size):
+        if bag_weights[r] > 0.0:
+            axpy(f.w, bag_sums[r] - bag_weights[r], table[f.base[r]], n)
+        bag_sums[r] = 0.0
 
 
 @njit_inner
-def _want(demand: Vector, top: Vector, at_base: Vector, best: Index, known: Mask, wanted: Index, floor: float) -> bool:
-    """Whether an instance that promises much is not known yet; those are written down."""
-    first = 0.0
-    for r in range(demand.size):
-        if demand[r] > 0.0:
-            first = max(first, demand[r] * (top[r] - at_base[r]))
+def _request_coordinates(
+    bag_weights: Vector,
+    candidate_value: Vector,
+    base_value: Vector,
+    candidate: Index,
+    is_exact: Mask,
+    requested: Index,
+    min_gain: float,
+) -> bool:
+    """Write candidates with a large gain but inexact coordinates to `requested`; return True if there are any.
+
+    `candidate` has one instance per bag; its gain is the bag weight times `candidate_value` - `base_value`. Candidates
+    with inexact coordinates are set to -1, because a projection must not be added.
+    """
+    largest_gain = 0.0
+    for r in range(bag_weights.size):
+        if bag_weights[r] > 0.0:
+            largest_gain = max(largest_gain, bag_weights[r] * (candidate_value[r] - base_value[r]))
     count = 0
-    for r in range(demand.size):
-        if demand[r] > 0.0 and not known[best[r]]:
-            if demand[r] * (top[r] - at_base[r]) > max(floor, FRACTION * first):
-                wanted[count] = best[r]
+    for r in range(bag_weights.size):
+        if bag_weights[r] > 0.0 and not is_exact[candidate[r]]:
+            if bag_weights[r] * (candidate_value[r] - base_value[r]) > max(min_gain, REPRICING_FRACTION * largest_gain):
+                requested[count] = candidate[r]
                 count += 1
-            # What is not known has no coordinates in full, and must not enter with a part of them.
-            best[r] = -1
-    wanted[count] = -1
+            # Its coordinates are only a projection: do not add it yet.
+            candidate[r] = -1
+    requested[count] = -1
     return count > 0
 
 
 @njit_inner
-def _use(
+def _add_candidates(
     f: Corral,
     table: Matrix,
     n: int,
-    demand: Vector,
-    best: Index,
-    top: Vector,
-    at_base: Vector,
-    floor: float,
+    bag_weights: Vector,
+    candidate: Index,
+    candidate_value: Vector,
+    base_value: Vector,
+    min_gain: float,
     z: Vector,
-    held: Vector,
-    moved: Vector,
+    bag_sums: Vector,
+    bag_changes: Vector,
 ) -> int:
-    """Let the largest instances of the bags enter, most promising first, while they promise enough; how many did."""
-    entered, first = 0, 0.0
+    """Add the candidates of the bags (-1: none) to the face, largest gain first, while the gain is large enough.
+
+    After each addition the weights are minimised on the face. `candidate` is changed in place. Returns the number of
+    added columns.
+    """
+    n_entered, largest_gain = 0, 0.0
     while True:
-        chosen, promise = demand.size, max(floor, FRACTION * first)
-        for r in range(demand.size):
-            if demand[r] > 0.0 and best[r] >= 0:
-                if entered:
-                    top[r] = dot(table[best[r]], f.w, n)
-                    at_base[r] = dot(table[f.base[r]], f.w, n)
-                if demand[r] * (top[r] - at_base[r]) > promise:
-                    chosen, promise = r, demand[r] * (top[r] - at_base[r])
-        if chosen == demand.size:
-            return entered
-        first = max(first, promise)
-        if enter(f, table, n, best[chosen], chosen, 0.0):
-            entered += 1
-            descend(f, n, demand, z, held, moved)
-            stand(f, n)
-        best[chosen] = -1
+        chosen, gain = bag_weights.size, max(min_gain, REPRICING_FRACTION * largest_gain)
+        for r in range(bag_weights.size):
+            if bag_weights[r] > 0.0 and candidate[r] >= 0:
+                if n_entered:
+                    candidate_value[r] = dot(table[candidate[r]], f.w, n)
+                    base_value[r] = dot(table[f.base[r]], f.w, n)
+                if bag_weights[r] * (candidate_value[r] - base_value[r]) > gain:
+                    chosen, gain = r, bag_weights[r] * (candidate_value[r] - base_value[r])
+        if chosen == bag_weights.size:
+            return n_entered
+        largest_gain = max(largest_gain, gain)
+        if add_column(f, table, n, candidate[chosen], chosen, 0.0):
+            n_entered += 1
+            minimise_on_face(f, n, bag_weights, z, bag_sums, bag_changes)
+            update_point(f, n)
+        candidate[chosen] = -1

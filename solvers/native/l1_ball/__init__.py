@@ -1,1 +1,1 @@
-"""Weak learning over the ball of the 1-norm."""
+"""Weak learning over a ball of the 1-norm, by matrix games."""

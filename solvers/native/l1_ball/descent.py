@@ -2,8 +2,10 @@
 
     min  phi(a) = sum_{I-} d_i max_x k_x'a - sum_{I+} d_i max_x k_x'a   over ||a||_1 <= 1
 
-A step takes the largest instance of each bag of I+ as its witness and plays the game of what is left, whose value f_t
-lies between:  phi_0 >= f_1 >= phi_1 >= f_2 ...  Compiled by numba; one call is a whole descent.
+Bags with a positive weight form I+, bags with a negative weight form I-, and d_i is the absolute weight of bag i. The
+vector k_x = (K[z, x])_z has the similarities of instance x to the atoms z. A step fixes each bag of I+ at its witness,
+the instance with the largest k_x'a, and solves the remaining convex program as a game with value f_t. The values
+decrease:  phi_0 >= f_1 >= phi_1 >= f_2 ...  Compiled by numba; one call is a whole descent.
 """
 
 from __future__ import annotations
@@ -13,79 +15,91 @@ from typing import NamedTuple
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.compiled import njit
-from milopt.solvers.native.l1_ball.game import CLOSED, play
-from milopt.solvers.native.l1_ball.similarities import Similarities, add_row, forget_rows, maxima
-from milopt.solvers.native.l1_ball.small_game import Game, clear, count_idle, drop_idle, rebuild, set_pull, set_weights
+from milopt.jit import njit
+from milopt.solvers.native.l1_ball.game import CLOSED, solve_game
+from milopt.solvers.native.l1_ball.similarities import Similarities, add_scaled_row, clear_full_row_cache, update_maxima
+from milopt.solvers.native.l1_ball.small_game import (
+    SmallGame,
+    clear,
+    drop_idle,
+    rebuild,
+    set_linear_term,
+    set_weights,
+    update_idle_counts,
+)
 from milopt.solving.pricing import RELATIVE_DECREASE
 
 
 class Descent(NamedTuple):
-    """Where a descent ended."""
+    """Result of a descent (symbols as in the module docstring)."""
 
     end: int
-    """CLOSED, or how the game ended whose bounds did not meet."""
+    """CLOSED, or the result (OPEN or FAILED, see `game`) of the game whose bounds did not meet."""
     a: Vector
-    """Of norm 1 or 0; the best of all steps and of the start."""
-    tops: Vector
-    """The maxima of all bags at a."""
+    """Best coefficients of all steps and of the start, of 1-norm 1 or 0."""
+    bag_maxima: Vector
+    """Maximum of k_x'a in each bag."""
     phi: float
+    """Objective phi(a)."""
     upper: float
-    """The bounds of the last game."""
+    """Upper bound on the value of the last game."""
     lower: float
+    """Lower bound on the value of the last game."""
     trace: Vector
-    """phi_0, f_1, phi_1, ..."""
+    """Values phi_0, f_1, phi_1, ... of the descent."""
 
 
 @njit
-def descend(g: Game, s: Similarities, weights: Vector, z: int, most: int, idle: int) -> Descent:
-    """From e_z, or from -e_(z - k) for z >= k, in at most so many steps; weights are > 0 in I+ and < 0 in I-.
+def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: int, max_idle_games: int) -> Descent:
+    """Run a descent from e_z, or from -e_(z - k) if z >= k, with at most `max_steps` steps; k is the number of atoms.
 
-    Selections and atoms that were of no use for `idle` games go first.
+    It ends at a fixed point, after a step with a relative decrease of at most RELATIVE_DECREASE, or if the bounds of a
+    game do not meet. The game `g` is updated in place. Bags with a positive weight form I+, bags with a negative weight
+    form I-. Selections and atoms that were unused for more than `max_idle_games` games are removed first.
     """
     m, k = weights.size, s.K.shape[0]
     positive, negative, d = np.flatnonzero(weights > 0.0), np.flatnonzero(weights < 0.0), np.maximum(-weights, 0.0)
-    chosen, tops = s.witness[:, z].copy(), s.largest[:, z].copy()
-    best, a, c, trace = np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(2 * most + 1)
+    witnesses, bag_maxima = s.witness[:, z].copy(), s.largest[:, z].copy()
+    best, a, c, trace = np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(2 * max_steps + 1)
     best[z % k] = 1.0 if z < k else -1.0
     phi = 0.0
     for i in range(m):
-        phi -= weights[i] * tops[i]
-    trace[0] = last = phi
+        phi -= weights[i] * bag_maxima[i]
+    trace[0] = last_value = phi
     if g.tableau.size[0] == 0:
-        clear(g, chosen)
-    forget_rows(s)
-    drop_idle(g, idle)
+        clear(g, witnesses)
+    clear_full_row_cache(s)
+    drop_idle(g, max_idle_games)
     set_weights(g, s, d)
     rebuild(g)
     end, upper, lower, count = CLOSED, 0.0, -np.inf, 0
-    old = chosen.copy()
-    while count < most:
+    old_witnesses = witnesses.copy()
+    while count < max_steps:
         c[:] = 0.0
         for p in positive:
-            add_row(s, int(chosen[p]), weights[p], c)
-        set_pull(g, s, d, c)
-        end, upper, lower = play(g, s, d, negative, a)
-        count_idle(g)
+            add_scaled_row(s, int(witnesses[p]), weights[p], c)
+        set_linear_term(g, s, d, c)
+        end, upper, lower = solve_game(g, s, d, negative, a)
+        update_idle_counts(g)
         if end != CLOSED:
             break
-        old[:] = chosen
-        maxima(s, a, positive, chosen, tops)
+        old_witnesses[:] = witnesses
+        update_maxima(s, a, positive, witnesses, bag_maxima)
         value = upper
         for j in range(k):
             value += c[j] * a[j]
         for p in positive:
-            value -= weights[p] * tops[p]
+            value -= weights[p] * bag_maxima[p]
         count += 1
         trace[2 * count - 1], trace[2 * count] = upper, value
         if value < phi:
             phi = value
             best[:] = a
-        same = True
+        has_same_witnesses = True
         for p in positive:
-            same = same and bool(old[p] == chosen[p])
-        if same or last - value <= RELATIVE_DECREASE * abs(value):
+            has_same_witnesses = has_same_witnesses and bool(old_witnesses[p] == witnesses[p])
+        if has_same_witnesses or last_value - value <= RELATIVE_DECREASE * abs(value):
             break
-        last = value
-    maxima(s, best, np.arange(m), chosen, tops)
-    return Descent(end, best, tops, phi, upper, lower, trace[: 2 * count + 1])
+        last_value = value
+    update_maxima(s, best, np.arange(m), witnesses, bag_maxima)
+    return Descent(end, best, bag_maxima, phi, upper, lower, trace[: 2 * count + 1])

@@ -1,14 +1,17 @@
-"""The convex step of a weak learner over the 1-norm ball as a matrix game, solved by a double oracle.
+"""The convex step of a weak learner over the 1-norm ball as a matrix game, solved by the double oracle method.
 
     min  F(a) = sum_{i in I-} d_i max_{x in B_i} k_x'a - c'a   over ||a||_1 <= 1
 
-One player selects an instance of each bag of I-, the other has the signed atoms +-e_z and 0. A small game of few
-selections and few atoms (`l1_ball_small_game`) is solved, and grows by each player's best response to the solution:
+I- are the bags with negative weight -d_i. The vector k_x = (K[z, x])_z has the similarities of instance x to the atoms,
+and u(x) = k_x'a. One player selects an instance of each bag of I-, the other plays a signed atom +-e_z or 0. A small
+game with few selections and few atoms (`small_game`) is solved and extended by each player's best response to its
+solution:
 
-    the atoms of the largest |w_z|, where w weighs the selections by their multipliers, made to sum to 1, less c
-    the selection of the largest u(x) of each bag, for each group of bags whose t is too small for it
+    the atoms with the largest |w_z|, where w is the mean of the selections, weighted by their multipliers, minus c
+    for each group G of bags whose t_G (its value in the small game) is too small, the instances of the largest u(x)
 
-until the bounds meet. Both are computed at normalised points: F(a), and -||w||_inf. Compiled by numba.
+until the bounds meet. Both bounds are computed at normalised points: F(a) from above, -||w||_inf from below. A round
+costs one simplex solve of the small game and one pass over the instances of I-. Compiled by numba.
 """
 
 from __future__ import annotations
@@ -16,108 +19,120 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.compiled import njit_inner
-from milopt.solvers.native.dense_simplex.kernel import OPTIMAL, advance, go_on, start
-from milopt.solvers.native.dense_simplex.tableau import ROWS, columns_of, multipliers_of
-from milopt.solvers.native.l1_ball.similarities import Index, Similarities, maxima
+from milopt.jit import njit_inner
+from milopt.solvers.native.dense_simplex.driver import OPTIMAL, advance, reset_counts, resume
+from milopt.solvers.native.dense_simplex.tableau import ROWS, primal_values, row_multipliers
+from milopt.solvers.native.l1_ball.similarities import Index, Similarities, update_maxima
 from milopt.solvers.native.l1_ball.small_game import (
-    FINER,
-    Game,
+    SCALE_FACTOR,
+    SmallGame,
     add_atom,
     add_selection,
-    count_idle,
     drop_idle,
     rebuild,
+    update_idle_counts,
 )
 
 CLOSED, OPEN, FAILED = range(3)
-"""Ends of a game: the bounds have met, or nothing more could be found, or no room or no accuracy was left."""
-GAP, ENOUGH = 1e-9, 1e-8
-"""Distance of the bounds, over the largest payoff, at which they have met, and which will do where it stays."""
-NOTHING = 1e-12
-"""A norm this small is none."""
-GOOD, MORE_ATOMS = 0.3, 3
-"""Atoms that gain this part of what the best does join the game with it, so many at most."""
-TURNS = 1000
-PIVOTS = 5000
+"""Results of a game: the bounds have met; no further response was found; space or accuracy was insufficient."""
+GAP_TOLERANCE, ACCEPTED_GAP = 1e-9, 1e-8
+"""Difference of the bounds, relative to the largest payoff: target, and largest value accepted if no progress is made.
+"""
+ZERO_NORM = 1e-12
+"""1-norm up to which a point counts as 0."""
+MIN_GAIN_FRACTION, MAX_EXTRA_ATOMS = 0.3, 3
+"""Atoms with more than this fraction of the best atom's gain are added with it, up to this number."""
+MAX_ROUNDS = 1000
+"""Maximum number of extensions by selections."""
+MAX_PIVOTS = 5000
+"""Maximum number of pivots per solve of the small game."""
 
 
 @njit_inner
-def play(g: Game, s: Similarities, d: Vector, bags: Index, a: Vector) -> tuple[int, float, float]:
-    """(end, F(a), lower bound) of the game over `bags`, where d > 0; `a` becomes the best point, of norm 1 or 0."""
+def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector) -> tuple[int, float, float]:
+    """Solve the game over `bags`, which have d > 0, and write the best point, of 1-norm 1 or 0, to `a`.
+
+    Returns (result, F(a), lower bound on min F), where F(a) = sum_{i in bags} d_i max_{x in B_i} k_x'a - c'a. The
+    result is CLOSED if the bounds have met, OPEN if they have not but no better response was found or MAX_ROUNDS rounds
+    were made, and FAILED if the small game had no space or its simplex method did not reach an optimum. The game `g` is
+    extended in place.
+    """
     t, k = g.tableau, g.c.size
     upper, lower = 0.0, -np.inf
     a[:] = 0.0
-    now, w, heights = np.zeros(k), np.zeros(k), np.zeros(g.groups[0])
-    tops = np.zeros(d.size)
-    tolerance = GAP * FINER / g.scale[1]
+    point, w, group_values = np.zeros(k), np.zeros(k), np.zeros(g.groups[0])
+    bag_maxima = np.zeros(d.size)
+    tolerance = GAP_TOLERANCE * SCALE_FACTOR / g.scale[1]
     for group in range(g.groups[0]):
-        _cover(g, s, d, group)
-    start(t)
-    for _ in range(TURNS):
+        _ensure_selection(g, s, d, group)
+    reset_counts(t)
+    for _ in range(MAX_ROUNDS):
         while True:
-            end, _ = advance(t, PIVOTS)
+            end, _ = advance(t, MAX_PIVOTS)
             if end != OPTIMAL:
                 return FAILED, upper, lower
-            price, best = _against_selections(g, w)
+            price, best = _best_response(g, w)
             lower = max(lower, -abs(w[best if best >= 0 else ~best]))
-            if -lower - price <= 0.1 * tolerance or _is_known(g, best):
+            if -lower - price <= 0.1 * tolerance or _is_in_game(g, best):
                 break
             if not _add_atoms(g, w, price, best):
                 return FAILED, upper, lower
-            go_on(t)
-        _point(g, now, heights)
-        maxima(s, now, bags, g.newest, tops)
-        worth = 0.0
+            resume(t)
+        _extract_point(g, point, group_values)
+        update_maxima(s, point, bags, g.last_witnesses, bag_maxima)
+        value = 0.0
         for z in range(k):
-            worth -= g.c[z] * now[z]
+            value -= g.c[z] * point[z]
         for i in bags:
-            worth += d[i] * tops[i]
-            heights[i % heights.size] -= d[i] * tops[i]
-        if worth < upper:
-            upper = worth
-            a[:] = now
+            value += d[i] * bag_maxima[i]
+            group_values[i % group_values.size] -= d[i] * bag_maxima[i]
+        if value < upper:
+            upper = value
+            a[:] = point
         if upper - lower <= tolerance:
             return CLOSED, upper, lower
-        is_rebuilt = t.size[ROWS] + heights.size > g.idle.size
+        is_rebuilt = t.size[ROWS] + group_values.size > g.idle_selections.size
         if is_rebuilt:
-            count_idle(g)
+            update_idle_counts(g)
             drop_idle(g, 0)
             rebuild(g)
         added = False
-        for group in range(heights.size):
-            if heights[group] < -0.01 * tolerance:
+        for group in range(group_values.size):
+            if group_values[group] < -0.01 * tolerance:
                 added = True
                 if not add_selection(g, s, d, group):
                     return FAILED, upper, lower
         if not added:
             break
         if is_rebuilt:
-            start(t)
+            reset_counts(t)
         else:
-            go_on(t)
-    return (CLOSED if upper - lower <= ENOUGH / GAP * tolerance else OPEN), upper, lower
+            resume(t)
+    return (CLOSED if upper - lower <= ACCEPTED_GAP / GAP_TOLERANCE * tolerance else OPEN), upper, lower
 
 
 @njit_inner
-def _cover(g: Game, s: Similarities, d: Vector, group: int) -> None:
-    """A selection of a group that has a weight and none: its t_G would have no bound."""
-    for number in range(g.tableau.size[ROWS] - 1):
-        if g.group[number] == group:
+def _ensure_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> None:
+    """Add the last witnesses as a selection to a group without one, because its value t_G would be unbounded below."""
+    for selection in range(g.tableau.size[ROWS] - 1):
+        if g.group[selection] == group:
             return
     add_selection(g, s, d, group)
 
 
 @njit_inner
-def _add_atoms(g: Game, w: Vector, price: float, best: int) -> bool:
-    """The best response, and the next best that gain a good part of what it does; whether there was room."""
+def _add_atoms(g: SmallGame, w: Vector, price: float, best: int) -> bool:
+    """Add the best response and further signed atoms with a large gain; return False if there is no space.
+
+    The gain of an atom is |w_z| - `price`, where `price` is the multiplier of the ball.
+    """
     if not add_atom(g, best):
         return False
-    enough = price + GOOD * (abs(w[best if best >= 0 else ~best]) - price)
-    for _ in range(MORE_ATOMS):
-        other, largest = -1, enough
+    min_payoff = price + MIN_GAIN_FRACTION * (abs(w[best if best >= 0 else ~best]) - price)
+    for _ in range(MAX_EXTRA_ATOMS):
+        other, largest = -1, min_payoff
         for z in range(w.size):
-            if abs(w[z]) > largest and not _is_known(g, z if w[z] < 0.0 else ~z):
+            if abs(w[z]) > largest and not _is_in_game(g, z if w[z] < 0.0 else ~z):
                 other, largest = z, abs(w[z])
         if other < 0:
             break
@@ -127,22 +142,26 @@ def _add_atoms(g: Game, w: Vector, price: float, best: int) -> bool:
 
 
 @njit_inner
-def _is_known(g: Game, name: int) -> bool:
-    return bool(g.place[0, name] > 0 if name >= 0 else g.place[1, ~name] > 0)
+def _is_in_game(g: SmallGame, atom: int) -> bool:
+    """Return True if the signed atom (z for e_z, ~z for -e_z) is in the game."""
+    return bool(g.is_in_game[0, atom] > 0 if atom >= 0 else g.is_in_game[1, ~atom] > 0)
 
 
 @njit_inner
-def _against_selections(g: Game, w: Vector) -> tuple[float, int]:
-    """(the ball's multiplier, the best atom) against the selections' multipliers, which make w."""
-    z = multipliers_of(g.tableau)
+def _best_response(g: SmallGame, w: Vector) -> tuple[float, int]:
+    """Write to `w` the mean of the selections, weighted by their multipliers, minus c.
+
+    Returns the multiplier of the ball 1'x <= 1, and the signed atom with the largest |w_z| (z for e_z, ~z for -e_z).
+    """
+    z = row_multipliers(g.tableau)
     total = np.zeros(g.groups[0])
-    for number in range(z.size - 1):
-        total[g.group[number]] += max(0.0, z[number + 1])
+    for selection in range(z.size - 1):
+        total[g.group[selection]] += max(0.0, z[selection + 1])
     w[:] = -g.c
-    for number in range(z.size - 1):
-        if z[number + 1] > 0.0:
-            group, row = g.group[number], g.means[number]
-            factor = z[number + 1] / total[group] * g.weight[group]
+    for selection in range(z.size - 1):
+        if z[selection + 1] > 0.0:
+            group, row = g.group[selection], g.means[selection]
+            factor = z[selection + 1] / total[group] * g.weight[group]
             for j in range(w.size):
                 w[j] += factor * row[j]
     best, largest = 0, -1.0
@@ -153,21 +172,21 @@ def _against_selections(g: Game, w: Vector) -> tuple[float, int]:
 
 
 @njit_inner
-def _point(g: Game, a: Vector, heights: Vector) -> None:
-    """The tableau's x as coefficients, of norm 1, or 0 where there is nothing, and its t_G as much larger."""
-    x, n = columns_of(g.tableau), g.groups[0]
+def _extract_point(g: SmallGame, a: Vector, group_values: Vector) -> None:
+    """Write the tableau's point, scaled to 1-norm 1 (or 0), to `a`, and its t_G, scaled alike, to `group_values`."""
+    x, n = primal_values(g.tableau), g.groups[0]
     a[:] = 0.0
     for j in range(x.size - n):
-        name = g.atoms[j]
-        if name >= 0:
-            a[name] += max(0.0, x[n + j])
+        atom = g.atoms[j]
+        if atom >= 0:
+            a[atom] += max(0.0, x[n + j])
         else:
-            a[~name] -= max(0.0, x[n + j])
+            a[~atom] -= max(0.0, x[n + j])
     norm = 0.0
     for z in range(a.size):
         norm += abs(a[z])
-    factor = 1.0 / norm if norm > NOTHING else 0.0
+    factor = 1.0 / norm if norm > ZERO_NORM else 0.0
     for z in range(a.size):
         a[z] *= factor
     for group in range(n):
-        heights[group] = x[group] * factor * g.weight[group] / g.scale[0]
+        group_values[group] = x[group] * factor * g.weight[group] / g.scale[0]

@@ -1,10 +1,11 @@
-"""Weak learning over the 1-norm ball, priced start to end by an algorithm of our own.
+"""Pricing of weak learners over the 1-norm ball, by the convex-concave procedure with matrix games.
 
     max  sum_i w_i max_{x in B_i} u(x)   over  u = sum_z a_z K(z, .),  ||a||_1 <= radius
 
-The best single atoms, of either sign, are the starts, whatever the oracle declares; each is followed by a descent whose
-convex steps are matrix games with both bounds computed (`l1_ball_game`). Where these do not meet, even in a game begun
-anew, the price is left to HiGHS, and counted.
+The starts are the best single atoms of either sign; starts that the oracle declares are ignored. From each start, a
+descent (`descent`) solves its convex steps as matrix games with an upper and a lower bound (`game`). If the bounds do
+not meet, even after a restart, HiGHS prices the oracle instead (counted in `fallbacks`). The result is a local optimum,
+and a global one if no weight is positive.
 """
 
 from __future__ import annotations
@@ -23,93 +24,105 @@ from milopt.outcome.certificate import Certificate
 from milopt.solvers.native.edge_program import EdgeProgram, edge_program
 from milopt.solvers.native.l1_ball.descent import Descent, descend
 from milopt.solvers.native.l1_ball.game import CLOSED
-from milopt.solvers.native.l1_ball.similarities import Index, Shared, Similarities, shared_similarities
-from milopt.solvers.native.l1_ball.small_game import Game, empty_game
+from milopt.solvers.native.l1_ball.similarities import Index, SharedSimilarities, Similarities, shared_similarities
+from milopt.solvers.native.l1_ball.small_game import SmallGame, empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS, Found, Priced, Pricing, priced_by
+from milopt.solving.pricing import MAX_STEPS, PricedColumn, Pricing, PricingResult, price_or_report
 
-IDLE = 1
-"""Games in which a selection or an atom was of no use before it goes."""
+MAX_IDLE_GAMES = 1
+"""Selections and atoms that were unused for more than this number of games are removed."""
 
 
 def l1_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:
-    """The pricing of an oracle over a 1-norm ball; None where its program is another."""
+    """Return the pricing of an oracle over a 1-norm ball, or None if the program has another structure."""
     program = edge_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
     shared = shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
-    return L1BallPricing(oracle, program, options, shared, NativeDescents(shared.similar))
+    return L1BallPricing(oracle, program, options, shared, NativeDescentSolver(shared.similarities))
 
 
-class Descents(Protocol):
-    """Convex-concave procedures over the same similarities, each warm from the last."""
+class DescentSolver(Protocol):
+    """Solver that runs descents over the same similarities, each warm-started from the last."""
 
     solver: str
 
     def descend(self, weights: Vector, z: int) -> Descent:
-        """From the signed atom z, as `Similarities` counts them, to where it ends."""
+        """Run a descent at these bag weights from a signed atom: e_z if z < k, else -e_(z - k), for k atoms."""
         ...
 
     def restart(self) -> None:
-        """Begin anew with the next."""
+        """Discard the state of earlier descents."""
         ...
 
 
-class NativeDescents:
-    """By games of our own."""
+class NativeDescentSolver:
+    """Solver of descents whose convex steps are milopt's own matrix games (`game`)."""
 
     solver = "native"
 
-    def __init__(self, similar: Similarities) -> None:
-        self._similar = similar
+    def __init__(self, similarities: Similarities) -> None:
+        self._similarities = similarities
         self.restart()
 
     def restart(self) -> None:
-        """An empty game."""
-        similar = self._similar
-        largest = float(np.abs(similar.largest).max())
-        self.game: Game = empty_game(similar.offsets.size - 1, similar.K.shape[0], largest)
+        """Discard the game, and start with an empty one."""
+        similarities = self._similarities
+        largest = float(np.abs(similarities.largest).max())
+        self.game: SmallGame = empty_game(similarities.offsets.size - 1, similarities.K.shape[0], largest)
 
     def descend(self, weights: Vector, z: int) -> Descent:
-        """One call of compiled code."""
-        return descend(self.game, self._similar, weights, z, MAX_STEPS, IDLE)
+        """Run a descent at these bag weights from the signed atom z (see `DescentSolver`), in compiled code."""
+        return descend(self.game, self._similarities, weights, z, MAX_STEPS, MAX_IDLE_GAMES)
 
 
 class L1BallPricing(Pricing):
-    """By descents over the similarities of all instances to the dictionary, 8 k N bytes, computed once."""
+    """Pricing by descents. The similarities of all N instances to the k atoms (8 k N bytes) are computed once."""
 
     def __init__(
-        self, oracle: Oracle, program: EdgeProgram, options: Options, shared: Shared, descents: Descents
+        self,
+        oracle: Oracle,
+        program: EdgeProgram,
+        options: Options,
+        shared: SharedSimilarities,
+        descent_solver: DescentSolver,
     ) -> None:
         self._oracle, self._program, self._options = oracle, program, options
-        # Whoever else prices over the same finds them as long as they are held here.
-        self._shared, self._descents = shared, descents
-        self._similarities = shared.similar
-        self.solver = descents.solver
-        self._other: Pricing | None = None
+        # This reference keeps the similarities cached for other pricings over the same objects.
+        self._shared, self._descent_solver = shared, descent_solver
+        self._similarities = shared.similarities
+        self.solver = descent_solver.solver
+        self._fallback_pricing: Pricing | None = None
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> Found:
-        """The end of each descent, best first; the least of their bounds where the program is convex."""
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+        """Return the result of each descent, best first, with a proved bound if no bag weight is positive.
+
+        If a descent fails, the result of the fallback solver is returned instead.
+        """
         weights = self._program.weights(prices)
-        found: list[Priced] = []
+        columns: list[PricedColumn] = []
         bounds: list[float] = []
-        for z in self._atoms(weights, starts):
-            ended = self._descend(weights, z)
-            if ended is None:
+        for z in self._starting_atoms(weights, starts):
+            descent = self._descend(weights, z)
+            if descent is None:
                 self.fallbacks += 1
-                return priced_by(self._fallback, prices, starts, clock)
-            found.append(self._priced(ended, weights))
-            bounds.append(ended.lower)
+                return price_or_report(self._fallback, prices, starts, clock)
+            columns.append(self._priced_column(descent, weights))
+            bounds.append(descent.lower)
             if clock.is_over():
                 break
-        found.sort(key=lambda one: -self._program.sign * one.value)
+        columns.sort(key=lambda column: -self._program.sign * column.value)
         is_convex = not (weights > 0.0).any()
         bound = -self._program.radius * max(bounds) * self._program.sign if is_convex else None
-        return Found(tuple(found), bound)
+        return PricingResult(tuple(columns), bound)
 
-    def _atoms(self, weights: Vector, count: int) -> list[int]:
-        """The signed atoms of the largest edges that differ in their witnesses, for others would only follow them."""
+    def _starting_atoms(self, weights: Vector, count: int) -> list[int]:
+        """Return at most `count` signed atoms with the largest edges, numbered as in `Similarities`.
+
+        Atoms with the same witnesses in all bags of positive weight give equal descents, so only the best of them
+        counts.
+        """
         edges = weights @ self._similarities.largest
         if count == 1:
             return [int(np.argmax(edges))]
@@ -122,36 +135,44 @@ class L1BallPricing(Pricing):
         return list(best.values())
 
     def _descend(self, weights: Vector, z: int) -> Descent | None:
-        """With what the last descents left, or anew where that does not end well."""
+        """Run a descent from the state of the last one, and again after a restart if it fails; None if both fail.
+
+        A descent fails if the bounds of a game do not meet or the certificate does not hold at the tolerance.
+        """
         for _ in range(2):
-            ended = self._descents.descend(weights, z)
-            if ended.end == CLOSED and self._certificate(ended).holds(self._options.tolerance):
-                return ended
-            self._descents.restart()
+            descent = self._descent_solver.descend(weights, z)
+            if descent.end == CLOSED and self._certificate(descent).holds(self._options.tolerance):
+                return descent
+            self._descent_solver.restart()
         return None
 
-    def _certificate(self, ended: Descent) -> Certificate:
-        upper, lower = self._program.radius * ended.upper, self._program.radius * ended.lower
-        # Rounding may leave the two bounds the wrong way round.
+    def _certificate(self, descent: Descent) -> Certificate:
+        """Return the certificate of the last convex step of a descent."""
+        upper, lower = self._program.radius * descent.upper, self._program.radius * descent.lower
+        # Rounding may leave the lower bound slightly above the upper one.
         error = max(0.0, upper - lower)
         return Certificate(0.0, 0.0, error / (1.0 + abs(upper)), 0.0, lower, error)
 
-    def _priced(self, ended: Descent, weights: Vector) -> Priced:
+    def _priced_column(self, descent: Descent, weights: Vector) -> PricedColumn:
+        """Return the column, the coefficients and the certificate of a descent."""
         program, radius = self._program, self._program.radius
-        maxima = radius * ended.tops
-        return Priced(
+        maxima = radius * descent.bag_maxima
+        return PricedColumn(
             column=program.column(maxima),
-            values={program.function.coefficients.name: radius * ended.a},
+            values={program.function.coefficients.name: radius * descent.a},
             functions={},
             value=program.sign * float(weights @ maxima),
-            certificate=self._certificate(ended),
-            steps=len(ended.trace) // 2,
+            certificate=self._certificate(descent),
+            steps=len(descent.trace) // 2,
         )
 
     def _fallback(self) -> Pricing:
-        if self._other is None:
+        """Return the pricing by HiGHS, built on first use."""
+        if self._fallback_pricing is None:
             from milopt.schemes.oracle_program import ProgramPricing
             from milopt.solving import registry
 
-            self._other = ProgramPricing(self._oracle, self._program.given, registry.require("highs"), self._options)
-        return self._other
+            self._fallback_pricing = ProgramPricing(
+                self._oracle, self._program.master_bags, registry.require_solver("highs"), self._options
+            )
+        return self._fallback_pricing

@@ -1,10 +1,10 @@
-"""Similarities K[z, x] of a dictionary to the instances of bags, and the few products with them that a game needs.
+"""Similarities K[z, x] of a dictionary to the instances of bags, and the products with them that a game needs.
 
-    values   u(x) = sum_z a_z K[z, x]  for the few z with a_z != 0: rows of K, over the bags that count
-    rows     k_x = (K[z, x])_z  for the few x that are ever the largest of their bag: kept in an array of their own,
-             for a column of K is spread over all of memory
+    values   u(x) = sum_z a_z K[z, x]  for the few z with a_z != 0: rows of K, for the relevant bags
+    rows     k_x = (K[z, x])_z  for the few x that are ever the largest of their bag: cached in a separate array,
+             because the entries of a column of K are not adjacent in memory
 
-Compiled by numba; all functions take plain arrays.
+Compiled by numba; all functions have plain arrays as arguments.
 """
 
 from __future__ import annotations
@@ -17,85 +17,92 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Matrix, Points, Vector
-from milopt.compiled import njit, njit_inner
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.kernels.blocks import gram_blocks
+from milopt.declaration.kernels.gram_blocks import gram_blocks
 from milopt.declaration.kernels.kernel import Kernel
+from milopt.jit import njit, njit_inner
 
 Index = npt.NDArray[np.int64]
 
-CHUNK = 2048
-"""Instances at a time, so that their values stay in the processor's cache."""
-BLOCK = 2**22
-"""Bytes of kernel values that are computed together, for they are turned on their side in the cache."""
-KEPT = 2**24
-"""Bytes of rows k_x that are kept, at most; 64 rows at least."""
+INSTANCES_PER_CHUNK = 2048
+"""Number of instances processed at a time, so that their values stay in the processor's cache."""
+BLOCK_BYTES = 2**22
+"""Bytes of kernel values computed at a time, so that a block can be transposed within the processor's cache."""
+MAX_ROW_CACHE_BYTES = 2**24
+"""Maximum number of bytes of cached rows k_x; at least 64 rows are cached."""
 
 
 class Similarities(NamedTuple):
-    """K and what is kept of its columns."""
+    """The matrix K, the bag maxima of its rows, and a cache of its columns."""
 
     K: Matrix
-    """k x N: 8 k N bytes, which is what a dictionary of k costs."""
+    """Similarities of shape (k, N), 8 k N bytes for a dictionary of k atoms and N instances."""
     offsets: Index
+    """First instance of each bag, and the number of instances."""
     largest: Matrix
-    """m x 2k: the largest K[z, x] of each bag, and then the largest -K[z, x]: what e_z and -e_z make of it."""
+    """Bag maxima of shape (m, 2k): the largest K[z, x] for the atoms e_z, then the largest -K[z, x] for -e_z."""
     witness: Index
-    """m x 2k: the instance x where that is, the first of those that tie."""
-    rows: Matrix
-    place: Index
-    """Where in `rows` that of an instance is, -1 where it is not kept."""
-    kept: Index
-    """How many are, as an array of one."""
+    """First instance at which each of these maxima is attained, of shape (m, 2k)."""
+    cached_rows: Matrix
+    """Cached rows k_x."""
+    cache_slot: Index
+    """Row of `cached_rows` that holds k_x of each instance x; -1 if it is not cached."""
+    n_cached: Index
+    """Number of cached rows, as an array of length 1."""
     values: Vector
-    """Of u at the instances, as far as they were computed last."""
+    """Values u(x) = k_x'a at the instances, each from its last computation."""
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
-    """Similarities, and what they are of, for as long as anyone needs them."""
+class SharedSimilarities:
+    """Similarities together with the objects they were computed from, shared while references exist."""
 
-    similar: Similarities
-    of: tuple[Kernel, Points, Bags]
-
-
-_SHARED: WeakValueDictionary[tuple[int, int, int], Shared] = WeakValueDictionary()
+    similarities: Similarities
+    arguments: tuple[Kernel, Points, Bags]
 
 
-def shared_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Shared:
-    """Those of the very same objects once, for an oracle and its opposite differ in nothing else; keep the answer."""
-    of = kernel, dictionary, bags
+_SHARED_SIMILARITIES: WeakValueDictionary[tuple[int, int, int], SharedSimilarities] = WeakValueDictionary()
+
+
+def shared_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> SharedSimilarities:
+    """Return the similarities for these objects, computing them at most once.
+
+    An oracle and its negated counterpart use the same kernel, dictionary and bags. The cache holds weak references:
+    keep a reference to the returned object for as long as it should stay cached.
+    """
+    arguments = kernel, dictionary, bags
     key = id(kernel), id(dictionary), id(bags)
-    found = _SHARED.get(key)
-    if found is None:
-        found = _SHARED[key] = Shared(similarities(*of), of)
-    return found
+    shared = _SHARED_SIMILARITIES.get(key)
+    if shared is None:
+        shared = _SHARED_SIMILARITIES[key] = SharedSimilarities(similarities(*arguments), arguments)
+    return shared
 
 
 def similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities:
-    """K, by blocks of instances."""
+    """Compute the similarities of a dictionary to the instances of bags, block by block."""
     k, n, m = dictionary.shape[0], int(bags.offsets[-1]), len(bags)
     K = np.empty((k, n))
-    for some, block in gram_blocks(kernel, bags.instances, dictionary, BLOCK):
-        K[:, some] = block.T
+    for block_instances, block in gram_blocks(kernel, bags.instances, dictionary, BLOCK_BYTES):
+        K[:, block_instances] = block.T
     offsets = np.ascontiguousarray(bags.offsets, dtype=np.int64)
     largest, witness = np.empty((m, 2 * k)), np.empty((m, 2 * k), dtype=np.int64)
-    _largest(K, offsets, largest, witness)
-    room = min(n, max(64, KEPT // (8 * k)))
+    _compute_maxima(K, offsets, largest, witness)
+    capacity = min(n, max(64, MAX_ROW_CACHE_BYTES // (8 * k)))
     return Similarities(
         K=K,
         offsets=offsets,
         largest=largest,
         witness=witness,
-        rows=np.empty((room, k)),
-        place=np.full(n, -1, dtype=np.int64),
-        kept=np.zeros(1, dtype=np.int64),
+        cached_rows=np.empty((capacity, k)),
+        cache_slot=np.full(n, -1, dtype=np.int64),
+        n_cached=np.zeros(1, dtype=np.int64),
         values=np.zeros(n),
     )
 
 
 @njit
-def _largest(K: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
+def _compute_maxima(K: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
+    """Write the bag maxima of K and -K to `largest`, and the first instances that attain them to `witness`."""
     k = K.shape[0]
     for z in range(k):
         row = K[z]
@@ -111,42 +118,45 @@ def _largest(K: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None
 
 
 @njit_inner
-def forget_rows(s: Similarities) -> None:
-    """Make room where none is left."""
-    if s.kept[0] == s.rows.shape[0]:
-        s.place[:] = -1
-        s.kept[0] = 0
+def clear_full_row_cache(s: Similarities) -> None:
+    """Discard all cached rows k_x if the cache is full."""
+    if s.n_cached[0] == s.cached_rows.shape[0]:
+        s.cache_slot[:] = -1
+        s.n_cached[0] = 0
 
 
 @njit_inner
-def add_row(s: Similarities, x: int, factor: float, total: Vector) -> None:
-    """total += factor k_x."""
-    k, slot = total.size, s.place[x]
-    if slot < 0 and s.kept[0] < s.rows.shape[0]:
-        slot = s.kept[0]
-        row = s.rows[slot]
+def add_scaled_row(s: Similarities, x: int, factor: float, total: Vector) -> None:
+    """Add factor * k_x to `total` in place, and cache k_x if there is space; k_x has the similarities of instance x."""
+    k, slot = total.size, s.cache_slot[x]
+    if slot < 0 and s.n_cached[0] < s.cached_rows.shape[0]:
+        slot = s.n_cached[0]
+        row = s.cached_rows[slot]
         for z in range(k):
             row[z] = s.K[z, x]
-        s.place[x], s.kept[0] = slot, slot + 1
+        s.cache_slot[x], s.n_cached[0] = slot, slot + 1
     if slot < 0:
         for z in range(k):
             total[z] += factor * s.K[z, x]
     else:
-        row = s.rows[slot]
+        row = s.cached_rows[slot]
         for z in range(k):
             total[z] += factor * row[z]
 
 
 @njit_inner
-def maxima(s: Similarities, a: Vector, bags: Index, chosen: Index, tops: Vector) -> None:
-    """The largest u(x) of some bags (in ascending order), into `tops`, and where it is, into `chosen`."""
+def update_maxima(s: Similarities, a: Vector, bags: Index, witnesses: Index, bag_maxima: Vector) -> None:
+    """Write the largest u(x) = k_x'a of each of these bags to `bag_maxima`, and its first instance to `witnesses`.
+
+    `bags` must be in ascending order. Entries of other bags are not changed.
+    """
     offsets, values, count = s.offsets, s.values, bags.size
     first = 0
     while first < count:
         last = first + 1
         while last < count and bags[last] == bags[last - 1] + 1:
             last += 1
-        _values(s, a, offsets[bags[first]], offsets[bags[last - 1] + 1])
+        _update_values(s, a, offsets[bags[first]], offsets[bags[last - 1] + 1])
         first = last
     for i in bags:
         best = offsets[i]
@@ -154,15 +164,15 @@ def maxima(s: Similarities, a: Vector, bags: Index, chosen: Index, tops: Vector)
         for x in range(offsets[i] + 1, offsets[i + 1]):
             if values[x] > top:
                 best, top = x, values[x]
-        chosen[i], tops[i] = best, top
+        witnesses[i], bag_maxima[i] = best, top
 
 
 @njit_inner
-def _values(s: Similarities, a: Vector, low: int, high: int) -> None:
-    """u(x) for the instances from low to high - 1."""
+def _update_values(s: Similarities, a: Vector, low: int, high: int) -> None:
+    """Compute u(x) = k_x'a for the instances from low to high - 1, and store it in `s.values`."""
     K, values = s.K, s.values
-    for start in range(low, high, CHUNK):
-        stop = min(start + CHUNK, high)
+    for start in range(low, high, INSTANCES_PER_CHUNK):
+        stop = min(start + INSTANCES_PER_CHUNK, high)
         for x in range(start, stop):
             values[x] = 0.0
         for z in range(a.size):

@@ -1,11 +1,15 @@
-"""A small matrix game as a linear program that the dense simplex method keeps alive.
+"""A small matrix game as a linear program, solved by the dense simplex method and kept between solves.
 
-The bags of one player are divided into groups G, so that a few selections of each stand for all their combinations:
+It is the game of `game`, restricted to a few strategies of each player. One player chooses a selection s: one instance
+s(i) of each bag i. The other plays a signed atom +-e_z of the dictionary, or 0. The bags are divided into groups G, so
+that a few selections per group represent all their combinations:
 
     min  sum_G t_G - c'x   s.t.  t_G >= v'x  for selections s of G, v = sum_{i in G} d_i k_{s(i)},   1'x <= 1,   x >= 0
 
-with an entry of x a signed atom +-e_z. Selections do not depend on d or c, so they stay when these change. Compiled by
-numba; all functions take plain arrays.
+x_j is the weight of the j-th signed atom in the game. d_i >= 0 is the weight of bag i, k_x = (K[z, x])_z has the
+similarities of instance x to all atoms, and c is the linear term of the game. In c'x and v'x, the entry for the atom
+e_z is that of z, and for -e_z its negative. Selections do not depend on d or c, so they are kept when d and c change.
+Compiled by numba; all functions have plain arrays as arguments.
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from milopt.arrays import Matrix, Vector
-from milopt.compiled import njit_inner
-from milopt.solvers.native.dense_simplex.changes import append_column, append_row, reset
+from milopt.jit import njit_inner
+from milopt.solvers.native.dense_simplex.changes import append_column, append_row, refactorise
 from milopt.solvers.native.dense_simplex.tableau import (
     COLUMNS,
     HIGH,
@@ -25,73 +29,81 @@ from milopt.solvers.native.dense_simplex.tableau import (
     ROWS,
     VALUE,
     Tableau,
-    columns_of,
     empty_tableau,
-    multipliers_of,
+    primal_values,
+    row_multipliers,
 )
-from milopt.solvers.native.l1_ball.similarities import Index, Similarities, add_row
+from milopt.solvers.native.l1_ball.similarities import Index, Similarities, add_scaled_row
 
-GROUPS, SELECTIONS, ATOMS = 12, 600, 500
-"""Of the largest small game."""
-FINER = 64.0
-"""By which rows and costs are larger than 1, so that the simplex method's tolerances are smaller."""
-NOISE = 1e-6
-"""Payoffs this small beside what they are the difference of are not magnified further."""
+MAX_GROUPS, MAX_SELECTIONS, MAX_ATOMS = 12, 600, 500
+"""Maximum numbers of groups, selections and atoms of a small game."""
+SCALE_FACTOR = 64.0
+"""Approximate largest entry of the scaled rows and costs.
+
+A value above 1 makes the simplex method's tolerances relatively smaller.
+"""
+NOISE_LEVEL = 1e-6
+"""Payoffs below this fraction of the terms whose difference they are count as noise and are not scaled up."""
 
 
-class Game(NamedTuple):
-    """A small game, and what it is played with."""
+class SmallGame(NamedTuple):
+    """A small game: its tableau, selections, atoms, and scaling (symbols as in the module docstring)."""
 
     tableau: Tableau
-    """Row 0 is the ball, then a row a selection; columns t_G, in units of the group's weight, then a column an atom."""
+    """Simplex tableau.
+
+    Row 0 is 1 - 1'x >= 0 (the ball), the other rows are the selections. The first columns are t_G, divided by the
+    group's weight, the others the atoms.
+    """
     groups: Index
-    """How many, as an array of one: bag i is in group i modulo that."""
+    """Number of groups, as an array of length 1. Bag i is in group i modulo this number."""
     selections: Index
-    """A row a selection: an instance of every bag, of which those of its group matter."""
+    """One row per selection: an instance of every bag, of which only those of its group are used."""
     group: Index
-    """Of each selection."""
-    idle: Index
-    """Games since it was of use."""
+    """Group of each selection."""
+    idle_selections: Index
+    """Number of games since each selection last had a positive multiplier."""
     means: Matrix
-    """v over the group's weight, a row a selection."""
+    """One row per selection: v divided by the group's weight."""
     atoms: Index
-    """z for e_z, ~z for -e_z, an entry a column."""
-    unused: Index
-    """Games since it was of use."""
-    place: Index
-    """Whether e_z, and in the second row -e_z, is in the game."""
-    newest: Index
-    """The instance of each bag that was its largest last."""
+    """Signed atom of each column: z for e_z, ~z for -e_z."""
+    idle_atoms: Index
+    """Number of games since each atom last had a positive weight x_j."""
+    is_in_game: Index
+    """Flags of the atoms in the game: e_z in the first row, -e_z in the second."""
+    last_witnesses: Index
+    """Instance of each bag that was its largest one at the last evaluation."""
     weight: Vector
-    """sum_{i in G} d_i."""
+    """Weight sum_{i in G} d_i of each group."""
     c: Vector
+    """Linear term c, one entry per (unsigned) atom."""
     scale: Vector
-    """The factors of rows and of costs in the tableau."""
+    """Factor of the rows and factor of the costs in the tableau, as an array of length 2."""
 
 
-def empty_game(m: int, k: int, largest: float) -> Game:
-    """No selections and no atoms yet; `largest` is the largest |K|."""
-    groups, atoms = min(m, GROUPS), min(2 * k, ATOMS)
-    return Game(
-        tableau=empty_tableau(SELECTIONS + 1, groups + atoms),
+def empty_game(m: int, k: int, largest: float) -> SmallGame:
+    """Return a game without strategies yet, for m bags and a dictionary of k points; `largest` is max |K[z, x]|."""
+    groups, atoms = min(m, MAX_GROUPS), min(2 * k, MAX_ATOMS)
+    return SmallGame(
+        tableau=empty_tableau(MAX_SELECTIONS + 1, groups + atoms),
         groups=np.full(1, groups, dtype=np.int64),
-        selections=np.zeros((SELECTIONS, m), dtype=np.int64),
-        group=np.zeros(SELECTIONS, dtype=np.int64),
-        idle=np.zeros(SELECTIONS, dtype=np.int64),
-        means=np.zeros((SELECTIONS, k)),
+        selections=np.zeros((MAX_SELECTIONS, m), dtype=np.int64),
+        group=np.zeros(MAX_SELECTIONS, dtype=np.int64),
+        idle_selections=np.zeros(MAX_SELECTIONS, dtype=np.int64),
+        means=np.zeros((MAX_SELECTIONS, k)),
         atoms=np.zeros(atoms, dtype=np.int64),
-        unused=np.zeros(atoms, dtype=np.int64),
-        place=np.zeros((2, k), dtype=np.int64),
-        newest=np.zeros(m, dtype=np.int64),
+        idle_atoms=np.zeros(atoms, dtype=np.int64),
+        is_in_game=np.zeros((2, k), dtype=np.int64),
+        last_witnesses=np.zeros(m, dtype=np.int64),
         weight=np.zeros(groups),
         c=np.zeros(k),
-        scale=np.array([FINER * 2.0 ** -np.round(np.log2(largest or 1.0)), 1.0]),
+        scale=np.array([SCALE_FACTOR * 2.0 ** -np.round(np.log2(largest or 1.0)), 1.0]),
     )
 
 
 @njit_inner
-def clear(g: Game, chosen: Index) -> None:
-    """No selections and no atoms; the newest instances are as given."""
+def clear(g: SmallGame, witnesses: Index) -> None:
+    """Remove all selections and atoms, and set the last witnesses, one instance per bag."""
     t, n = g.tableau, g.groups[0]
     size, rows, columns = t.size, t.rows, t.columns
     size[:] = 0
@@ -102,181 +114,195 @@ def clear(g: Game, chosen: Index) -> None:
     for j in range(n):
         t.nonbasic[j] = j
         columns[VALUE, j], columns[LOW, j], columns[HIGH, j], columns[PRICE, j] = 0.0, -np.inf, np.inf, 0.0
-    g.place[:] = 0
-    g.newest[:] = chosen
+    g.is_in_game[:] = 0
+    g.last_witnesses[:] = witnesses
 
 
 @njit_inner
-def set_weights(g: Game, s: Similarities, d: Vector) -> None:
-    """Other d; `rebuild` comes next."""
+def set_weights(g: SmallGame, s: Similarities, d: Vector) -> None:
+    """Change the bag weights d, and compute the means of all selections again. Call `rebuild` afterwards."""
     n = g.groups[0]
     g.weight[:] = 0.0
     for i in range(d.size):
         g.weight[i % n] += d[i]
-    for number in range(g.tableau.size[ROWS] - 1):
-        _mean(g, s, d, number)
+    for selection in range(g.tableau.size[ROWS] - 1):
+        _update_mean(g, s, d, selection)
 
 
 @njit_inner
-def rebuild(g: Game) -> None:
-    """The tableau of the game as it is now, with the same basis."""
-    for number in range(g.tableau.size[ROWS] - 1):
-        _fill(g, number, g.tableau.A[number + 1])
+def rebuild(g: SmallGame) -> None:
+    """Compute the tableau of the current game again, with the same basis, after its weights or size changed."""
+    for selection in range(g.tableau.size[ROWS] - 1):
+        _write_row(g, selection, g.tableau.A[selection + 1])
     _set_costs(g)
-    reset(g.tableau)
+    refactorise(g.tableau)
 
 
 @njit_inner
-def set_pull(g: Game, s: Similarities, d: Vector, c: Vector) -> None:
-    """Other c: other costs, the basis stays."""
+def set_linear_term(g: SmallGame, s: Similarities, d: Vector, c: Vector) -> None:
+    """Change the linear term c, and with it the costs and their scale. The basis is kept.
+
+    The scale is estimated from the last witnesses and the bag weights d.
+    """
     g.c[:] = c
     w, possible = -c, 0.0
     for i in range(d.size):
         if d[i] > 0.0:
-            add_row(s, g.newest[i], d[i], w)
-            possible += d[i] * FINER / g.scale[0]
+            add_scaled_row(s, g.last_witnesses[i], d[i], w)
+            possible += d[i] * SCALE_FACTOR / g.scale[0]
     largest = 0.0
     for z in range(w.size):
-        largest = max(largest, abs(w[z]), NOISE * (abs(c[z]) + possible))
-    g.scale[1] = FINER * 2.0 ** -np.round(np.log2(largest)) if largest > 0.0 else 1.0
+        largest = max(largest, abs(w[z]), NOISE_LEVEL * (abs(c[z]) + possible))
+    g.scale[1] = SCALE_FACTOR * 2.0 ** -np.round(np.log2(largest)) if largest > 0.0 else 1.0
     _set_costs(g)
 
 
 @njit_inner
-def _set_costs(g: Game) -> None:
+def _set_costs(g: SmallGame) -> None:
+    """Write the scaled costs of t_G and of the atoms to the tableau."""
     t, n = g.tableau, g.groups[0]
     for j in range(n):
         t.q[j] = g.scale[1] / g.scale[0] * g.weight[j]
     for j in range(t.size[COLUMNS] - n):
-        t.q[n + j] = -g.scale[1] * _signed(g.c, g.atoms[j])
+        t.q[n + j] = -g.scale[1] * _signed_entry(g.c, g.atoms[j])
 
 
 @njit_inner
-def _signed(values: Vector, name: int) -> float:
-    """The entry of an atom."""
-    return float(values[name] if name >= 0 else -values[~name])
+def _signed_entry(values: Vector, atom: int) -> float:
+    """Return values[z] for the atom e_z (atom = z), and -values[z] for -e_z (atom = ~z)."""
+    return float(values[atom] if atom >= 0 else -values[~atom])
 
 
 @njit_inner
-def _mean(g: Game, s: Similarities, d: Vector, number: int) -> None:
-    n, group = g.groups[0], g.group[number]
-    total, chosen, weight = g.means[number], g.selections[number], g.weight[group]
+def _update_mean(g: SmallGame, s: Similarities, d: Vector, selection: int) -> None:
+    """Compute the mean of a selection:  v = sum_{i in G} d_i k_{s(i)},  divided by the weight of its group G.
+
+    The mean is 0 if that weight is 0.
+    """
+    n, group = g.groups[0], g.group[selection]
+    total, witnesses, weight = g.means[selection], g.selections[selection], g.weight[group]
     total[:] = 0.0
     if weight > 0.0:
         for i in range(group, d.size, n):
             if d[i] > 0.0:
-                add_row(s, chosen[i], d[i] / weight, total)
+                add_scaled_row(s, witnesses[i], d[i] / weight, total)
 
 
 @njit_inner
-def _fill(g: Game, number: int, row: Vector) -> None:
-    """The coefficients of  t_G - v'x."""
-    n, mean = g.groups[0], g.means[number]
+def _write_row(g: SmallGame, selection: int, row: Vector) -> None:
+    """Write the scaled coefficients of  t_G - v'x,  divided by the weight of the group G, to `row`."""
+    n, mean = g.groups[0], g.means[selection]
     for j in range(n):
         row[j] = 0.0
-    row[g.group[number]] = 1.0
+    row[g.group[selection]] = 1.0
     for j in range(g.tableau.size[COLUMNS] - n):
-        row[n + j] = -g.scale[0] * _signed(mean, g.atoms[j])
+        row[n + j] = -g.scale[0] * _signed_entry(mean, g.atoms[j])
 
 
 @njit_inner
-def add_selection(g: Game, s: Similarities, d: Vector, group: int) -> bool:
-    """A row more, of the newest instances; whether there was room."""
+def add_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> bool:
+    """Add the last witnesses as a selection of a group; return False, without a change, if there is no space."""
     t = g.tableau
-    number = t.size[ROWS] - 1
-    if number == g.idle.size:
+    selection = t.size[ROWS] - 1
+    if selection == g.idle_selections.size:
         return False
-    g.selections[number], g.group[number], g.idle[number] = g.newest, group, 0
-    _mean(g, s, d, number)
+    g.selections[selection], g.group[selection], g.idle_selections[selection] = g.last_witnesses, group, 0
+    _update_mean(g, s, d, selection)
     row = np.zeros(t.size[COLUMNS])
-    _fill(g, number, row)
+    _write_row(g, selection, row)
     append_row(t, row, 0.0, 0.0, np.inf)
     return True
 
 
 @njit_inner
-def add_atom(g: Game, name: int) -> bool:
-    """A column more; whether there was room."""
+def add_atom(g: SmallGame, atom: int) -> bool:
+    """Add a signed atom (z for e_z, ~z for -e_z); return False, without a change, if there is no space."""
     t = g.tableau
     count, m = t.size[COLUMNS] - g.groups[0], t.size[ROWS]
     if count == g.atoms.size:
         return False
-    g.atoms[count], g.unused[count] = name, 0
-    g.place[0 if name >= 0 else 1, name if name >= 0 else ~name] = 1
+    g.atoms[count], g.idle_atoms[count] = atom, 0
+    g.is_in_game[0 if atom >= 0 else 1, atom if atom >= 0 else ~atom] = 1
     column = np.zeros(m)
     column[0] = -1.0
-    for number in range(m - 1):
-        column[number + 1] = -g.scale[0] * _signed(g.means[number], name)
-    append_column(t, column, -g.scale[1] * _signed(g.c, name), 0.0, np.inf)
+    for selection in range(m - 1):
+        column[selection + 1] = -g.scale[0] * _signed_entry(g.means[selection], atom)
+    append_column(t, column, -g.scale[1] * _signed_entry(g.c, atom), 0.0, np.inf)
     return True
 
 
 @njit_inner
-def count_idle(g: Game) -> None:
-    """Note which selections and atoms were of use in this game."""
-    x, z, n = columns_of(g.tableau), multipliers_of(g.tableau), g.groups[0]
-    for number in range(z.size - 1):
-        g.idle[number] = 0 if z[number + 1] > 0.0 else g.idle[number] + 1
+def update_idle_counts(g: SmallGame) -> None:
+    """Set the idle counts of selections with multipliers > 0 and of atoms with x_j > 0 to 0; increase the others."""
+    x, z, n = primal_values(g.tableau), row_multipliers(g.tableau), g.groups[0]
+    for selection in range(z.size - 1):
+        g.idle_selections[selection] = 0 if z[selection + 1] > 0.0 else g.idle_selections[selection] + 1
     for j in range(x.size - n):
-        g.unused[j] = 0 if x[n + j] > 0.0 else g.unused[j] + 1
+        g.idle_atoms[j] = 0 if x[n + j] > 0.0 else g.idle_atoms[j] + 1
 
 
 @njit_inner
-def drop_idle(g: Game, idle: int) -> None:
-    """Let selections and atoms go that were of no use for so many games; `rebuild` comes next."""
+def drop_idle(g: SmallGame, idle: int) -> None:
+    """Remove selections and atoms that were unused for more than `idle` games. Call `rebuild` afterwards.
+
+    Nonbasic selections and basic atoms are kept, so that the rest keeps its basis.
+    """
     t, n = g.tableau, g.groups[0]
     basic, nonbasic, size = t.basic, t.nonbasic, t.size
     row, column = np.arange(size[ROWS]), np.arange(size[COLUMNS])
-    kept = 0
+    n_kept = 0
     for i in range(row.size):
-        name = basic[i]
-        if name < -1 and g.idle[~name - 1] > idle:
-            row[~name] = -1
+        atom = basic[i]
+        if atom < -1 and g.idle_selections[~atom - 1] > idle:
+            row[~atom] = -1
         else:
-            basic[kept] = name
+            basic[n_kept] = atom
             for part in range(PRICE):
-                t.rows[part, kept] = t.rows[part, i]
-            kept += 1
-    size[ROWS] = kept
-    kept = 0
+                t.rows[part, n_kept] = t.rows[part, i]
+            n_kept += 1
+    size[ROWS] = n_kept
+    n_kept = 0
     for j in range(column.size):
-        name = nonbasic[j]
-        if name >= n and g.unused[name - n] > idle:
-            column[name] = -1
+        atom = nonbasic[j]
+        if atom >= n and g.idle_atoms[atom - n] > idle:
+            column[atom] = -1
         else:
-            nonbasic[kept] = name
+            nonbasic[n_kept] = atom
             for part in range(PRICE + 1):
-                t.columns[part, kept] = t.columns[part, j]
-            kept += 1
-    size[COLUMNS] = kept
+                t.columns[part, n_kept] = t.columns[part, j]
+            n_kept += 1
+    size[COLUMNS] = n_kept
     _renumber(g, row, column)
 
 
 @njit_inner
-def _renumber(g: Game, row: Index, column: Index) -> None:
-    """Close the gaps that rows and columns marked by -1 leave."""
+def _renumber(g: SmallGame, row: Index, column: Index) -> None:
+    """Close the gaps left by removed selections and atoms, and rename the variables of the tableau.
+
+    `row` and `column` are -1 for removed rows and columns; the new numbers of the others are written to them.
+    """
     t, n = g.tableau, g.groups[0]
-    kept = 0
+    n_kept = 0
     for i in range(row.size):
         if row[i] >= 0:
-            row[i] = kept
-            if kept < i:
-                g.selections[kept - 1], g.group[kept - 1] = g.selections[i - 1], g.group[i - 1]
-                g.means[kept - 1], g.idle[kept - 1] = g.means[i - 1], g.idle[i - 1]
-            kept += 1
-    kept = 0
-    g.place[:] = 0
+            row[i] = n_kept
+            if n_kept < i:
+                g.selections[n_kept - 1], g.group[n_kept - 1] = g.selections[i - 1], g.group[i - 1]
+                g.means[n_kept - 1], g.idle_selections[n_kept - 1] = g.means[i - 1], g.idle_selections[i - 1]
+            n_kept += 1
+    n_kept = 0
+    g.is_in_game[:] = 0
     for j in range(column.size):
         if column[j] >= 0:
-            column[j] = kept
+            column[j] = n_kept
             if j >= n:
-                name = g.atoms[j - n]
-                g.atoms[kept - n], g.unused[kept - n] = name, g.unused[j - n]
-                g.place[0 if name >= 0 else 1, name if name >= 0 else ~name] = 1
-            kept += 1
+                atom = g.atoms[j - n]
+                g.atoms[n_kept - n], g.idle_atoms[n_kept - n] = atom, g.idle_atoms[j - n]
+                g.is_in_game[0 if atom >= 0 else 1, atom if atom >= 0 else ~atom] = 1
+            n_kept += 1
     for i in range(t.size[ROWS]):
-        name = t.basic[i]
-        t.basic[i] = column[name] if name >= 0 else ~row[~name]
+        atom = t.basic[i]
+        t.basic[i] = column[atom] if atom >= 0 else ~row[~atom]
     for j in range(t.size[COLUMNS]):
-        name = t.nonbasic[j]
-        t.nonbasic[j] = column[name] if name >= 0 else ~row[~name]
+        atom = t.nonbasic[j]
+        t.nonbasic[j] = column[atom] if atom >= 0 else ~row[~atom]

@@ -1,4 +1,4 @@
-"""One atom of every kind, of every shape that its function takes."""
+"""Atoms of every kind, for every shape that the functions of milopt support."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ W = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.0]])
 
 
 def variable(*shape: int) -> Variable:
+    """Return an unbounded variable."""
     size = int(np.prod(shape))
     return Variable("x", shape, np.full(size, -np.inf), np.full(size, np.inf), False)
 
 
 def atom_of(expression: Expression) -> Atom:
-    """Return the only atom of an expression that is an atom, or minus an atom."""
+    """Return the atom of an expression that is an atom or a negated atom."""
     ((leaf, _),) = expression.terms
     assert isinstance(leaf, Atom)
     return leaf

@@ -1,4 +1,4 @@
-"""Atoms of matrices: along an axis, and entry by entry."""
+"""Atoms of matrices along an axis agree with numpy."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from milopt.errors import DeclarationError
 from milopt.testing import check_atom
 
 X = Program("matrices").variable("X", (2, 3, 4))
-AT = np.random.default_rng(0).uniform(0.1, 2.0, (2, 3, 4))
-ALONG: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
+X_VALUE = np.random.default_rng(0).uniform(0.1, 2.0, (2, 3, 4))
+REDUCTIONS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "norm": (lambda e, axis: milopt.norm(e, axis=axis), lambda a, axis: np.sqrt((a**2).sum(axis=axis))),
     "norm1": (lambda e, axis: milopt.norm1(e, axis=axis), lambda a, axis: np.abs(a).sum(axis=axis)),
     "norm_inf": (lambda e, axis: milopt.norm_inf(e, axis=axis), lambda a, axis: np.abs(a).max(axis=axis)),
@@ -29,38 +29,40 @@ ALONG: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = 
 
 
 def value(expression: Any) -> Any:
-    def leaf_value(leaf: Any) -> Any:
-        return leaf.value(leaf.argument.evaluated(leaf_value), leaf.segments) if isinstance(leaf, Atom) else AT
+    """Return the value of an expression at X = X_VALUE."""
 
-    return expression.evaluated(leaf_value).reshape(expression.shape)
+    def leaf_value(leaf: Any) -> Any:
+        return leaf.value(leaf.argument.evaluate(leaf_value), leaf.segments) if isinstance(leaf, Atom) else X_VALUE
+
+    return expression.evaluate(leaf_value).reshape(expression.shape)
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, -1])
-@pytest.mark.parametrize(("atom", "theirs"), ALONG.values(), ids=ALONG)
+@pytest.mark.parametrize(("atom", "numpy_function"), REDUCTIONS.values(), ids=REDUCTIONS)
 def test_an_atom_along_an_axis_has_the_shape_and_the_values_of_numpy(
-    atom: Callable[[Any, Any], Any], theirs: Callable[[Any, Any], Any], axis: int | None
+    atom: Callable[[Any, Any], Any], numpy_function: Callable[[Any, Any], Any], axis: int | None
 ) -> None:
-    expected = theirs(AT, axis)
+    expected = numpy_function(X_VALUE, axis)
     assert atom(X, axis).shape == np.shape(expected)
     np.testing.assert_allclose(value(atom(X, axis)), expected)
 
 
-@pytest.mark.parametrize("atom", [atom for atom, _ in ALONG.values()], ids=ALONG)
-def test_an_atom_along_an_axis_agrees_with_itself(atom: Callable[[Any, Any], Any]) -> None:
+@pytest.mark.parametrize("atom", [atom for atom, _ in REDUCTIONS.values()], ids=REDUCTIONS)
+def test_an_atom_along_an_axis_passes_the_atom_check(atom: Callable[[Any, Any], Any]) -> None:
     leaf = atom(X[0], 0).terms[0][0]
     check_atom(leaf, points=4)
 
 
 @pytest.mark.parametrize("axis", [3, -4, 1.0, True, (0, 1), "rows"])
-def test_what_is_not_an_axis_is_refused(axis: Any) -> None:
-    with pytest.raises(DeclarationError, match=r"norm takes one axis of its argument, or None for all entries"):
+def test_an_invalid_axis_raises_an_error(axis: Any) -> None:
+    with pytest.raises(DeclarationError, match=r"norm supports one axis of its argument, or None for all entries"):
         milopt.norm(X, axis=axis)
 
 
-def test_atoms_that_take_vectors_refuse_matrices() -> None:
-    with pytest.raises(DeclarationError, match=r"quad_form takes a vector, not shape \(3, 4\)"):
+def test_matrices_raise_an_error_if_only_vectors_are_supported() -> None:
+    with pytest.raises(DeclarationError, match=r"quad_form needs a vector, not shape \(3, 4\)"):
         milopt.quad_form(X[0], np.eye(12))
-    with pytest.raises(DeclarationError, match=r"bag_max takes a vector over instances, not shape \(3, 4\)"):
+    with pytest.raises(DeclarationError, match=r"bag_max needs a vector over instances, not shape \(3, 4\)"):
         milopt.bag_max(X[0], milopt.as_bags([np.ones((6, 1)), np.ones((6, 1))]))
-    with pytest.raises(DeclarationError, match="log_sum_exp takes an axis with one expression only"):
+    with pytest.raises(DeclarationError, match="log_sum_exp accepts an axis with one expression only"):
         milopt.log_sum_exp(X, 1.0, axis=0)

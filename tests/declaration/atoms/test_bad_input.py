@@ -1,4 +1,4 @@
-"""The functions of atoms answer bad input with one sentence that names the function."""
+"""Invalid input of the atom functions raises an error that names the function."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from .cases import BAGS, variable
 
 x = variable(3)
 
-WRONG: list[tuple[Callable[[], object], str]] = [
-    (lambda: sum_largest(x, 0), "sum_largest needs a positive whole number k, not 0"),
-    (lambda: sum_largest(x, 1.5), "sum_largest needs a positive whole number k, not 1.5"),  # type: ignore[arg-type]
-    (lambda: sum_largest(x, True), "sum_largest needs a positive whole number k, not True"),
+INVALID_CALLS: list[tuple[Callable[[], object], str]] = [
+    (lambda: sum_largest(x, 0), "sum_largest needs a positive integer k, not 0"),
+    (lambda: sum_largest(x, 1.5), "sum_largest needs a positive integer k, not 1.5"),  # type: ignore[arg-type]
+    (lambda: sum_largest(x, True), "sum_largest needs a positive integer k, not True"),
     (lambda: sum_largest(x[[]], 1), "sum_largest needs an expression with at least one entry"),
     (lambda: norm_inf(x[[]]), "norm_inf needs an expression with at least one entry"),
     (lambda: log_sum_exp(x[[]]), "log_sum_exp needs an expression with at least one entry"),
-    (lambda: log_sum_exp(), "log_sum_exp takes at least one expression"),
+    (lambda: log_sum_exp(), "log_sum_exp needs at least one expression"),
     (
         lambda: log_sum_exp(x, variable(2)),
-        r"log_sum_exp takes expressions whose shapes are broadcast to one shape, not \(3,\), \(2,\)",
+        r"log_sum_exp needs expressions whose shapes can be broadcast to one shape, not \(3,\), \(2,\)",
     ),
-    (lambda: maximum(x, variable(2)), "maximum takes expressions whose shapes are broadcast"),
-    (lambda: maximum(x), "maximum takes at least two expressions; write e.max\\(\\)"),
-    (lambda: minimum(x), "minimum takes at least two expressions"),
-    (lambda: relative_entropy(x, variable(2)), "relative_entropy takes expressions whose shapes are broadcast"),
-    (lambda: bag_sum_largest(variable(10), BAGS), "bag_sum_largest needs a positive whole number k, not None"),
+    (lambda: maximum(x, variable(2)), "maximum needs expressions whose shapes can be broadcast"),
+    (lambda: maximum(x), "maximum needs at least two expressions; write e.max\\(\\)"),
+    (lambda: minimum(x), "minimum needs at least two expressions"),
+    (lambda: relative_entropy(x, variable(2)), "relative_entropy needs expressions whose shapes can be broadcast"),
+    (lambda: bag_sum_largest(variable(10), BAGS), "bag_sum_largest needs a positive integer k, not None"),
     (lambda: bag_sum_largest(x, BAGS, 2), "bag_sum_largest: 3 entries for 10 instances"),
     (lambda: bag_sum_largest(x, k=2), "bag_sum_largest needs an expression over instances"),
     (lambda: bag_log_sum_exp(variable(10), BAGS, 0.0), "bag_log_sum_exp needs a positive number T, not 0.0"),
     (lambda: bag_log_sum_exp(variable(10), BAGS, np.inf), "bag_log_sum_exp needs a positive number T, not inf"),
-    (lambda: bag_max(variable(10), [1, 2]), "bag_max takes Bags as its second argument, not list"),  # type: ignore[arg-type]
+    (lambda: bag_max(variable(10), [1, 2]), "bag_max needs Bags as its second argument, not list"),  # type: ignore[arg-type]
     (lambda: huber(x, -1.0), "huber needs a positive number M, not -1.0"),
     (lambda: huber(x, "1"), "huber needs a positive number M, not '1'"),  # type: ignore[arg-type]
     (lambda: huber(x, np.nan), "huber needs a positive number M, not nan"),
@@ -62,12 +62,12 @@ WRONG: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "sentence"), WRONG, ids=[sentence for _, sentence in WRONG])
-def test_bad_input_is_answered_by_a_sentence(call: Callable[[], object], sentence: str) -> None:
-    with pytest.raises(DeclarationError, match=sentence):
+@pytest.mark.parametrize(("call", "message"), INVALID_CALLS, ids=[message for _, message in INVALID_CALLS])
+def test_invalid_input_raises_an_error_that_names_the_function(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
         call()
 
 
-def test_numpy_numbers_are_numbers() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     assert sum_largest(x, np.int64(2)).shape == ()
     assert huber(x, np.float32(2.0)).shape == (3,)

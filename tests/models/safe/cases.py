@@ -1,4 +1,4 @@
-"""SAFE from its definitions: the matrices of the specification, for bags of any sizes."""
+"""SAFE from its definition: the matrices of the specification, for bags of any sizes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from milopt import RBF, Bags, solve
 from milopt.models.safe import SAFE
 
 K = RBF(0.5)
-"""The kernel of the golden bags."""
+"""Kernel of the golden bags."""
 
 
 def safe(bags, y, kind="ksc", gamma=0.5, rho=1.0, **more):
-    """The program of the paper: sums, every bag of weight 1."""
+    """Return the model of the paper: sums over bags, every bag of weight 1."""
     model = SAFE(core=kind, gamma=gamma, rho=rho, kernel=K, **({"aggregation": "sum"} | more))
     return model.declare(bags, y, np.ones(len(bags)))
 
 
-def solved(bags, y, kind="ksc", gamma=0.5, rho=1.0, solver="native", **more):
+def solve_safe(bags, y, kind="ksc", gamma=0.5, rho=1.0, solver="native", **more):
     return solve(safe(bags, y, kind, gamma, rho, **more), solver)
 
 
 @dataclass
 class Matrices:
-    """Omega, V, J, G = rho JJ' - gamma V, in the specification's names."""
+    """Matrices Omega, V, J and G = rho JJ' - gamma V, named as in the specification."""
 
     bags: Bags
     y: np.ndarray
@@ -43,25 +43,25 @@ class Matrices:
         self.one = np.ones((degree.size, 1))
 
     def s1(self):
-        """The corrected system of size N + 1: (alpha, b)."""
+        """Solve the corrected system of size N + 1 for (alpha, b)."""
         N = self.v.size
         system = np.block([[np.eye(N) + self.G @ self.omega, self.G @ self.one], [self.one.T, np.zeros((1, 1))]])
         *alpha, b = np.linalg.solve(system, np.append(self.rho * self.J @ self.y, 0.0))
         return np.array(alpha), b
 
     def centred(self):
-        """Mc = I - G11'/(1'G1)."""
+        """Return Mc = I - G11'/(1'G1)."""
         return np.eye(self.v.size) - self.G @ self.one @ self.one.T / (self.one.T @ self.G @ self.one)
 
     def s2(self):
-        """(alpha, b) by the system without the bias."""
+        """Solve the system without the bias for (alpha, b)."""
         Mc = self.centred()
         alpha = np.linalg.solve(np.eye(self.v.size) + Mc @ self.G @ self.omega, self.rho * Mc @ self.J @ self.y)
         total = (self.one.T @ self.G @ self.one).item()
         return alpha, float((self.rho * self.J @ self.y - self.G @ self.omega @ alpha).sum()) / total
 
     def printed(self):
-        """The paper's (5), without the identity: its matrix and a least-norm solution (alpha, b)."""
+        """Return the matrix of the paper's (5), which lacks the identity, and a least-norm solution (alpha, b)."""
         Mc = self.centred()
         matrix = Mc @ self.G @ self.omega
         alpha = np.linalg.lstsq(matrix, self.rho * Mc @ self.J @ self.y, rcond=1e-10)[0]
@@ -69,24 +69,24 @@ class Matrices:
         return matrix, alpha, float((self.rho * self.J @ self.y - self.G @ self.omega @ alpha).sum()) / total
 
     def coordinates(self):
-        """Z = [F, 1] with FF' = Omega."""
+        """Return Z = [F, 1] with FF' = Omega."""
         values, vectors = np.linalg.eigh(self.omega)
         kept = values > 1e-10 * values[-1]
         return np.hstack([vectors[:, kept] * np.sqrt(values[kept]), self.one])
 
     def hessian(self):
-        """Hred = D0 + Z'GZ."""
+        """Return Hred = D0 + Z'GZ."""
         Z = self.coordinates()
         D0 = np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
         return D0 + Z.T @ self.G @ Z
 
     def s3(self):
-        """The scores e = Z theta by the system in coordinates."""
+        """Return the scores e = Z theta from the system in coordinates."""
         Z = self.coordinates()
         return Z @ np.linalg.solve(self.hessian(), self.rho * Z.T @ self.J @ self.y)
 
     def gradient(self, alpha, b):
-        """Of the objective at f = sum_p alpha_p K(x_p, .) and b, in coordinates."""
+        """Return the gradient of the objective at f = sum_p alpha_p K(x_p, .) and b, in coordinates."""
         Z = self.coordinates()
         F = Z[:, :-1]
         theta = np.append(F.T @ alpha, b)
@@ -95,7 +95,7 @@ class Matrices:
 
 @st.composite
 def problems(draw, kinds=("ksc", "kpca")):
-    """Small random problems, convex and not."""
+    """Draw small random problems, convex and nonconvex ones."""
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     sizes = draw(st.lists(st.integers(1, 5), min_size=2, max_size=7))
     offsets = np.concatenate([[0], np.cumsum(sizes)])

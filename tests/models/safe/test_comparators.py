@@ -1,4 +1,4 @@
-"""The two-stage comparator, the least-squares SVM, clustering without labels, and the two toy sets."""
+"""Baselines of SAFE: the two-stage method, the least-squares SVM, clustering without labels, and the two toy sets."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sklearn.metrics import adjusted_rand_score
 from milopt import Bags, Linear, Program, quad_form, solve
 from milopt.compilation.status import PointStatus
 from milopt.data import toy_bags
-from milopt.declaration.kernels.spectrum import code_book, spectrum
+from milopt.declaration.kernels.spectrum import leading_directions, make_code_book
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
 from tests.models.safe.cases import K, Matrices
 
 
-def test_the_least_squares_svm_solves_its_system(golden_bags):
+def test_the_least_squares_svm_solves_its_linear_system(golden_bags):
     bags, y = golden_bags
     result = LSSVM(C=3.0, kernel=K, scale="none").fit(bags, y).result_
     J = bags.membership.toarray() / bags.sizes
@@ -29,7 +29,7 @@ def test_the_least_squares_svm_solves_its_system(golden_bags):
     assert abs(sum(a)) < 1e-10
 
 
-def test_on_singletons_safe_without_a_core_is_the_least_squares_svm():
+def test_on_bags_of_one_instance_safe_with_gamma_zero_is_the_least_squares_svm():
     rng = np.random.default_rng(0)
     bags = Bags(rng.standard_normal((12, 2)), np.arange(13))
     y = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
@@ -42,23 +42,25 @@ def test_on_singletons_safe_without_a_core_is_the_least_squares_svm():
 def test_directions_solve_the_eigenproblem_and_centre_the_scores(golden_bags):
     bags, y = golden_bags
     some = Matrices(bags, y, "ksc", 1.0, 1.0)
-    # The first eigenvalue of a row-stochastic matrix is 1, with the vector of ones; centring takes it away.
+    # The first eigenvalue of a row-stochastic matrix is 1, with the vector of ones; centring removes it.
     np.testing.assert_allclose((some.omega * some.v[:, None]) @ np.ones(12), np.ones(12), atol=1e-12)
-    found = spectrum(K, bags.instances, some.v, 3)
+    directions = leading_directions(K, bags.instances, some.v, 3)
     P = np.eye(12) - np.outer(np.ones(12), some.v) / some.v.sum()
-    np.testing.assert_allclose(np.diag(some.v) @ P @ some.omega @ found.alpha, found.alpha * found.values, atol=1e-10)
-    assert np.all(np.diff(found.values) <= 0)
-    assert found.values[0] < 1
-    np.testing.assert_allclose(some.v @ found.scores(bags.instances), 0, atol=1e-10)
-    np.testing.assert_allclose(np.einsum("pk,pq,qk->k", found.alpha, some.omega, found.alpha), 1, atol=1e-10)
-    with pytest.raises(ParameterError, match="12 instances have from 1 to 11 directions, not 12"):
-        spectrum(K, bags.instances, some.v, 12)
+    np.testing.assert_allclose(
+        np.diag(some.v) @ P @ some.omega @ directions.alpha, directions.alpha * directions.values, atol=1e-10
+    )
+    assert np.all(np.diff(directions.values) <= 0)
+    assert directions.values[0] < 1
+    np.testing.assert_allclose(some.v @ directions.scores(bags.instances), 0, atol=1e-10)
+    np.testing.assert_allclose(np.einsum("pk,pq,qk->k", directions.alpha, some.omega, directions.alpha), 1, atol=1e-10)
+    with pytest.raises(ParameterError, match="12 instances have 1 to 11 directions, not 12"):
+        leading_directions(K, bags.instances, some.v, 12)
 
 
-def test_the_core_alone_turns_singular_at_the_inverse_of_each_eigenvalue(golden_bags):
+def test_without_labels_the_system_is_singular_at_the_inverse_of_each_eigenvalue(golden_bags):
     bags, y = golden_bags
     v = Matrices(bags, y, "ksc", 1.0, 1.0).v
-    for value in spectrum(K, bags.instances, v, 2).values:
+    for value in leading_directions(K, bags.instances, v, 2).values:
         program = Program("core")
         f, b = program.function("f", K), program.variable("b")
         program.minimize(0.5 * f.norm_squared() - 0.5 / value * quad_form(f(bags) + b, v))
@@ -67,21 +69,21 @@ def test_the_core_alone_turns_singular_at_the_inverse_of_each_eigenvalue(golden_
 
 def test_memberships_and_bag_features_sum_to_one(golden_bags):
     bags, y = golden_bags
-    scores = spectrum(K, bags.instances, Matrices(bags, y, "ksc", 1.0, 1.0).v, 2).scores(bags.instances)
-    soft = code_book(scores, 3, np.ones(len(scores))).memberships(scores)
+    scores = leading_directions(K, bags.instances, Matrices(bags, y, "ksc", 1.0, 1.0).v, 2).scores(bags.instances)
+    soft = make_code_book(scores, 3, np.ones(len(scores))).memberships(scores)
     assert np.all(soft >= 0)
     np.testing.assert_allclose(soft.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(bags.mean(soft).sum(axis=1), 1, atol=1e-12)
 
 
 @pytest.mark.parametrize(("kind", "one_stage", "two_stage"), [("clusters", 1.0, 1.0), ("spanning", 0.99, 0.66)])
-def test_the_toy_sets_tell_the_one_stage_method_from_the_two_stage_one(kind, one_stage, two_stage):
+def test_the_toy_sets_separate_the_one_stage_from_the_two_stage_method(kind, one_stage, two_stage):
     drawn = [(toy_bags(kind, seed=2 * k), toy_bags(kind, bags=400, seed=2 * k + 1)) for k in range(4)]
 
     def accuracy(model):
         return np.mean([model.fit(a.bags, a.labels).score(b.bags, b.labels) for a, b in drawn])
 
-    # The figures in print; on 1600 new bags the last one has a standard error of 0.012.
+    # The accuracies of the paper; on 1600 new bags the last one has a standard error of 0.012.
     assert accuracy(SAFE(aggregation="sum")) == pytest.approx(one_stage, abs=0.01)
     assert accuracy(SoftKSC(clusters=2)) == pytest.approx(two_stage, abs=0.05 if two_stage < 1 else 1e-12)
 
@@ -95,7 +97,7 @@ def test_clusters_of_bags_and_instances_are_found_without_labels():
     np.testing.assert_array_equal(model.fit_predict(known.bags), model.labels_)
 
 
-def test_toys_are_drawn_as_asked():
+def test_toy_sets_have_the_requested_sizes():
     data = toy_bags("spanning", bags=8, size=3, seed=5)
     assert (len(data.bags), data.bags.sizes.tolist(), sorted(set(data.labels.tolist()))) == (8, [3] * 8, [-1, 1])
     assert data.digest == toy_bags("spanning", bags=8, size=3, seed=5).digest
@@ -104,7 +106,7 @@ def test_toys_are_drawn_as_asked():
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
-def test_the_unit_of_the_features_does_not_decide_what_is_proved(unit):
+def test_certificates_do_not_depend_on_the_unit_of_the_features(unit):
     data = toy_bags("spanning", bags=20, seed=3)
     bags = Bags(unit * data.bags.instances, data.bags.offsets)
     model = LSSVM(kernel=Linear(), scale="none").fit(bags, data.labels)
@@ -116,8 +118,8 @@ def test_the_unit_of_the_features_does_not_decide_what_is_proved(unit):
 @pytest.mark.parametrize("solver", ["native", "clarabel"])
 @pytest.mark.parametrize("small", [0.03, 1e-4])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_direction_too_small_for_the_kernel_values_is_not_proved_away(solver, small, seed):
-    """One feature of 1e6 hides another, which tells the classes apart, below the rounding of the Gram matrix."""
+def test_a_direction_below_the_rounding_of_the_kernel_values_is_not_certified(solver, small, seed):
+    """One feature of size 1e6 hides another, which separates the classes, below the rounding of the Gram matrix."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(40) % 2, 1.0, -1.0)
     x = np.column_stack([1e6 * rng.standard_normal(40), small * y * (1 + 0.3 * rng.standard_normal(40))])

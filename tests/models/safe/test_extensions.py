@@ -1,4 +1,4 @@
-"""Losses, maxima, landmarks, several classes: what each of them is equal to."""
+"""Losses, maxima, landmarks and several classes of SAFE, compared with equivalent models."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from milopt import Bags, Precomputed, Program, as_bags, bag_sum, load_data, quad_form, solve
-from milopt.compilation import lowered, streamed
+from milopt.compilation import lowering_attempt, streamed_squares
 from milopt.compilation.features import Feature
 from milopt.compilation.status import PointStatus, Termination
 from milopt.models import SAFE, SetKernelSVM
 from tests.models.general_solvers import general_solvers
-from tests.models.safe.cases import K, safe, solved
+from tests.models.safe.cases import K, safe, solve_safe
 
 
-def test_the_hinge_without_a_core_is_the_svm_on_the_set_kernel_with_the_bias_times_the_size(golden_bags):
+def test_hinge_loss_with_gamma_zero_is_the_svm_on_the_set_kernel_with_the_bias_times_the_size(golden_bags):
     bags, y = golden_bags
-    ours = solved(bags, y, "kpca", 0.0, 5.0, "auto", loss="hinge")
+    ours = solve_safe(bags, y, "kpca", 0.0, 5.0, "auto", loss="hinge")
     program = Program("dual")
     a = program.variable("a", 6, lower=0, upper=5.0)
     gram = bags.sum(bags.sum(K(bags.instances, bags.instances)).T)
@@ -36,7 +36,7 @@ def test_the_hinge_over_equal_bags_is_the_set_kernel_svm():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "huber"])
-def test_robust_losses_with_a_core_are_convex_below_the_second_eigenvalue(loss, golden_bags):
+def test_robust_losses_with_positive_gamma_are_convex_below_the_second_eigenvalue(loss, golden_bags):
     bags, y = golden_bags
     program = safe(bags, y, "ksc", 0.9, 2.0, loss=loss)
     values = [
@@ -48,26 +48,26 @@ def test_robust_losses_with_a_core_are_convex_below_the_second_eigenvalue(loss, 
     np.testing.assert_allclose(values, values[0], rtol=1e-6)
 
 
-def test_the_core_of_robust_losses_centres_the_scores(golden_bags):
+def test_robust_losses_with_positive_gamma_centre_the_scores(golden_bags):
     bags, y = golden_bags
-    result = solved(bags, y, "ksc", 0.9, 2.0, "auto", loss="huber")
+    result = solve_safe(bags, y, "ksc", 0.9, 2.0, "auto", loss="huber")
     v = 1 / K(bags.instances, bags.instances).sum(axis=1)
     assert abs(v @ result.instance_scores(bags.instances)) < 1e-8
 
 
-def test_huber_is_the_square_where_the_residuals_are_small(golden_bags):
+def test_huber_loss_is_the_square_loss_if_the_residuals_are_small(golden_bags):
     bags, y = golden_bags
-    # Residuals of this fit are below 1, the knee.
-    square, huber = (solved(bags, y, "kpca", 0.0, 1.0, "auto", loss=loss) for loss in ("square", "huber"))
+    # The residuals of this fit are below 1, where Huber's function is quadratic.
+    square, huber = (solve_safe(bags, y, "kpca", 0.0, 1.0, "auto", loss=loss) for loss in ("square", "huber"))
     assert np.abs(square.score(bags) - y).max() < 1
     assert huber.objective == pytest.approx(square.objective, rel=1e-6)
 
 
-def test_huber_gives_up_an_outlier_that_the_square_bends_to(golden_bags):
+def test_huber_loss_is_less_sensitive_to_an_outlier_than_square_loss(golden_bags):
     bags, y = golden_bags
     far = y.copy()
     far[0] = 30.0
-    square, huber = (solved(bags, far, "kpca", 0.0, 1.0, "auto", loss=loss) for loss in ("square", "huber"))
+    square, huber = (solve_safe(bags, far, "kpca", 0.0, 1.0, "auto", loss=loss) for loss in ("square", "huber"))
     assert huber.score(bags)[0] < 0.2 * square.score(bags)[0]
 
 
@@ -83,22 +83,22 @@ def test_maxima_are_squared_at_their_witnesses(scheme, golden_bags):
     value = 0.5 * f.norm_squared + np.sum((E - y) ** 2)
     if scheme == "ccp":
         assert result.objective == pytest.approx(value, rel=1e-5)
-        # At these representatives it is the square over one instance a bag, in closed form.
+        # With these representatives it is least squares on one instance per bag, in closed form.
         chosen = bags.argmax(result.instance_scores(bags.instances))
-        alone = solved(Bags(bags.instances[chosen], np.arange(7)), y, "kpca", 0.0, 2.0)
+        alone = solve_safe(Bags(bags.instances[chosen], np.arange(7)), y, "kpca", 0.0, 2.0)
         assert alone.objective <= result.objective + 1e-6
 
 
-def test_on_singletons_all_aggregations_are_one():
+def test_on_bags_of_one_instance_all_aggregations_are_equal():
     rng = np.random.default_rng(1)
     bags = Bags(rng.standard_normal((14, 2)), np.arange(15))
     y = np.where(np.arange(14) % 2 == 0, 1.0, -1.0)
-    found = [solved(bags, y, "ksc", 0.0, 2.0, "auto", aggregation=a).objective for a in ("sum", "mean", "max")]
-    np.testing.assert_allclose(found, found[0], rtol=1e-5)
+    objectives = [solve_safe(bags, y, "ksc", 0.0, 2.0, "auto", aggregation=a).objective for a in ("sum", "mean", "max")]
+    np.testing.assert_allclose(objectives, objectives[0], rtol=1e-5)
 
 
 @pytest.mark.parametrize("landmarks", ["kmeans", "uniform", "sample"])
-def test_all_instances_as_landmarks_are_the_exact_fit(landmarks, golden_bags):
+def test_with_all_instances_as_landmarks_the_fit_is_exact(landmarks, golden_bags):
     bags, y = golden_bags
     exact = SAFE(kernel=K, scale="none", gamma=0.5, rho=1.0).fit(bags, y)
     ours = SAFE(kernel=K, scale="none", gamma=0.5, rho=1.0, rank=12, landmarks=landmarks).fit(bags, y)
@@ -106,7 +106,7 @@ def test_all_instances_as_landmarks_are_the_exact_fit(landmarks, golden_bags):
     np.testing.assert_allclose(ours.decision_function(bags), exact.decision_function(bags), atol=1e-7)
 
 
-def test_few_landmarks_are_the_exact_fit_of_the_kernel_that_they_leave():
+def test_few_landmarks_give_the_exact_fit_of_the_nystroem_kernel():
     rng = np.random.default_rng(0)
     bags = Bags(rng.standard_normal((60, 2)), np.arange(16) * 4)
     y = np.where(np.arange(15) % 2 == 0, 1.0, -1.0)
@@ -121,19 +121,19 @@ def test_few_landmarks_are_the_exact_fit_of_the_kernel_that_they_leave():
 
 
 @pytest.mark.parametrize("core", ["ksc", "kpca"])
-def test_blocks_add_up_to_the_whole(core, monkeypatch):
+def test_sums_over_blocks_equal_the_sum_over_all_instances(core, monkeypatch):
     data = load_data("musk1")
     model = SAFE(core=core, gamma=0.01, rank=20, random_state=0)
     whole = model.fit(data.bags, data.labels).result_
-    monkeypatch.setattr(streamed, "LARGE", 0)
-    monkeypatch.setattr(streamed, "BLOCK", 1000)
+    monkeypatch.setattr(streamed_squares, "MAX_STORED_ENTRIES", 0)
+    monkeypatch.setattr(streamed_squares, "BLOCK_ENTRIES", 1000)
     blocks = model.fit(data.bags, data.labels).result_
     assert blocks.point is PointStatus.CERTIFIED
     assert blocks.objective == pytest.approx(whole.objective, rel=1e-10)
     np.testing.assert_allclose(blocks.values["f.coefficients"], whole.values["f.coefficients"], atol=1e-8)
 
 
-def test_blocks_take_weights_of_both_signs_and_points_in_any_order(monkeypatch):
+def test_blocks_support_weights_of_both_signs_and_points_in_any_order(monkeypatch):
     rng = np.random.default_rng(0)
     bags = Bags(rng.standard_normal((40, 2)), np.arange(11) * 4)
     weight, target = rng.standard_normal(40), rng.standard_normal(40)
@@ -149,8 +149,8 @@ def test_blocks_take_weights_of_both_signs_and_points_in_any_order(monkeypatch):
         return program
 
     whole = solve(declared(), "native")
-    monkeypatch.setattr(streamed, "LARGE", 0)
-    monkeypatch.setattr(streamed, "BLOCK", 50)
+    monkeypatch.setattr(streamed_squares, "MAX_STORED_ENTRIES", 0)
+    monkeypatch.setattr(streamed_squares, "BLOCK_ENTRIES", 50)
     blocks = solve(declared(), "native")
     assert blocks.objective == pytest.approx(whole.objective, rel=1e-9)
     assert float(blocks.values["b"]) == pytest.approx(float(whole.values["b"]), rel=1e-9)
@@ -163,8 +163,8 @@ def test_several_classes_share_one_factorisation(monkeypatch):
     lists = [rng.standard_normal((3, 2)) + 3 * np.array([k == 1, k == 2]) for k in range(3) for _ in range(8)]
     labels = np.repeat(["a", "b", "c"], 8)
     factorised = []
-    first = kernel_closed_form.system_of
-    monkeypatch.setattr(kernel_closed_form, "system_of", lambda p: factorised.append(1) or first(p))
+    first = kernel_closed_form.choose_system
+    monkeypatch.setattr(kernel_closed_form, "choose_system", lambda p: factorised.append(1) or first(p))
     model = SAFE(aggregation="sum").fit(lists, labels)
     assert len(factorised) == 1
     assert model.score(lists, labels) == 1.0
@@ -175,19 +175,19 @@ def test_several_classes_share_one_factorisation(monkeypatch):
         )
 
 
-def test_landmarks_take_two_passes_over_the_instances(monkeypatch):
+def test_landmarks_need_two_passes_over_the_instances(monkeypatch):
     data = load_data("musk1")
     N = int(data.bags.offsets[-1])
     seen: list[int] = []
 
     def counted(A, B):
-        # With the landmarks on one side, which are fewer; those among themselves are no pass.
+        # Count evaluations between instances and landmarks, not those among the landmarks.
         seen.append(max(A.shape[0], B.shape[0]) if min(A.shape[0], B.shape[0]) <= 20 else 0)
         return K(A, B)
 
-    monkeypatch.setattr(streamed, "LARGE", 0)
-    monkeypatch.setattr(streamed, "BLOCK", 20 * 100)
-    monkeypatch.setattr(lowered, "LARGEST_KERNEL", 0)
+    monkeypatch.setattr(streamed_squares, "MAX_STORED_ENTRIES", 0)
+    monkeypatch.setattr(streamed_squares, "BLOCK_ENTRIES", 20 * 100)
+    monkeypatch.setattr(lowering_attempt, "MAX_KERNEL_ENTRIES", 0)
     model = SAFE(kernel=counted, core="ksc", gamma=0.01, rank=20, landmarks="uniform", random_state=0)
     model.fit(data.bags, data.labels)
     assert sum(rows for rows in seen if rows > 20) == 2 * N

@@ -1,4 +1,4 @@
-"""The golden rows: six hand-made bags whose optima are known, by every solver."""
+"""Known optima of six hand-made bags, found by every solver."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from milopt.compilation.features import Feature
 from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import ConvexityError
 from tests.models.general_solvers import general_solvers
-from tests.models.safe.cases import Matrices, safe, solved
+from tests.models.safe.cases import Matrices, safe, solve_safe
 
 SOLVERS = ["native", *general_solvers(Feature.QUADRATIC, but=("cvxpy:SCS",))]
 GOLDEN = {
@@ -21,10 +21,10 @@ GOLDEN = {
 
 @pytest.mark.parametrize("kind", GOLDEN)
 @pytest.mark.parametrize("name", SOLVERS)
-def test_golden_rows(name, kind, golden_bags):
+def test_golden_optima(name, kind, golden_bags):
     bags, y = golden_bags
     gamma, b, E, objective, smallest = GOLDEN[kind]
-    result = solved(bags, y, kind, gamma, solver=name)
+    result = solve_safe(bags, y, kind, gamma, solver=name)
     assert (result.termination, result.point) == (Termination.OPTIMAL, PointStatus.CERTIFIED)
     assert result.objective == pytest.approx(objective, abs=1e-5)
     assert float(result.values["b"]) == pytest.approx(b, abs=1e-5)
@@ -33,15 +33,15 @@ def test_golden_rows(name, kind, golden_bags):
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name != "native"])
-def test_each_convex_solver_refuses_a_saddle_with_its_smallest_eigenvalue(name, golden_bags):
+def test_convex_solvers_raise_an_error_with_the_smallest_eigenvalue_at_a_saddle_point(name, golden_bags):
     bags, y = golden_bags
-    with pytest.raises(ConvexityError, match=r"quad_form.* bends down, smallest eigenvalue -2\.02"):
-        solved(bags, y, "ksc", 0.5, 0.001, solver=name)
+    with pytest.raises(ConvexityError, match=r"quad_form.*; smallest eigenvalue -2\.02"):
+        solve_safe(bags, y, "ksc", 0.5, 0.001, solver=name)
 
 
-def test_native_returns_the_saddle_and_says_so(golden_bags):
+def test_native_returns_the_saddle_point_with_its_status(golden_bags):
     bags, y = golden_bags
-    result = solved(bags, y, "ksc", 0.5, 0.001)
+    result = solve_safe(bags, y, "ksc", 0.5, 0.001)
     assert (result.termination, result.point) == (Termination.STATIONARY, PointStatus.CERTIFIED)
     assert result.message == "saddle: 1 negative direction, smallest eigenvalue -2.02"
     assert (result.inertia.negative, result.inertia.zero) == (1, 0)
@@ -51,7 +51,7 @@ def test_native_returns_the_saddle_and_says_so(golden_bags):
     np.testing.assert_allclose(result.instance_scores(bags.instances), omega @ alpha + b, atol=1e-10)
 
 
-def test_a_fallback_goes_on_to_who_takes_the_saddle(golden_bags):
+def test_a_fallback_continues_until_a_solver_supports_the_nonconvex_program(golden_bags):
     bags, y = golden_bags
     result = solve(safe(bags, y, "ksc", 0.5, 0.001), ("highs", "native"))
     assert [one.solver for one in result.attempts] == ["highs", "native"]

@@ -1,4 +1,4 @@
-"""Bad input: one sentence that says what is wrong, where, and what to do."""
+"""Invalid input of SAFE raises an error of one sentence that names the problem and the remedy."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from milopt.display.sensitivity import SensitivityDisplay
 from milopt.errors import BagsError, ConvexityError, MiloptWarning, ParameterError
 from milopt.estimator.scikit_learn import UnfittedError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
-from tests.models.safe.cases import K, Matrices, solved
+from tests.models.safe.cases import K, Matrices, solve_safe
 
 
-def test_zero_degrees_under_spectral_clustering_name_the_instance(golden_bags):
+def test_the_error_for_a_zero_degree_names_the_instance(golden_bags):
     bags, y = golden_bags
-    with pytest.raises(ParameterError, match=r"instance 0 of bag 0 has degree 0. Take a kernel of positive"):
+    with pytest.raises(ParameterError, match=r"instance 0 of bag 0 has degree 0. Use a kernel with positive"):
         SAFE(kernel=Linear(), scale="none").fit(bags, y)
     assert SAFE(kernel=Linear(), scale="none", core="kpca", gamma=0.001).fit(bags, y).score(bags, y) >= 0.5
 
@@ -31,7 +31,7 @@ def test_a_gamma_that_makes_a_bags_block_singular_is_solved(kind, golden_bags):
         some = Matrices(bags, y, kind, gamma, 1.0)
         block = some.G[bags.offsets[bag] : bags.offsets[bag + 1]][:, bags.offsets[bag] : bags.offsets[bag + 1]]
         assert abs(np.linalg.eigvalsh(block)).min() < 1e-12
-        result = solved(bags, y, kind, gamma, 1.0)
+        result = solve_safe(bags, y, kind, gamma, 1.0)
         saddle = np.linalg.eigvalsh(some.hessian())[0] < 0
         ended = Termination.STATIONARY if saddle else Termination.OPTIMAL
         assert (result.termination, result.point) == (ended, PointStatus.CERTIFIED)
@@ -40,9 +40,9 @@ def test_a_gamma_that_makes_a_bags_block_singular_is_solved(kind, golden_bags):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "message"),
     [
-        ("rho", 0, "rho must be a positive number, not 0: without labels, take SpectralBagClustering"),
+        ("rho", 0, "rho must be a positive number, not 0: without labels, use SpectralBagClustering"),
         ("rho", -1, "rho must be a positive number, not -1"),
         ("gamma", -0.1, "gamma must be a number of at least 0, not -0.1"),
         ("core", "pca", 'core must be one of "ksc", "kpca"'),
@@ -53,14 +53,14 @@ def test_a_gamma_that_makes_a_bags_block_singular_is_solved(kind, golden_bags):
         ("rank", 2.5, "rank must be a whole number"),
     ],
 )
-def test_fields_out_of_range(field, value, said, golden_bags):
-    with pytest.raises(ParameterError, match=said):
+def test_hyper_parameters_out_of_range_raise_an_error(field, value, message, golden_bags):
+    with pytest.raises(ParameterError, match=message):
         SAFE(**{field: value}).fit(*golden_bags)
 
 
-def test_landmarks_of_an_unknown_kind(golden_bags):
+def test_an_unknown_kind_of_landmarks_raises_an_error(golden_bags):
     with pytest.raises(ParameterError, match='landmarks must be one of "kmeans", "uniform", "sample"'):
-        SAFE(landmarks="all").fit(*golden_bags)  # also where there are none
+        SAFE(landmarks="all").fit(*golden_bags)  # also without landmarks
 
 
 def test_one_class(golden_bags):
@@ -69,23 +69,23 @@ def test_one_class(golden_bags):
         SAFE().fit(bags, np.ones_like(y))
 
 
-def test_saddles_are_warned_of_refused_or_allowed(golden_bags, recwarn):
+def test_saddle_points_give_a_warning_an_error_or_nothing(golden_bags, recwarn):
     bags, y = golden_bags
     given = {"gamma": 0.5, "rho": 0.001, "kernel": K, "scale": "none", "aggregation": "sum"}
     with pytest.warns(
-        MiloptWarning, match=r"gamma=0\.5 is not convex, and its point is a saddle: 1 negative direction"
+        MiloptWarning, match=r"gamma=0\.5 is not convex, and its solution is a saddle: 1 negative direction"
     ):
         warned = SAFE(**given).fit(bags, y)
     assert warned.result_.termination is Termination.STATIONARY
     assert "saddle: 1 negative direction" in str(warned.report())
-    with pytest.raises(ConvexityError, match="largest_convex_gamma tells how far"):
+    with pytest.raises(ConvexityError, match="largest_convex_gamma computes the limit"):
         SAFE(**given, on_nonconvex="error").fit(bags, y)
     recwarn.clear()
     SAFE(**given, on_nonconvex="allow").fit(bags, y)
     assert not [one for one in recwarn if issubclass(one.category, MiloptWarning)]
 
 
-def test_clusters_out_of_range(golden_bags):
+def test_invalid_numbers_of_clusters_raise_an_error(golden_bags):
     bags, y = golden_bags
     with pytest.raises(ParameterError, match="clusters must be a whole number of at least 2, not 1"):
         SoftKSC(clusters=1).fit(bags, y)
@@ -100,12 +100,12 @@ def test_clusters_out_of_range(golden_bags):
 
 
 @pytest.mark.parametrize("rho", [1e-11, 1e-6, 1.0, 1e6])
-def test_small_and_large_parameters_leave_the_signs_and_the_scores_right(rho, golden_bags):
-    # Of gamma / rho alone depends whether the bias bends down.
+def test_scores_are_accurate_for_small_and_large_parameters(rho, golden_bags):
+    # Only gamma / rho determines whether the objective is concave in the bias.
     bags, y = golden_bags
-    saddle = solved(bags, y, gamma=1e3 * rho, rho=rho)
+    saddle = solve_safe(bags, y, gamma=1e3 * rho, rho=rho)
     assert saddle.inertia.negative >= 1
-    scores = solved(bags, y, gamma=0.0, rho=rho).score(bags)
+    scores = solve_safe(bags, y, gamma=0.0, rho=rho).score(bags)
     gram = bags.membership.T @ K(bags.instances, bags.instances) @ bags.membership
     n = bags.sizes.astype(float)
     system = np.block([[gram + np.eye(len(bags)) / rho, n[:, None]], [n[None], np.zeros((1, 1))]])
@@ -113,14 +113,14 @@ def test_small_and_large_parameters_leave_the_signs_and_the_scores_right(rho, go
     np.testing.assert_allclose(scores, gram @ due[:-1] + n * due[-1], atol=1e-5)
 
 
-def test_a_large_bag_alone_is_no_trouble():
+def test_a_single_large_bag_is_solved():
     rng = np.random.default_rng(0)
     bags = Bags(rng.standard_normal((301, 2)), [0, 300, 301])
     model = SAFE(aggregation="sum").fit(bags, [0, 1])
     assert model.result_.point is PointStatus.CERTIFIED
 
 
-def test_it_saves_and_loads_with_its_inertia(tmp_path):
+def test_the_inertia_is_saved_and_loaded(tmp_path):
     from milopt import load_model
 
     data = load_data("musk1")
@@ -134,13 +134,13 @@ def test_it_saves_and_loads_with_its_inertia(tmp_path):
 def test_no_more_clusters_than_instances(golden_bags):
     bags, y = golden_bags
     count = bags.instances.shape[0]
-    with pytest.raises(ParameterError, match=f"clusters=1000 are more than the {count} instances"):
+    with pytest.raises(ParameterError, match=f"clusters=1000 must be at most the number of instances, {count}"):
         SoftKSC(clusters=1000).fit(bags, y)
     assert SoftKSC(clusters=count).fit(bags, y).score(bags, y) >= 0.5
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"bags": 2.5}, "bags must be a whole number of at least 2"),
         ({"bags": 1}, "bags must be a whole number of at least 2"),
@@ -151,8 +151,8 @@ def test_no_more_clusters_than_instances(golden_bags):
     ],
     ids=str,
 )
-def test_toy_bags_that_cannot_be_drawn(given, said):
-    with pytest.raises(ParameterError, match=said):
+def test_invalid_sizes_of_toy_bags_raise_an_error(given, message):
+    with pytest.raises(ParameterError, match=message):
         toy_bags("spanning", **given)
 
 

@@ -1,4 +1,4 @@
-"""Identities that hold whatever the data: systems, limits, curvature, value and symmetry."""
+"""Identities of SAFE that hold for all data: systems, limits, curvature, value and symmetry."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from milopt.compilation.features import Feature
 from milopt.compilation.status import PointStatus, Termination
 from milopt.models import SAFE
 from tests.models.general_solvers import general_solvers
-from tests.models.safe.cases import K, Matrices, problems, safe, solved
+from tests.models.safe.cases import K, Matrices, problems, safe, solve_safe
 
 EXAMPLES = settings(max_examples=25, deadline=None)
 
 
-def by_native(some):
-    return solved(some.bags, some.y, some.kind, some.gamma, some.rho)
+def solve_natively(some):
+    return solve_safe(some.bags, some.y, some.kind, some.gamma, some.rho)
 
 
 def coefficients(result, bags):
-    """alpha at all instances; f is given over the points where it is not 0."""
+    """Return alpha at all instances; the result contains only the points with nonzero coefficients."""
     points = result.functions["f"].points
     alpha = np.zeros(int(bags.offsets[-1]))
     for point, a in zip(points, result.functions["f"].coefficients, strict=True):
@@ -31,9 +31,9 @@ def coefficients(result, bags):
 
 @EXAMPLES
 @given(problems())
-def test_all_systems_have_one_solution(some):
+def test_all_linear_systems_have_the_same_solution(some):
     assume(np.linalg.cond(some.hessian()) < 1e8)
-    result = by_native(some)
+    result = solve_natively(some)
     e = result.instance_scores(some.bags.instances)
     alpha, b = some.s1()
     scale = 1 + np.abs(e).max()
@@ -48,7 +48,7 @@ def test_all_systems_have_one_solution(some):
 @given(problems())
 def test_kkt_residuals_vanish_at_the_point(some):
     assume(np.linalg.cond(some.hessian()) < 1e8)
-    result = by_native(some)
+    result = solve_natively(some)
     assert result.point is PointStatus.CERTIFIED
     alpha, e = coefficients(result, some.bags), result.instance_scores(some.bags.instances)
     scale = 1 + np.abs(some.G).max() * np.abs(e).max()
@@ -57,7 +57,7 @@ def test_kkt_residuals_vanish_at_the_point(some):
     assert np.abs(e - some.omega @ alpha - float(result.values["b"])).max() <= 1e-8 * scale
 
 
-def test_the_objective_is_flat_in_every_direction(golden_bags):
+def test_the_gradient_of_the_objective_is_zero_in_every_direction(golden_bags):
     bags, y = golden_bags
     some = Matrices(bags, y, "ksc", 0.5, 0.001)
     Z, rng, step = some.coordinates(), np.random.default_rng(0), 1e-4
@@ -66,7 +66,7 @@ def test_the_objective_is_flat_in_every_direction(golden_bags):
         e, w = Z @ theta, theta[:-1]
         return 0.5 * w @ w - 0.5 * some.gamma * e @ (some.v * e) + 0.5 * some.rho * np.sum((some.J.T @ e - y) ** 2)
 
-    result = by_native(some)
+    result = solve_natively(some)
     theta = np.append(Z[:, :-1].T @ coefficients(result, bags), result.values["b"])
     for direction in rng.standard_normal((10, theta.size)):
         slope = (objective(theta + step * direction) - objective(theta - step * direction)) / (2 * step)
@@ -84,9 +84,9 @@ def test_the_printed_system_is_singular_and_its_solution_is_not_stationary(golde
 
 
 @pytest.mark.parametrize("rho", [0.3, 3.0])
-def test_without_a_core_it_is_the_least_squares_svm_on_the_sum_kernel(rho, golden_bags):
+def test_with_gamma_zero_it_is_the_least_squares_svm_on_the_sum_kernel(rho, golden_bags):
     bags, y = golden_bags
-    result = solved(bags, y, "kpca", 0.0, rho)
+    result = solve_safe(bags, y, "kpca", 0.0, rho)
     gram = bags.sum(bags.sum(K(bags.instances, bags.instances)).T)
     n = bags.sizes[:, None].astype(float)
     system = np.block([[gram + np.eye(6) / rho, n], [n.T, np.zeros((1, 1))]])
@@ -94,27 +94,27 @@ def test_without_a_core_it_is_the_least_squares_svm_on_the_sum_kernel(rho, golde
     np.testing.assert_allclose(result.score(bags), gram @ a + n[:, 0] * b, atol=1e-10)
 
 
-def test_bag_scores_reach_the_labels_as_rho_grows_and_vanish_as_it_falls(golden_bags):
+def test_bag_scores_tend_to_the_labels_for_large_rho_and_to_zero_for_small_rho(golden_bags):
     bags, y = golden_bags
-    np.testing.assert_allclose(solved(bags, y, "ksc", 0.5, 1e6).score(bags), y, atol=1e-4)
-    assert np.abs(solved(bags, y, "ksc", 0.5, 1e-6).functions["f"].coefficients).max() < 1e-5
+    np.testing.assert_allclose(solve_safe(bags, y, "ksc", 0.5, 1e6).score(bags), y, atol=1e-4)
+    assert np.abs(solve_safe(bags, y, "ksc", 0.5, 1e-6).functions["f"].coefficients).max() < 1e-5
 
 
 def core_alone(bags, gamma, v):
-    """rho = 0: kernel spectral clustering, min 1/2 ||f||^2 - gamma/2 e'Ve."""
+    """Build the program for rho = 0, kernel spectral clustering: min 1/2 ||f||^2 - gamma/2 e'Ve."""
     program = Program("core")
     f, b = program.function("f", K), program.variable("b")
     program.minimize(0.5 * f.norm_squared() - 0.5 * gamma * quad_form(f(bags) + b, v))
     return program
 
 
-def test_without_labels_only_eigenvalues_leave_more_than_zero(golden_bags):
+def test_without_labels_the_solution_is_zero_except_at_eigenvalues(golden_bags):
     bags, y = golden_bags
     some = Matrices(bags, y, "ksc", 1.0, 0.0)
     Mv = np.eye(12) - np.outer(np.ones(12), some.v) / some.v.sum()
     largest = np.linalg.eigvals(np.diag(some.v) @ Mv @ some.omega).real.max()
     at, off = (solve(core_alone(bags, gamma, some.v), "native") for gamma in (1 / largest, 0.9 / largest))
-    # The bias alone always leads down, and the leading eigenvector joins it past 1 / its eigenvalue.
+    # The bias is always a direction of descent, and so is the leading eigenvector for gamma > 1 / its eigenvalue.
     assert (at.inertia.zero, at.inertia.negative) == (1, 1)
     assert (off.inertia.zero, off.inertia.negative) == (0, 1)
     assert solve(core_alone(bags, 1.1 / largest, some.v), "native").inertia.negative == 2
@@ -127,7 +127,7 @@ def test_without_labels_only_eigenvalues_leave_more_than_zero(golden_bags):
 def test_the_inertia_is_that_of_the_hessian_in_coordinates(some):
     values = np.linalg.eigvalsh(some.hessian())
     assume(np.abs(values).min() > 1e-6 * np.abs(values).max())
-    result = by_native(some)
+    result = solve_natively(some)
     assert result.inertia.negative == int((values < 0).sum())
     assert (result.termination is Termination.OPTIMAL) == bool(values[0] > 0)
     if values[0] < 0:
@@ -139,16 +139,16 @@ def test_the_inertia_is_that_of_the_hessian_in_coordinates(some):
 
 @EXAMPLES
 @given(problems())
-def test_the_optimal_value_is_that_of_the_fit_alone(some):
+def test_the_optimal_value_has_a_closed_form(some):
     assume(np.linalg.cond(some.hessian()) < 1e6)
-    result = by_native(some)
+    result = solve_natively(some)
     value = 0.5 * some.rho * (some.y @ some.y - some.y @ result.score(some.bags))
     assert result.objective == pytest.approx(value, rel=1e-6, abs=1e-6 * (1 + abs(value)))
 
 
 def test_opposite_labels_negate_the_scores(golden_bags):
     bags, y = golden_bags
-    one, other = (solved(bags, s * y, "ksc", 0.5, 1.0) for s in (1, -1))
+    one, other = (solve_safe(bags, s * y, "ksc", 0.5, 1.0) for s in (1, -1))
     np.testing.assert_allclose(one.score(bags), -other.score(bags), atol=1e-12)
 
 
@@ -159,9 +159,9 @@ def test_convex_objectives_of_all_solvers_are_equal(kind, aggregation, data_set)
     bags = as_bags(lists[::4])
     program = safe(bags, y[::4], kind, 0.3 if kind == "ksc" else 0.005, 2.0, aggregation=aggregation)
     names = ["native", *general_solvers(Feature.QUADRATIC, but=("cvxpy:SCS", "cvxpy:OSQP", "cvxpy:COSMO"))]
-    found = {name: solve(program, name).objective for name in names}
-    for name, objective in found.items():
-        assert objective == pytest.approx(found["native"], rel=1e-6), name
+    objectives = {name: solve(program, name).objective for name in names}
+    for name, objective in objectives.items():
+        assert objective == pytest.approx(objectives["native"], rel=1e-6), name
 
 
 @pytest.mark.parametrize("rho", [0.1, 1.0, 100.0])

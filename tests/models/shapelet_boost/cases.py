@@ -16,18 +16,18 @@ PLAIN = {"kernel": K, "dictionary": "all", "bias": False, "two_sided": False, "s
 
 
 def random_bags(seed: int, m: int = 12) -> tuple[Bags, np.ndarray]:
-    """Bags of one to four points in the plane, every other one positive and a little apart."""
+    """Make bags of one to four points in the plane; every other bag is positive and slightly shifted."""
     rng, y = np.random.default_rng(seed), np.where(np.arange(m) % 2, 1.0, -1.0)
     return as_bags([rng.normal(0.4 * sign, 1.0, size=(int(rng.integers(1, 5)), 2)) for sign in y]), y
 
 
-def boosted(model: ShapeletBoost, bags: Bags, y: np.ndarray, solver: str = "highs") -> Result:
-    """The model's program, solved to six digits."""
+def solve_boosted(model: ShapeletBoost, bags: Bags, y: np.ndarray, solver: str = "highs") -> Result:
+    """Solve the program of the model to six digits."""
     return solve(model.program(bags, y), solver, TIGHT)
 
 
 def master_over(columns: np.ndarray, y: np.ndarray, weight: np.ndarray, nu: float, bias: bool) -> Program:
-    """The master that the model declares, with the rows of these columns; its bags are of no account."""
+    """Return the declared master with the rows of these columns; its bags do not matter."""
     points = as_bags([np.full((1, 1), float(i)) for i in range(y.size)])
     problem = ShapeletBoost(nu=nu, **PLAIN | {"bias": bias}).program(points, y, weight)
     assert isinstance(problem, SemiInfinite)
@@ -37,7 +37,7 @@ def master_over(columns: np.ndarray, y: np.ndarray, weight: np.ndarray, nu: floa
 
 
 def weak_learner(ball: str, bags: Bags, y: np.ndarray, d: np.ndarray, **others: object) -> tuple[Oracle, Program]:
-    """(the model's oracle over a ball, its program) at the prices d."""
+    """Return the oracle of the model over a ball, and its program, at the prices d."""
     problem = ShapeletBoost(ball=ball, **PLAIN | others).program(bags, y)
     assert isinstance(problem, SemiInfinite)
     oracle = problem.oracles[0]

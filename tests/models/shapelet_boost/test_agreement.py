@@ -1,6 +1,6 @@
-"""Real bags: whoever solves the master, the weak learner's convex step or the whole fit, the optimum is one.
+"""On real bags, all solvers find the same optimum of the master, of the convex step and of the whole fit.
 
-`benchmarks/agreement.py` shows the same with its certificates.
+`benchmarks/agreement.py` shows the same with the certificates.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import pytest
 
 import milopt
 from milopt import load_data, solve
-from milopt.compilation.minorant import StandIn, one_hot_selection
-from milopt.compilation.sides import on_other_side
+from milopt.compilation.minorant import StandIn, one_hot_minorant
+from milopt.compilation.sides import other_side_atoms
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.maximum import BagMax
 from milopt.declaration.programs.semi_infinite import SemiInfinite
@@ -32,13 +32,16 @@ TAKES = {"l1": ("highs", "clarabel", "ecos", "cvxpy:SCS"), "hilbert": ("clarabel
 SLOW = {("gunpoint", "l1", "cvxpy:SCS"): "ten seconds a step; in the benchmark"}
 
 ILL_CONDITIONED = {("gunpoint", "hilbert", "ecos"): 2e-6}
-"""ECOS gets no closer where GunPoint's Gram, whose eigenvalues span nine orders of magnitude, is in a cone: its dual
-residuals times the coefficients are about 1e-6, so that the certificate may just not hold."""
+"""Cases in which ECOS is less accurate.
+
+The Gram matrix of GunPoint, whose eigenvalues span nine orders of magnitude, is part of a cone. The dual residuals
+times the coefficients are about 1e-6, so the certificate may narrowly fail.
+"""
 
 
 @cache
-def generated(name: str, ball: str) -> SemiInfinite:
-    """After fifteen native rounds, with the oracles at the master's prices."""
+def generate_columns(name: str, ball: str) -> SemiInfinite:
+    """Return the problem after fifteen native rounds, with the oracles at the prices of the master."""
     data = load_data(name)
     problem = ShapeletBoost(ball=ball, random_state=0).program(data.bags, data.labels)
     assert isinstance(problem, SemiInfinite)
@@ -52,58 +55,58 @@ def generated(name: str, ball: str) -> SemiInfinite:
 
 @cache
 def native_step(name: str, ball: str, side: int) -> tuple[float, dict[BagMax, StandIn]]:
-    """(the edge of the best column whose native steps have ended, its witnesses): no step from these leads further."""
-    problem = generated(name, ball)
+    """Return the edge of the best column whose native steps have converged, and its witnesses."""
+    problem = generate_columns(name, ball)
     oracle = problem.oracles[side]
     program = oracle.program
     live = oracle_pricing(problem, oracle, "native", Options())
     columns = live.price({p: np.asarray(p.value) for p in oracle.prices}, 10, Clock(None)).columns
     priced = next(one for one in columns if one.steps < MAX_STEPS)
     assert live.fallbacks == 0
-    (atom,) = on_other_side(program)
+    (atom,) = other_side_atoms(program)
     a = priced.values["u.coefficients"]
-    values = program.functions["u"].kernel(atom.over.instances, program.functions["u"].dictionary) @ a
-    return priced.value, {atom: one_hot_selection(atom, atom.segments.argmax(values))}
+    values = program.functions["u"].kernel(atom.argument_bags.instances, program.functions["u"].dictionary) @ a
+    return priced.value, {atom: one_hot_minorant(atom, atom.segments.argmax(values))}
 
 
-def assert_it_is_as_near_as_it_says(value: float, proof: Certificate, optimum: float) -> None:
-    """A first-order method that stopped early has a point nearby, and residuals that are no smaller than its error."""
+def assert_near_within_residuals(value: float, proof: Certificate, optimum: float) -> None:
+    """Check that a first-order method that stopped early is near the optimum, with residuals as large as its error."""
     assert 1e-6 < proof.worst < 1e-3
     assert value == pytest.approx(optimum, rel=0, abs=proof.worst)
 
 
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("ball", BALLS)
-def test_the_master_over_the_same_columns_has_one_optimum(name: str, ball: str) -> None:
-    master = generated(name, ball).master
+def test_all_solvers_find_the_same_optimum_of_the_master(name: str, ball: str) -> None:
+    master = generate_columns(name, ball).master
     first = solve(master, "highs").require_certified().objective
     assert first > 0
     for solver in ("native", "clarabel", "ecos", "cvxpy:SCS"):
-        found = solve(master, solver)
-        if found.point is PointStatus.CERTIFIED:
-            assert found.objective == pytest.approx(first, rel=1e-6)
+        result = solve(master, solver)
+        if result.point is PointStatus.CERTIFIED:
+            assert result.objective == pytest.approx(first, rel=1e-6)
         else:
-            assert solver == "cvxpy:SCS", found.message
-            assert_it_is_as_near_as_it_says(found.objective, found.certificate, first)
-            assert found.termination is not Termination.OPTIMAL
+            assert solver == "cvxpy:SCS", result.message
+            assert_near_within_residuals(result.objective, result.certificate, first)
+            assert result.termination is not Termination.OPTIMAL
 
 
 @pytest.mark.thorough(unless={"side": [0]})
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("ball", "solver"), [(ball, solver) for ball in BALLS for solver in TAKES[ball]])
 @pytest.mark.parametrize("side", [0, 1])
-def test_the_convex_step_at_the_same_prices_has_one_optimum(name: str, ball: str, solver: str, side: int) -> None:
+def test_all_solvers_find_the_same_optimum_of_the_convex_step(name: str, ball: str, solver: str, side: int) -> None:
     if (name, ball, solver) in SLOW:
         pytest.skip(SLOW[name, ball, solver])
     edge, witnesses = native_step(name, ball, side)
-    program = generated(name, ball).oracles[side].program
-    with StepSession(program, milopt.get(solver), witnesses=witnesses) as session:
+    program = generate_columns(name, ball).oracles[side].program
+    with StepSession(program, milopt.get_solver(solver), witnesses=witnesses) as session:
         outcome = session.solve()
     if outcome.status is PointStatus.CERTIFIED:
         assert -outcome.objective == pytest.approx(edge, rel=1e-6, abs=ILL_CONDITIONED.get((name, ball, solver)))
     else:
         assert solver == "cvxpy:SCS" or (name, ball, solver) in ILL_CONDITIONED, outcome.message
-        assert_it_is_as_near_as_it_says(-outcome.objective, outcome.certificate, edge)
+        assert_near_within_residuals(-outcome.objective, outcome.certificate, edge)
         assert outcome.termination is not Termination.OPTIMAL
 
 
@@ -115,7 +118,7 @@ FITS = ("highs", "clarabel", "ecos", "native", "master=highs,oracle=native", "cv
 @pytest.mark.parametrize("solver", FITS)
 @pytest.mark.parametrize("ball", BALLS)
 @pytest.mark.parametrize(("name", "cut"), [("musk1", {}), ("gunpoint", {"window": 0.4, "stride": 5})])
-def test_a_fit_by_any_solver_says_what_it_is(name: str, cut: dict[str, float], ball: str, solver: str) -> None:
+def test_a_fit_by_any_solver_has_the_right_status(name: str, cut: dict[str, float], ball: str, solver: str) -> None:
     data = load_data(name, **cut)
     model = ShapeletBoost(
         ball=ball, atoms=30, random_state=0, solver=solver, scheme=ColumnGeneration(max_rounds=4, starts=1)
@@ -131,7 +134,7 @@ def test_a_fit_by_any_solver_says_what_it_is(name: str, cut: dict[str, float], b
     assert (result.termination, result.point) == (Termination.LIMIT, PointStatus.FEASIBLE)
     assert len(result.history) == 4
     assert all(step.certificate.holds(1e-6) for step in result.history)
-    # The first master has one column a side, the best of one descent from the same start.
+    # The first master has one column per side, the best of one descent from the same start.
     assert result.history[0].objective == pytest.approx(first, abs=1e-5)
     assert "status      limit, point feasible, Stopped after 4 rounds" in str(model.report())
 

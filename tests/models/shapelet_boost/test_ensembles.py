@@ -1,4 +1,4 @@
-"""What an ensemble of shapelets says: of bags, of instances, and of itself when it is saved."""
+"""Scores, contributions and saving of ensembles of shapelets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from milopt import Linear, as_bags, load_model, solve
 from milopt.compilation.status import Termination
 from milopt.declaration.kernels.similarity import signed_similarity, similarity
 from milopt.errors import ParameterError
-from milopt.models.shapelet_boost import ShapeletBoost, primal_master
-from milopt.outcome.columns import columns_of
+from milopt.models.shapelet_boost import ShapeletBoost, soft_margin_program
+from milopt.outcome.ensemble_columns import columns_of
 from milopt.schemes.column_generation import ColumnGeneration
-from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, random_bags
+from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, random_bags, solve_boosted
 
 BALLS = ("l1", "hilbert", "one-hot")
 
@@ -25,22 +25,22 @@ BALLS = ("l1", "hilbert", "one-hot")
 @given(st.integers(0, 50), st.sampled_from([K, Linear()]))
 @settings(max_examples=3, deadline=None)
 def test_the_one_norm_ball_lies_in_the_hilbert_ball_and_so_does_its_value(seed: int, kernel) -> None:
-    """Of radius 1 / max_z sqrt(K(z, z)) and of radius 1."""
+    """The balls have radius 1 / max_z sqrt(K(z, z)) and radius 1."""
     bags, y = random_bags(seed, 6)
     radius = 1 / float(np.sqrt(kernel.diagonal(bags.instances).max()))
     options = PLAIN | {"kernel": kernel, "nu": 0.4}
-    inner = boosted(ShapeletBoost(oracle="exact", radius=radius, **options), bags, y).objective
+    inner = solve_boosted(ShapeletBoost(oracle="exact", radius=radius, **options), bags, y).objective
     outer = solve(ShapeletBoost(ball="hilbert", **options).program(bags, y), "native", TIGHT)
-    # The larger ball's weak learner is local, and may have missed a column: by no more than the tolerance here.
+    # The weak learner of the larger ball is local and may miss a column, by at most the tolerance here.
     assert inner <= outer.objective + 1e-4
 
 
-def test_positive_patterns_alone_say_yes_to_every_bag() -> None:
-    """With a non-negative kernel, no bias and no negative patterns every score is positive."""
+def test_positive_patterns_alone_give_every_bag_a_positive_score() -> None:
+    """With a nonnegative kernel, no bias and no negative patterns, every score is positive."""
     bags, y = random_bags(0)
     M = similarity(K, bags, bags.instances)
     for nu in (0.1, 0.3, 0.5):
-        best = solve(primal_master(M, y, np.ones(12), nu, bias=False), "highs")
+        best = solve(soft_margin_program(M, y, np.ones(12), nu, bias=False), "highs")
         assert best.objective < 0
         assert (M @ best.values["w"] > 0).all()
 
@@ -55,7 +55,7 @@ def test_contributions_add_up_to_the_score(seed: int, ball: str, bias: bool, two
     for some in (bags, new):
         total = np.full(len(some), result.ensemble.offset)
         for part in columns_of(result):
-            # sign w max_x sum_z a_z K(z, x), from the patterns alone.
+            # Recompute sign w max_x sum_z a_z K(z, x) from the patterns.
             for w, a in zip(part.weights, part.coefficients.T, strict=True):
                 values = K(some.instances, part.points) @ a
                 best = np.array([values[first:last].max() for first, last in pairwise(some.offsets)])
@@ -69,8 +69,8 @@ def test_contributions_add_up_to_the_score(seed: int, ball: str, bias: bool, two
 
 @given(st.integers(0, 50), st.sampled_from(["l1", "hilbert"]), st.booleans())
 @settings(max_examples=20, deadline=None)
-def test_a_bag_scores_no_less_than_any_of_its_instances(seed: int, ball: str, bias: bool) -> None:
-    """g(B) >= max_x f(x) for columns that are maxima; equal for bags of one, and ensembles of one."""
+def test_the_score_of_a_bag_is_at_least_that_of_each_instance(seed: int, ball: str, bias: bool) -> None:
+    """For maxima, g(B) >= max_x f(x), with equality for bags of one instance and ensembles of one column."""
     bags, y = random_bags(seed)
     for rounds in (1, 15):
         program = ShapeletBoost(nu=0.3, ball=ball, **PLAIN | {"bias": bias}).program(bags, y)
@@ -83,8 +83,8 @@ def test_a_bag_scores_no_less_than_any_of_its_instances(seed: int, ball: str, bi
 
 @given(st.integers(0, 50), st.sampled_from(BALLS))
 @settings(max_examples=10, deadline=None)
-def test_an_instance_scores_what_it_would_alone_and_each_sign_bounds_its_own_side(seed: int, ball: str) -> None:
-    """f(x) = g({x}); columns of sign + are no less for a bag that holds x, those of sign - no more."""
+def test_an_instance_has_the_score_of_a_bag_of_one_and_each_sign_bounds_one_side(seed: int, ball: str) -> None:
+    """f(x) = g({x}). Columns of sign + are not smaller for a bag that contains x, those of sign - are not larger."""
     bags, y = random_bags(seed)
     program = ShapeletBoost(nu=0.3, ball=ball, **PLAIN | {"two_sided": True}).program(bags, y)
     result = solve(program, "native", ColumnGeneration(max_rounds=15))
@@ -95,14 +95,14 @@ def test_an_instance_scores_what_it_would_alone_and_each_sign_bounds_its_own_sid
     assert (signs[:, None] * rises >= -1e-9).all()
 
 
-def test_with_both_signs_an_instance_may_score_more_than_its_bag(golden_bags) -> None:
+def test_with_both_signs_an_instance_may_have_a_larger_score_than_its_bag(golden_bags) -> None:
     bags, y = golden_bags
     result = solve(ShapeletBoost(nu=0.3, **PLAIN | {"two_sided": True}).program(bags, y), "native")
     assert (bags.max(result.instance_scores(bags.instances)) > result.score(bags) + 0.01).any()
 
 
 @pytest.mark.parametrize("ball", BALLS)
-def test_a_fitted_ensemble_travels(ball: str, golden_bags, tmp_path) -> None:
+def test_a_fitted_ensemble_is_pickled_and_saved(ball: str, golden_bags, tmp_path) -> None:
     bags, y = golden_bags
     model = ShapeletBoost(ball=ball, solver="native", kernel=K).fit(bags, y)
     model.save(tmp_path / "model")
@@ -133,7 +133,7 @@ def test_smoothed_prices_reach_the_same_optimum(golden_bags) -> None:
 @pytest.mark.thorough(unless={"solver": ["native", "highs"]})
 @pytest.mark.parametrize("solver", ["native", "highs", "clarabel"])
 @pytest.mark.parametrize("seed", range(3))
-def test_where_generation_rests_no_single_pattern_of_either_sign_is_violated(seed: int, solver: str) -> None:
+def test_after_column_generation_no_single_pattern_of_either_sign_is_violated(seed: int, solver: str) -> None:
     bags, y = random_bags(seed, m=16)
     problem = ShapeletBoost(nu=0.4, **PLAIN | {"bias": True, "two_sided": True}).program(bags, y)
     result = solve(problem, solver)
@@ -143,8 +143,8 @@ def test_where_generation_rests_no_single_pattern_of_either_sign_is_violated(see
     assert np.abs(edges).max() <= result.objective * (1 + 2e-4)
 
 
-def test_a_share_of_next_to_nothing_is_a_hard_margin() -> None:
+def test_a_tiny_nu_gives_a_hard_margin() -> None:
     bags, y = random_bags(0)
-    hard, harder = (boosted(ShapeletBoost(nu=nu, **PLAIN), bags, y) for nu in (1 / 12, 1e-12))
+    hard, harder = (solve_boosted(ShapeletBoost(nu=nu, **PLAIN), bags, y) for nu in (1 / 12, 1e-12))
     assert harder.termination is Termination.STATIONARY
     assert harder.objective == pytest.approx(hard.objective, rel=1e-3)

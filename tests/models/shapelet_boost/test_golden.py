@@ -1,4 +1,4 @@
-"""The optima of the six golden bags, by every solver that takes them: (2, 2) is the best pattern at equal prices."""
+"""Known optima of the six golden bags, found by every supporting solver; (2, 2) is the best pattern at equal prices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from milopt.solvers.native.l1_ball import l1_ball
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from tests.models.general_solvers import FIRST_ORDER, general_solvers
-from tests.models.shapelet_boost.cases import PLAIN, K, boosted, weak_learner
+from tests.models.shapelet_boost.cases import PLAIN, K, solve_boosted, weak_learner
 
 UNIFORM = np.full(6, 1 / 6)
 SKEW = np.array([0.3, 0.1, 0.05, 0.25, 0.1, 0.2])
@@ -34,7 +34,7 @@ STEPS = [("l1", name) for name in LINEAR] + [("hilbert", name) for name in CONIC
 
 
 @pytest.mark.parametrize("name", [*LINEAR, "native"])
-def test_the_best_pattern_at_equal_prices(name: str, golden_bags) -> None:
+def test_all_solvers_find_the_best_pattern_at_equal_prices(name: str, golden_bags) -> None:
     bags, y = golden_bags
     oracle, program = weak_learner("one-hot", bags, y, UNIFORM)
     result = solve(program, name)
@@ -44,7 +44,7 @@ def test_the_best_pattern_at_equal_prices(name: str, golden_bags) -> None:
 
 
 def by_enumeration(bags, y, d, ball) -> float:
-    """The best edge over every choice of witnesses in positive bags, by cvxpy."""
+    """Compute the best edge over all choices of witnesses in positive bags with cvxpy."""
     gram = K(bags.instances, bags.instances)
     values, vectors = np.linalg.eigh(gram)
     features = gram if ball == "l1" else vectors * np.sqrt(np.maximum(values, 0))
@@ -65,7 +65,9 @@ def by_enumeration(bags, y, d, ball) -> float:
     ("ball", "name"), [*(("l1", name) for name in (*INTEGER, "clarabel")), ("hilbert", "clarabel"), ("hilbert", "ecos")]
 )
 @pytest.mark.parametrize("d", [UNIFORM, SKEW], ids=["uniform", "skew"])
-def test_the_global_edge_is_that_of_all_choices_of_witnesses(ball: str, name: str, d: np.ndarray, golden_bags) -> None:
+def test_the_global_edge_is_the_best_over_all_choices_of_witnesses(
+    ball: str, name: str, d: np.ndarray, golden_bags
+) -> None:
     bags, y = golden_bags
     exact = solve(weak_learner(ball, bags, y, d)[1], name, "exact")
     assert (exact.termination, exact.point) == (Termination.OPTIMAL, PointStatus.CERTIFIED)
@@ -103,18 +105,18 @@ def test_the_oracle_prices_the_global_edge(ball: str, name: str, golden_bags) ->
 @pytest.mark.thorough(unless={"name": ["native", "highs"]})
 @pytest.mark.parametrize("nu", MARGINS)
 @pytest.mark.parametrize("name", [*LINEAR, "native", "master=highs,oracle=native"])
-def test_the_margin_of_the_one_norm_ball(nu: float, name: str, golden_bags) -> None:
-    result = boosted(ShapeletBoost(nu=nu, **PLAIN), *golden_bags, name)
+def test_all_solvers_find_the_margin_of_the_one_norm_ball(nu: float, name: str, golden_bags) -> None:
+    result = solve_boosted(ShapeletBoost(nu=nu, **PLAIN), *golden_bags, name)
     value, rounds = MARGINS[nu]
     assert result.objective == pytest.approx(value, abs=1e-5)
     assert (result.termination, result.point) == (Termination.STATIONARY, PointStatus.CERTIFIED)
-    # Another solver may end at another vertex of a master, and so need a round more or less.
+    # Another solver may end at another vertex of a master, and so need one round more or less.
     assert abs(len(result.history) - rounds) <= 2
 
 
 @pytest.mark.parametrize("nu", MARGINS)
 def test_an_exact_oracle_closes_the_gap_of_the_one_norm_ball(nu: float, golden_bags) -> None:
-    result = boosted(ShapeletBoost(nu=nu, oracle="exact", **PLAIN), *golden_bags)
+    result = solve_boosted(ShapeletBoost(nu=nu, oracle="exact", **PLAIN), *golden_bags)
     assert result.termination is Termination.OPTIMAL
     assert result.bound == pytest.approx(result.objective, rel=1e-6)
     assert result.objective == pytest.approx(MARGINS[nu][0], abs=1e-5)
@@ -122,23 +124,23 @@ def test_an_exact_oracle_closes_the_gap_of_the_one_norm_ball(nu: float, golden_b
 
 @pytest.mark.parametrize("nu", HILBERT_MARGINS)
 @pytest.mark.parametrize("name", ["native", "clarabel", "ecos", "master=highs,oracle=clarabel"])
-def test_the_margin_of_the_hilbert_ball(nu: float, name: str, golden_bags) -> None:
+def test_all_solvers_find_the_margin_of_the_hilbert_ball(nu: float, name: str, golden_bags) -> None:
     program = ShapeletBoost(nu=nu, ball="hilbert", **PLAIN).program(*golden_bags)
     result = solve(program, name, ColumnGeneration(tolerance=1e-4))
     assert result.objective == pytest.approx(HILBERT_MARGINS[nu], rel=2e-4)
 
 
 @pytest.mark.parametrize(("ball", "solver"), [("l1", "highs"), ("hilbert", "clarabel")])
-def test_auto_gives_an_exact_oracle_a_solver_that_takes_it(ball: str, solver: str, golden_bags) -> None:
+def test_auto_chooses_a_solver_that_supports_the_exact_oracle(ball: str, solver: str, golden_bags) -> None:
     bags, y = golden_bags
     problem = ShapeletBoost(ball=ball, oracle="exact", **PLAIN).program(bags, y)
     (oracle,) = problem.oracles
     exact = oracle_pricing(problem, oracle, "auto", Options())
     assert exact.solver == solver
     (price,) = oracle.prices
-    found = exact.price({price: UNIFORM}, 1, Clock(None))
-    assert found.columns[0].value == pytest.approx(EDGES[ball], abs=1e-5)
-    assert found.bound == pytest.approx(EDGES[ball], abs=1e-5)
+    pricing = exact.price({price: UNIFORM}, 1, Clock(None))
+    assert pricing.columns[0].value == pytest.approx(EDGES[ball], abs=1e-5)
+    assert pricing.bound == pytest.approx(EDGES[ball], abs=1e-5)
 
 
 def test_an_exact_oracle_closes_the_gap_of_the_hilbert_ball(golden_bags) -> None:
@@ -154,10 +156,10 @@ def test_an_exact_oracle_closes_the_gap_of_the_hilbert_ball(golden_bags) -> None
 
 
 @pytest.mark.parametrize(("ball", "other"), [("l1", "highs"), ("hilbert", "clarabel")])
-def test_a_fit_that_fell_back_says_how_often_and_on_what(ball: str, other: str, golden_bags, monkeypatch) -> None:
+def test_a_fit_reports_its_fallbacks_to_other_solvers(ball: str, other: str, golden_bags, monkeypatch) -> None:
     kind = {"l1": l1_ball.L1BallPricing, "hilbert": hilbert_ball.HilbertBallPricing}[ball]
     own, calls = kind.price, iter(range(1000))
-    blocked = {"l1": "_descend", "hilbert": "climb"}[ball]
+    blocked = {"l1": "_descend", "hilbert": "run_ccp"}[ball]
 
     def price(self, *given):
         with pytest.MonkeyPatch.context() as patch:
@@ -169,10 +171,10 @@ def test_a_fit_that_fell_back_says_how_often_and_on_what(ball: str, other: str, 
     monkeypatch.setattr(kind, "price", price)
     model = ShapeletBoost(nu=0.9, ball=ball, **PLAIN).fit(bags, y)
     assert model.result_.solver == f"master=native,oracle=native+{other}"
-    said = f"The oracle's own algorithm (native) failed at 2 prices: there {other} solved its program."
-    assert said in model.result_.message
+    message = f"The oracle's own algorithm (native) failed at 2 prices; {other} solved its program."
+    assert message in model.result_.message
     assert model.result_.attempts[0].message == model.result_.message
-    assert said in str(model.report())
+    assert message in str(model.report())
     assert other in model.report().as_dict()["versions"]
     calm = ShapeletBoost(nu=0.9, ball=ball, **PLAIN).fit(bags, y).result_
     assert (calm.solver, calm.message) == ("native", "")

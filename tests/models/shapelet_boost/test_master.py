@@ -1,4 +1,4 @@
-"""The master of boosted shapelets over given columns, and its primal: a linear program and what it means."""
+"""The master of boosted shapelets over given columns, and its primal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from milopt import Program, as_bags, solve
 from milopt.compilation.status import Termination
 from milopt.errors import ParameterError
-from milopt.models.shapelet_boost import ShapeletBoost, centred_bias, primal_master
+from milopt.models.shapelet_boost import ShapeletBoost, centred_bias, soft_margin_program
 from milopt.outcome.result import Result
-from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, boosted, master_over, random_bags
+from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, master_over, random_bags, solve_boosted
 
 
 @dataclass(frozen=True)
@@ -28,21 +28,21 @@ class Master:
     nu: float
     bias: bool
 
-    def solved(self, solver: str = "highs") -> Result:
-        """The master as the model declares it: prices d, and the multipliers w, rho and b."""
+    def solve(self, solver: str = "highs") -> Result:
+        """Solve the declared master: prices d, and the multipliers w, rho and b."""
         return solve(master_over(self.H, self.y, self.weight, self.nu, self.bias), solver).require_certified()
 
     def primal(self) -> Program:
-        return primal_master(self.H, self.y, self.weight, self.nu, self.bias)
+        return soft_margin_program(self.H, self.y, self.weight, self.nu, self.bias)
 
     @property
     def value(self) -> float:
-        return self.solved().objective
+        return self.solve().objective
 
 
 @st.composite
 def masters(draw, may_have_bias: bool = True) -> Master:
-    """Random columns; labels of both signs, as many of each; weights equal or not; hard margins too."""
+    """Draw random columns, balanced labels, equal or different weights, soft and hard margins."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     m, count = 2 * draw(st.integers(2, 6)), draw(st.integers(1, 8))
     y = np.where(np.arange(m) % 2, 1.0, -1.0)
@@ -52,7 +52,7 @@ def masters(draw, may_have_bias: bool = True) -> Master:
 
 
 def mixture(master: Master, result: Result) -> tuple[np.ndarray, float, float]:
-    """(w, rho, b): the multipliers of the master's rows."""
+    """Return (w, rho, b), the multipliers of the rows of the master."""
     w = np.array([float(result.duals[f"edge[{t}]"].item()) for t in range(master.H.shape[1])])
     b = -float(result.duals["balance"].item()) if master.bias else 0.0
     return w, float(result.duals["simplex"].item()), b
@@ -60,14 +60,14 @@ def mixture(master: Master, result: Result) -> tuple[np.ndarray, float, float]:
 
 @given(masters(), st.sampled_from(["highs", "native", "clarabel"]))
 @settings(max_examples=40, deadline=None)
-def test_primal_and_dual_have_one_optimum_and_its_multipliers_are_a_mixture(master: Master, solver: str) -> None:
-    result = master.solved(solver)
+def test_primal_and_dual_have_the_same_optimum_and_the_multipliers_are_a_mixture(master: Master, solver: str) -> None:
+    result = master.solve(solver)
     primal = solve(master.primal(), solver).require_certified()
     assert primal.objective == pytest.approx(result.objective, abs=1e-7 if solver != "clarabel" else 1e-6)
     w, rho, b = mixture(master, result)
     assert (w >= -1e-7).all()
     assert w.sum() == pytest.approx(1, abs=1e-6)
-    # The multipliers of either are a solution of the other.
+    # The multipliers of each program are a solution of the other.
     xi = np.maximum(0, rho - master.y * (master.H @ w + b))
     cap = master.weight / (master.nu * master.weight.sum())
     assert rho - cap @ xi == pytest.approx(result.objective, abs=2e-6)
@@ -79,8 +79,8 @@ def test_primal_and_dual_have_one_optimum_and_its_multipliers_are_a_mixture(mast
 
 @given(masters())
 @settings(max_examples=40, deadline=None)
-def test_complementary_slackness_in_all_three_forms(master: Master) -> None:
-    result = master.solved()
+def test_complementary_slackness_holds_in_all_three_forms(master: Master) -> None:
+    result = master.solve()
     w, rho, b = mixture(master, result)
     d, gamma = result.values["d"], result.objective
     margins, cap = master.y * (master.H @ w + b), master.weight / (master.nu * master.weight.sum())
@@ -88,14 +88,14 @@ def test_complementary_slackness_in_all_three_forms(master: Master) -> None:
     np.testing.assert_allclose(w * (gamma - (master.y * d) @ master.H), 0, atol=1e-8)
     np.testing.assert_allclose(d * (rho - xi - margins), 0, atol=1e-8)
     np.testing.assert_allclose(xi * (cap - d), 0, atol=1e-8)
-    # A basic solution weighs no more columns than there are rows of bags.
+    # A basic solution has at most as many columns of positive weight as there are rows of bags.
     assert (w > 1e-9).sum() <= master.y.size
 
 
 @given(masters())
 @settings(max_examples=40, deadline=None)
 def test_at_most_nu_of_the_weight_lies_within_the_margin_and_at_least_nu_has_a_price(master: Master) -> None:
-    result = master.solved()
+    result = master.solve()
     w, rho, b = mixture(master, result)
     allowed = master.nu * master.weight.sum()
     within = master.y * (master.H @ w + b) < rho - 1e-8
@@ -105,7 +105,7 @@ def test_at_most_nu_of_the_weight_lies_within_the_margin_and_at_least_nu_has_a_p
 
 @given(masters())
 @settings(max_examples=20, deadline=None)
-def test_the_value_never_falls_as_columns_join(master: Master) -> None:
+def test_the_value_never_decreases_as_columns_are_added(master: Master) -> None:
     values = [
         Master(master.H[:, :t], master.y, master.weight, master.nu, master.bias).value
         for t in range(1, master.H.shape[1] + 1)
@@ -117,9 +117,9 @@ def test_the_value_never_falls_as_columns_join(master: Master) -> None:
 
 @given(st.integers(0, 50), st.booleans())
 @settings(max_examples=8, deadline=None)
-def test_with_an_exact_oracle_the_value_rises_to_its_bound_and_is_no_less_than_zero(seed: int, bias: bool) -> None:
+def test_with_an_exact_oracle_the_value_increases_to_its_bound_and_is_not_negative(seed: int, bias: bool) -> None:
     bags, y = random_bags(seed, 6)
-    result = boosted(ShapeletBoost(nu=0.5, oracle="exact", **PLAIN | {"bias": bias}), bags, y)
+    result = solve_boosted(ShapeletBoost(nu=0.5, oracle="exact", **PLAIN | {"bias": bias}), bags, y)
     values = [step.objective for step in result.history]
     assert (np.diff(values) >= -1e-9).all()
     assert result.objective >= -1e-9
@@ -129,7 +129,7 @@ def test_with_an_exact_oracle_the_value_rises_to_its_bound_and_is_no_less_than_z
 @given(masters(), st.sampled_from([1e-3, 2.0, 50.0]))
 @settings(max_examples=20, deadline=None)
 def test_scaled_columns_scale_the_value_and_keep_the_solution(master: Master, c: float) -> None:
-    once = master.solved()
+    once = master.solve()
     scaled = Master(c * master.H, master.y, master.weight, master.nu, master.bias)
     assert scaled.value == pytest.approx(c * once.objective, abs=1e-8 * max(1, c))
     d = once.values["d"]
@@ -138,7 +138,7 @@ def test_scaled_columns_scale_the_value_and_keep_the_solution(master: Master, c:
 
 @given(masters())
 @settings(max_examples=20, deadline=None)
-def test_a_bag_of_weight_two_is_two_bags(master: Master) -> None:
+def test_a_bag_of_weight_two_counts_as_two_bags(master: Master) -> None:
     twice = Master(np.vstack([master.H] * 2), np.tile(master.y, 2), np.tile(master.weight, 2), master.nu, master.bias)
     assert twice.value == pytest.approx(master.value, abs=1e-8)
     first = np.arange(master.y.size) < 2
@@ -163,8 +163,8 @@ def test_the_order_of_bags_does_not_matter(master: Master, random) -> None:
 
 @given(masters(may_have_bias=False))
 @settings(max_examples=20, deadline=None)
-def test_where_nu_is_one_the_value_is_the_best_mean_edge(master: Master) -> None:
-    result = Master(master.H, master.y, master.weight, 1.0, False).solved()
+def test_for_nu_one_the_value_is_the_best_mean_edge(master: Master) -> None:
+    result = Master(master.H, master.y, master.weight, 1.0, False).solve()
     shares = master.weight / master.weight.sum()
     assert result.objective == pytest.approx(((shares * master.y) @ master.H).max(), abs=1e-9)
     np.testing.assert_allclose(result.values["d"], shares, atol=1e-9)
@@ -172,7 +172,7 @@ def test_where_nu_is_one_the_value_is_the_best_mean_edge(master: Master) -> None
 
 @given(st.integers(0, 50))
 @settings(max_examples=5, deadline=None)
-def test_where_nu_is_one_the_best_shapelet_at_equal_prices_is_the_whole_ensemble(seed: int) -> None:
+def test_for_nu_one_the_ensemble_is_the_best_shapelet_at_equal_prices(seed: int) -> None:
     bags, y = random_bags(seed, 8)
     problem = ShapeletBoost(nu=1.0, oracle="exact", **PLAIN).program(bags, y)
     first = solve(problem.oracles[0].program, "highs", "exact")
@@ -180,7 +180,7 @@ def test_where_nu_is_one_the_best_shapelet_at_equal_prices_is_the_whole_ensemble
 
 
 def one_norm_svm(master: Master, C: float) -> Program:
-    """min 1'v + C'xi  s.t.  y_i ((H v)_i + b) >= 1 - xi_i,  v, xi >= 0."""
+    """Solve min 1'v + C'xi  s.t.  y_i ((H v)_i + b) >= 1 - xi_i,  v, xi >= 0."""
     program = Program("1-norm SVM")
     v = program.variable("v", master.H.shape[1], lower=0)
     xi = program.variable("xi", master.y.size, lower=0)
@@ -192,8 +192,8 @@ def one_norm_svm(master: Master, C: float) -> Program:
 
 @given(masters())
 @settings(max_examples=40, deadline=None)
-def test_it_is_a_one_norm_svm_of_value_one_over_gamma(master: Master) -> None:
-    result = master.solved()
+def test_the_master_is_a_one_norm_svm_of_value_one_over_gamma(master: Master) -> None:
+    result = master.solve()
     gamma = result.objective
     assume(gamma > 1e-3)
     C = 1 / (gamma * master.nu * master.weight.sum())
@@ -205,19 +205,19 @@ def test_it_is_a_one_norm_svm_of_value_one_over_gamma(master: Master) -> None:
     assert w.sum() / rho + C * master.weight @ xi == pytest.approx(1 / gamma, rel=1e-6)
 
 
-def test_the_primal_is_declared_for_a_share_of_the_bags() -> None:
-    with pytest.raises(ParameterError, match="nu must lie above 0"):
-        primal_master(np.ones((2, 1)), np.array([1.0, -1.0]), np.ones(2), 0.0, bias=False)
+def test_nu_outside_its_range_raises_an_error_in_the_primal() -> None:
+    with pytest.raises(ParameterError, match="nu must be greater than 0"):
+        soft_margin_program(np.ones((2, 1)), np.array([1.0, -1.0]), np.ones(2), 0.0, bias=False)
 
 
-def test_masters_of_the_model_have_its_primal_too(golden_bags) -> None:
-    """Over the columns that a fit has found, with a bias and both signs."""
+def test_the_primal_has_the_value_of_the_fitted_master(golden_bags) -> None:
+    """Use the columns of a fit, with a bias and both signs."""
     bags, y = golden_bags
     weight = np.array([1.0, 2.0, 1.0, 1.0, 2.0, 1.0])
     problem = ShapeletBoost(nu=0.6, kernel=K, scale="none").program(bags, y, weight)
     result = solve(problem, "highs", TIGHT)
     H = result.ensemble.columns(problem, as_bags(list(bags)))
-    assert solve(primal_master(H, y, weight, 0.6, bias=True), "highs").objective == pytest.approx(
+    assert solve(soft_margin_program(H, y, weight, 0.6, bias=True), "highs").objective == pytest.approx(
         result.objective, abs=1e-8
     )
     assert result.ensemble.weights.sum() == pytest.approx(1, abs=1e-8)
@@ -226,13 +226,13 @@ def test_masters_of_the_model_have_its_primal_too(golden_bags) -> None:
 @given(st.integers(0, 50), st.sampled_from([1.0, -1.0]), st.sampled_from([5.0, 30.0, 1e7]))
 @settings(max_examples=20, deadline=None)
 @pytest.mark.filterwarnings("ignore::milopt.errors.MiloptWarning")
-def test_where_class_weights_leave_no_balance_the_bias_is_one_of_the_optimal_ones(seed, heavy, ratio) -> None:
-    """The one with a margin nu / 2 p times as large: for the heavier class, the more the heavier it is."""
+def test_with_class_weights_and_a_lowered_nu_the_bias_is_optimal(seed, heavy, ratio) -> None:
+    """The margin is nu / 2 p times as large, and the bias favours the heavier class in proportion to its weight."""
     bags, y = random_bags(seed, 8)
     weight = np.where(y == heavy, ratio, 1.0)
     most = 2 / (1 + ratio)
     model = ShapeletBoost(nu=0.5, class_weight={heavy: ratio}, **PLAIN | {"bias": True})
-    result = boosted(model, bags, y, "native")
+    result = solve_boosted(model, bags, y, "native")
     counted = solve(ShapeletBoost(nu=0.5, **PLAIN | {"bias": True}).program(bags, y, weight), "native", TIGHT)
     g, charge = result.score(bags), weight / (most * weight.sum())
     rho = max(y * g, key=lambda level: level - charge @ np.maximum(0, level - y * g))
@@ -247,10 +247,10 @@ def test_where_class_weights_leave_no_balance_the_bias_is_one_of_the_optimal_one
 
 @given(st.integers(0, 100), st.integers(2, 6), st.integers(2, 6))
 @settings(max_examples=25, deadline=None)
-def test_the_bias_is_the_middle_of_the_optimal_ones(seed: int, positive: int, negative: int) -> None:
+def test_the_bias_is_the_middle_of_the_optimal_interval(seed: int, positive: int, negative: int) -> None:
     rng, m = np.random.default_rng(seed), positive + negative
     y, scores = np.repeat([1.0, -1.0], [positive, negative]), rng.normal(size=m)
-    # nu m / 2 is a whole number k: the levels are anywhere between the k-th and the next score of a class.
+    # nu m / 2 is an integer k: every level between the k-th and the next score of a class is optimal.
     k = int(rng.integers(1, min(positive, negative) + 1))
     charge = np.full(m, 1 / (2 * k))
     up, down = np.sort(scores[y > 0]), np.sort(-scores[y < 0])
@@ -259,7 +259,7 @@ def test_the_bias_is_the_middle_of_the_optimal_ones(seed: int, positive: int, ne
     assert b == pytest.approx((q - p) / 2)
 
     def margin(bias: float) -> float:
-        """max over rho, which lies at one of the margins."""
+        """Return the maximum over rho, which is attained at one of the margins."""
         each = y * (scores + bias)
         return max(rho - charge @ np.maximum(0, rho - each) for rho in each)
 
@@ -269,8 +269,8 @@ def test_the_bias_is_the_middle_of_the_optimal_ones(seed: int, positive: int, ne
 
 @pytest.mark.parametrize("solver", ["auto", "native", "highs", "clarabel"])
 @pytest.mark.parametrize("sides", [{"bias": True, "two_sided": True}, {"bias": False, "two_sided": False}])
-def test_a_bag_of_both_classes_leaves_no_margin_and_is_no_reason_to_stall(solver: str, sides: dict[str, bool]) -> None:
-    """gamma* = 0, all weight on the two: edges there are rounding errors, of which none is a violation."""
+def test_a_bag_with_both_labels_gives_margin_zero_without_stalling(solver: str, sides: dict[str, bool]) -> None:
+    """gamma* = 0 with all weight on the two copies: their edges are rounding errors, not violations."""
     bags, y = random_bags(0, 20)
     parts = [bags.instances[low:high] for low, high in pairwise(bags.offsets)]
     twice = as_bags([parts[0], parts[0], *parts[2:]])

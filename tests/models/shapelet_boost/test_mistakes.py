@@ -1,4 +1,4 @@
-"""What boosted shapelets say of bad input, and what they keep when they are stopped."""
+"""Errors of boosted shapelets for invalid input, and their result when a run is stopped early."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.models.shapelet_boost.cases import PLAIN, K, random_bags
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
-        ({"nu": 0.0}, "nu must lie above 0"),
-        ({"nu": -0.1}, "nu must lie above 0"),
-        ({"nu": 1.5}, "nu must lie above 0"),
-        ({"nu": float("nan")}, "nu must lie above 0"),
+        ({"nu": 0.0}, "nu must be greater than 0"),
+        ({"nu": -0.1}, "nu must be greater than 0"),
+        ({"nu": 1.5}, "nu must be greater than 0"),
+        ({"nu": float("nan")}, "nu must be greater than 0"),
         ({"ball": "l2"}, "ball must be one of"),
         ({"radius": -1.0}, "radius must be a positive number"),
         (
@@ -52,19 +52,19 @@ from tests.models.shapelet_boost.cases import PLAIN, K, random_bags
         ({"ball": "hilbert", "solver": "highs"}, "highs"),
     ],
 )
-def test_bad_input_gets_one_sentence(golden_bags, wrong: dict[str, object], said: str) -> None:
-    with pytest.raises(MiloptError, match=said):
+def test_bad_input_raises_an_error_of_one_sentence(golden_bags, wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(MiloptError, match=message):
         ShapeletBoost(**wrong).fit(*golden_bags)
 
 
-def test_one_class_only_is_told(golden_bags) -> None:
+def test_a_single_class_raises_an_error(golden_bags) -> None:
     bags, _ = golden_bags
-    with pytest.raises(BagsError, match="All 6 bags are of one class, 1: at least two classes are needed"):
+    with pytest.raises(BagsError, match="All 6 bags belong to one class, 1: at least two classes are needed"):
         ShapeletBoost().fit(bags, np.ones(6, dtype=int))
 
 
 def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """||x - z||^2 is no positive semidefinite kernel."""
+    """Return ||x - z||^2, which is not a positive semidefinite kernel."""
     return np.asarray(((a[:, None] - b) ** 2).sum(axis=2))
 
 
@@ -83,9 +83,9 @@ def test_an_indefinite_kernel_has_no_hilbert_ball(golden_bags, dictionary: str, 
     [("l1", "auto"), ("l1", "highs"), ("hilbert", "auto"), ("hilbert", "clarabel"), ("one-hot", "highs")],
 )
 @pytest.mark.parametrize("bias", [True, False])
-def test_identical_bags_in_both_classes_are_told(ball: str, solver: str, bias: bool) -> None:
+def test_identical_bags_in_both_classes_give_a_warning(ball: str, solver: str, bias: bool) -> None:
     bag = np.array([[0.0, 0.0], [1.0, 1.0]])
-    with pytest.warns(MiloptWarning, match="Degenerate: at the start no column tells the classes apart"):
+    with pytest.warns(MiloptWarning, match="Degenerate: at the first prices no column distinguishes the classes"):
         model = ShapeletBoost(kernel=K, ball=ball, solver=solver, bias=bias).fit([bag] * 4, [0, 1, 0, 1])
     np.testing.assert_array_equal(model.decision_function([bag]), 0)
     assert (model.result_.termination, model.result_.point) == (Termination.STALLED, PointStatus.NONE)
@@ -93,16 +93,16 @@ def test_identical_bags_in_both_classes_are_told(ball: str, solver: str, bias: b
 
 def test_an_unbalanced_sample_limits_nu_with_a_bias() -> None:
     bags, _ = random_bags(0, 10)
-    with pytest.warns(MiloptWarning, match=r"0\.4 is taken instead of 0\.5"):
+    with pytest.warns(MiloptWarning, match=r"0\.4 is used instead of 0\.5"):
         model = ShapeletBoost(nu=0.5, solver="highs").fit(bags, [1, 1] + [0] * 8)
     assert model.result_.point is PointStatus.CERTIFIED
 
 
-def test_an_ensemble_that_scores_every_bag_the_same_is_told() -> None:
-    """Noise, and no shapelet that leans to the positive bags at every d: the best is u = 0."""
+def test_an_ensemble_with_constant_scores_gives_a_warning() -> None:
+    """The bags are noise, and no shapelet favours the positive bags at every d: the best one is u = 0."""
     rng = np.random.default_rng(2)
     bags, y = [rng.normal(size=(3, 2)) for _ in range(8)], np.arange(8) % 2
-    with pytest.warns(MiloptWarning, match="Degenerate: every bag scores the same"):
+    with pytest.warns(MiloptWarning, match="Degenerate: all bags have the same score"):
         model = ShapeletBoost(ball="hilbert", two_sided=False, kernel=Linear(), scale="none", nu=0.5).fit(bags, y)
     assert model.result_.objective == pytest.approx(0, abs=1e-12)
     assert len(model.patterns()) == len(model.patterns(bags[0])) == 0
@@ -110,7 +110,7 @@ def test_an_ensemble_that_scores_every_bag_the_same_is_told() -> None:
 
 @pytest.mark.parametrize("solver", ["auto", "clarabel", "master=native,oracle=highs"])
 @pytest.mark.parametrize("ball", ["l1", "one-hot"])
-def test_columns_as_small_as_residuals_are_never_called_optimal(ball: str, solver: str) -> None:
+def test_columns_as_small_as_the_residuals_are_never_reported_as_optimal(ball: str, solver: str) -> None:
     bags, y = random_bags(0, 12)
     make = partial(ShapeletBoost, ball=ball, kernel=Linear(), scale="none", random_state=0, solver=solver)
     usual = make().fit(bags, y).result_
@@ -136,22 +136,22 @@ def test_a_degenerate_model_is_saved_and_loaded(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.decision_function([bag]), 0)
 
 
-def test_window_lengths_that_come_to_the_same_are_one() -> None:
+def test_equal_window_lengths_are_used_once() -> None:
     bags, y = random_bags(0, 8)
     long = [np.vstack([bag] * 10) for bag in bags]
     several, one = (ShapeletBoost(window=given).program(long, y) for given in ((3, 3, 0.3), 3))
     assert len(several.oracles) == len(one.oracles) == 2
 
 
-def test_more_starts_are_tried_before_it_is_said_that_no_column_tells_the_classes_apart() -> None:
+def test_more_starts_are_tried_before_concluding_that_no_column_separates_the_classes() -> None:
     bags = [np.array(b, float) for b in ([[1, 0]], [[1, 1], [-1, 0]], [[0, 1], [-1, 0]], [[1, 0], [1, -1]])]
     given = {"kernel": Linear(), "scale": "none", "dictionary": "all", "bias": False, "two_sided": False, "nu": 1.0}
     for oracle in ("ccp", "exact"):
         assert ShapeletBoost(**given, oracle=oracle).fit(bags, [1, -1, 1, -1]).result_.objective == pytest.approx(0.125)
 
 
-def test_repeated_bags_with_both_labels_come_to_an_end() -> None:
-    # Payoffs that cancel are magnified until rounding decides between them.
+def test_repeated_bags_with_both_labels_terminate() -> None:
+    # Payoffs that cancel are magnified until they consist of rounding errors.
     rng = np.random.default_rng(0)
     pool = [rng.normal(size=(4, 2)) for _ in range(3)]
     bags, y = [pool[k] for k in rng.integers(0, 3, 30)], rng.integers(0, 2, 30)
@@ -165,19 +165,22 @@ def test_repeated_bags_with_both_labels_come_to_an_end() -> None:
 # -- stopped before the end --------------------------------------------------------------------------------------------
 
 
-def kept(result) -> bool:
-    """Whether there is an ensemble, of the last master that was solved."""
+def has_last_ensemble(result) -> bool:
+    """Return True if the result has the ensemble of the last solved master."""
     values = [step.objective for step in result.history]
     return result.ensemble.count > 0 and result.objective == pytest.approx(values[-1]) and values[-1] == max(values)
 
 
-def test_a_value_that_no_longer_rises_is_told_and_the_best_ensemble_kept(golden_bags) -> None:
+def test_a_stalled_run_gives_a_warning_and_keeps_the_best_ensemble(golden_bags) -> None:
     program = ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags)
     result = solve(program, "highs", ColumnGeneration(tolerance=3e-3, patience=1))
     assert result.termination is Termination.STALLED
-    assert result.message == "The value has risen by less than 0.003 of itself in 1 round; the best ensemble is kept."
+    assert (
+        result.message
+        == "The objective has increased by less than 0.003 (relative) in 1 round; the best ensemble is kept."
+    )
     assert len(result.history) < 9
-    assert kept(result)
+    assert has_last_ensemble(result)
     patient = solve(program, "highs", ColumnGeneration(tolerance=3e-3))
     assert patient.termination is Termination.STATIONARY
 
@@ -187,26 +190,26 @@ def test_a_limit_on_rounds_keeps_the_best_ensemble(golden_bags) -> None:
     result = solve(program, "highs", ColumnGeneration(max_rounds=2))
     assert result.termination is Termination.LIMIT
     assert len(result.history) == 2
-    assert kept(result)
+    assert has_last_ensemble(result)
 
 
 @pytest.mark.parametrize("solver", ["native", "highs", "clarabel"])
 def test_a_time_limit_keeps_the_best_ensemble(solver: str) -> None:
     bags, y = random_bags(0, 40)
     program = ShapeletBoost(nu=0.1, kernel=K, two_sided=False).program(bags, y)
-    solve(program, solver, ColumnGeneration(max_rounds=1))  # compiled from here on
+    solve(program, solver, ColumnGeneration(max_rounds=1))  # compiled before time is measured
     with pytest.MonkeyPatch.context() as patch:
-        # Time passes by the round, not by the clock of a busy machine.
+        # Simulated time passes once per round, so that the test does not depend on the machine.
         patch.setattr("milopt.solving.clock.Clock.is_over", lambda clock: len(program.master.constraints) >= 2 + 4)
         result = solve(program, solver, ColumnGeneration(tolerance=1e-6), time_limit=1000.0)
     assert result.termination is Termination.LIMIT
     assert result.message.endswith("; the best ensemble is kept.")
     assert len(result.history) == 4
-    assert kept(result)
+    assert has_last_ensemble(result)
     assert result.point is PointStatus.FEASIBLE
 
 
-def test_the_step_after_an_exact_oracles_choice_has_time_though_the_limit_has_passed(monkeypatch) -> None:
+def test_the_step_after_an_exact_oracle_runs_even_if_the_time_limit_has_passed(monkeypatch) -> None:
     from milopt.schemes import exact
 
     run, step, left = exact.Direct.run, exact.StepSession.solve, []
@@ -231,10 +234,10 @@ def test_the_step_after_an_exact_oracles_choice_has_time_though_the_limit_has_pa
     assert left[-1] > 0.5
 
 
-def test_a_step_after_an_exact_oracles_choice_that_violates_its_rows_is_not_feasible(monkeypatch) -> None:
+def test_a_step_after_an_exact_oracle_that_violates_its_rows_is_not_feasible(monkeypatch) -> None:
     from milopt.schemes import exact
 
-    class Off(exact.StepSession):
+    class ViolatingSession(exact.StepSession):
         def solve(self, clock=None):
             found = super().solve(clock)
             proof = replace(found.certificate, primal=0.25, violation=0.5)
@@ -244,23 +247,25 @@ def test_a_step_after_an_exact_oracles_choice_that_violates_its_rows_is_not_feas
     program = ShapeletBoost(oracle="exact", kernel=K).program(bags, y).oracles[0].program
     (price,) = program.parameters.values()
     price.value = np.full(8, 1 / 8)
-    monkeypatch.setattr(exact, "StepSession", Off)
+    monkeypatch.setattr(exact, "StepSession", ViolatingSession)
     result = solve(program, "highs", "exact")
     assert result.point is PointStatus.NONE
     assert result.message.endswith("The best point is kept, but it violates the constraints by 0.5.")
 
 
 @pytest.mark.parametrize(
-    ("ended", "said"),
+    ("ended", "message"),
     [
-        (Termination.LIMIT, "Time limit; the best column found so far, alone, is kept"),
+        (Termination.LIMIT, "Time limit; the best single column found so far is kept"),
         (
             Termination.STALLED,
-            "Lost. The columns are of size .*, best about 1; the best column found so far, alone, is",
+            "Lost. The columns have size .*, but should have size 1; the best single column found so far is",
         ),
     ],
 )
-def test_a_first_master_without_a_point_leaves_the_best_column(monkeypatch, ended: Termination, said: str) -> None:
+def test_if_the_first_master_has_no_point_the_best_column_is_kept(
+    monkeypatch, ended: Termination, message: str
+) -> None:
     from milopt.solving.step_session import StepSession
 
     def pointless(session, clock):
@@ -268,7 +273,7 @@ def test_a_first_master_without_a_point_leaves_the_best_column(monkeypatch, ende
 
     bags, y = random_bags(0, 20)
     monkeypatch.setattr(StepSession, "solve", pointless)
-    with pytest.warns(MiloptWarning, match=said):
+    with pytest.warns(MiloptWarning, match=message):
         model = ShapeletBoost(nu=0.3, kernel=K, solver="master=highs,oracle=native").fit(bags, y)
     assert (model.result_.termination, model.result_.point) == (ended, PointStatus.NONE)
     assert np.isnan(model.result_.objective)
@@ -280,7 +285,7 @@ def test_a_first_master_without_a_point_leaves_the_best_column(monkeypatch, ende
 def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatch, how) -> None:
     from milopt.schemes import generation
 
-    priced = generation.Generation._prices
+    priced = generation.Generation._smoothed_prices
     count = iter(range(100))
 
     def interrupted(self):
@@ -288,18 +293,18 @@ def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatc
             how(signal.SIGINT, None)
         return priced(self)
 
-    monkeypatch.setattr(generation.Generation, "_prices", interrupted)
+    monkeypatch.setattr(generation.Generation, "_smoothed_prices", interrupted)
     result = solve(ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags), "highs")
     assert result.termination is Termination.LIMIT
     assert result.message == "Interrupted; the best ensemble is kept."
     assert len(result.history) in (3, 4)
-    assert kept(result)
+    assert has_last_ensemble(result)
 
 
-def test_an_interrupt_before_any_column_is_passed_on(golden_bags, monkeypatch) -> None:
+def test_an_interrupt_before_the_first_column_is_raised(golden_bags, monkeypatch) -> None:
     from milopt.schemes import generation
 
-    monkeypatch.setattr(generation.Generation, "_violated", lambda *_: signal.raise_signal(signal.SIGINT) or [])
+    monkeypatch.setattr(generation.Generation, "_violated_rows", lambda *_: signal.raise_signal(signal.SIGINT) or [])
     with pytest.raises(KeyboardInterrupt):
         solve(ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags), "highs")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -317,7 +322,7 @@ data = milopt.load_data("musk1")
 if "SOLVER" == "native":
     # To its end, so that what may be interrupted is the fit and not the compiler.
     ShapeletBoost(nu=0.1, ball="hilbert", solver="native").fit(data.bags[::3], data.labels[::3])
-solved = generation.Generation._solve
+solved = generation.Generation._solve_master
 
 def told(self):
     ended = solved(self)
@@ -326,10 +331,10 @@ def told(self):
         print("three rounds", flush=True)
     return ended
 
-generation.Generation._solve = told
+generation.Generation._solve_master = told
 model = ShapeletBoost(nu=0.1, ball="hilbert", solver="SOLVER").fit(data.bags, data.labels)
 result = model.result_
-print(json.dumps({"ended": str(result.termination), "said": result.message, "members": result.ensemble.count,
+print(json.dumps({"ended": str(result.termination), "message": result.message, "members": result.ensemble.count,
                   "rounds": len(result.history), "accuracy": model.score(data.bags, data.labels)}))
 """
 
@@ -356,7 +361,7 @@ def test_ctrl_c_in_a_fit_keeps_the_best_ensemble(solver: str) -> None:
     assert process.returncode == 0, err
     found = json.loads(out.splitlines()[-1])
     assert found["ended"] == "limit"
-    assert found["said"] == "Interrupted; the best ensemble is kept."
+    assert found["message"] == "Interrupted; the best ensemble is kept."
     assert found["rounds"] >= 3
     assert found["members"] > 0
     assert found["accuracy"] > 0.5

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import milopt
 from milopt import Bags, ConvexConcave, Program, quad_form, solve
-from milopt.compilation.minorant import one_hot_selection
-from milopt.compilation.sides import on_other_side
+from milopt.compilation.minorant import one_hot_minorant
+from milopt.compilation.sides import other_side_atoms
 from milopt.declaration.kernels.similarity import similarity
 from milopt.errors import UnsupportedError
 from milopt.outcome.point_values import PointValues
@@ -22,7 +22,7 @@ from tests.models.shapelet_boost.cases import K, random_bags, weak_learner
 
 
 @dataclass(frozen=True)
-class Case:
+class WeakLearnerCase:
     """Bags, labels, prices, and the radius of the ball."""
 
     bags: Bags
@@ -43,46 +43,49 @@ class Case:
         return weak_learner(ball, self.bags, self.y, self.d, radius=self.radius)[1]
 
     def edge(self, values: np.ndarray) -> float:
-        """Of a function with these values at the instances."""
+        """Return the edge of a function with these values at the instances."""
         return float((self.y * self.d) @ self.bags.max(values))
 
 
 @st.composite
-def cases(draw) -> Case:
-    """Some prices are zero, as a master's are."""
+def cases(draw) -> WeakLearnerCase:
+    """Draw cases in which some prices are zero, as in a master."""
     seed = draw(st.integers(0, 10_000))
     rng = np.random.default_rng(seed)
     bags, y = random_bags(seed, draw(st.sampled_from([4, 6])))
     d = rng.dirichlet(np.ones(len(bags))) * (rng.random(len(bags)) < 0.85)
-    return Case(bags, y, d, draw(st.sampled_from([1.0, 0.4, 3.0])))
+    return WeakLearnerCase(bags, y, d, draw(st.sampled_from([1.0, 0.4, 3.0])))
 
 
 class Steps:
-    """The convex steps of a weak learner, from witnesses to a function."""
+    """Convex steps of a weak learner, from witnesses to a function."""
 
-    def __init__(self, case: Case, ball: str, solver: str, first: np.ndarray) -> None:
+    def __init__(self, case: WeakLearnerCase, ball: str, solver: str, first: np.ndarray) -> None:
         self.case, self.program = case, case.program(ball)
-        (self.atom,) = on_other_side(self.program)
-        self.session = StepSession(self.program, milopt.get(solver), witnesses={self.atom: self._at(first)})
+        (self.atom,) = other_side_atoms(self.program)
+        self.session = StepSession(self.program, milopt.get_solver(solver), witnesses={self.atom: self._at(first)})
 
     def _at(self, witnesses: np.ndarray) -> object:
-        return one_hot_selection(self.atom, witnesses)
+        return one_hot_minorant(self.atom, witnesses)
 
     def step(self, witnesses: np.ndarray) -> tuple[float, np.ndarray]:
-        """(the subproblem's optimum f, the values of its function at all instances)."""
+        """Return the optimum f of the subproblem, and the values of its function at all instances."""
         self.session.set_witnesses({self.atom: self._at(witnesses)})
         outcome = self.session.solve()
         assert outcome.certificate.holds(1e-6)
-        return outcome.objective, PointValues(self.session.lowering, outcome).inner(self.atom)
+        return outcome.objective, PointValues(self.session.lowering, outcome).argument(self.atom)
 
 
-def any_witnesses(case: Case, seed: int) -> np.ndarray:
+def any_witnesses(case: WeakLearnerCase, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     return np.array([rng.integers(*case.bags.offsets[i : i + 2]) for i in range(len(case.bags))])
 
 
-def nearest_point(case: Case, witnesses: np.ndarray) -> tuple[float, np.ndarray]:
-    """(v, mu): min || sum_+ d_i Phi(x_i) - sum_- d_i sum_x mu_ix Phi(x) ||  over mu_i in the simplex of each bag."""
+def nearest_point(case: WeakLearnerCase, witnesses: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return (v, mu) of the minimum-norm problem, with mu_i in the simplex of each bag.
+
+    min  || sum_+ d_i Phi(x_i) - sum_- d_i sum_x mu_ix Phi(x) ||
+    """
     positive, inside = np.flatnonzero(case.y > 0), case.negative
     pull = np.zeros(len(case.gram))
     np.add.at(pull, witnesses[positive], case.d[positive])
@@ -95,15 +98,17 @@ def nearest_point(case: Case, witnesses: np.ndarray) -> tuple[float, np.ndarray]
     program.minimize(quad_form(mu, hessian) - 2 * linear @ mu)
     member = (bag == np.flatnonzero(case.y < 0)[:, None]).astype(float)
     program.subject_to(member @ mu == 1, name="simplices")
-    found = solve(program, "clarabel", tolerance=1e-8)
-    squared = float(pull @ case.gram @ pull) + found.objective
-    return float(np.sqrt(max(0.0, squared))), found.values["mu"]
+    result = solve(program, "clarabel", tolerance=1e-8)
+    squared = float(pull @ case.gram @ pull) + result.objective
+    return float(np.sqrt(max(0.0, squared))), result.values["mu"]
 
 
 @given(cases(), st.integers(0, 100), st.sampled_from(["clarabel", "ecos"]))
 @settings(max_examples=20, deadline=None)
-def test_the_step_over_the_hilbert_ball_is_a_nearest_point(case: Case, seed: int, solver: str) -> None:
-    """u = radius (sum_+ d_i Phi(x_i) - sum_- d_i mu_ix Phi(x)) / v: one point a positive bag, signed as the labels."""
+def test_the_step_over_the_hilbert_ball_is_a_minimum_norm_problem(
+    case: WeakLearnerCase, seed: int, solver: str
+) -> None:
+    """The solution is u = radius (sum_+ d_i Phi(x_i) - sum_- d_i mu_ix Phi(x)) / v, one instance per positive bag."""
     witnesses = any_witnesses(case, seed)
     f, values = Steps(case, "hilbert", solver, witnesses).step(witnesses)
     v, mu = nearest_point(case, witnesses)
@@ -119,8 +124,8 @@ def test_the_step_over_the_hilbert_ball_is_a_nearest_point(case: Case, seed: int
     np.testing.assert_allclose(case.gram @ alpha, values, atol=1e-3 * case.radius)
 
 
-def infinity_norm(case: Case, witnesses: np.ndarray) -> float:
-    """min || c - sum_- d_i sum_x mu_ix k_x ||_inf  over mu_i in the simplex of each bag."""
+def infinity_norm(case: WeakLearnerCase, witnesses: np.ndarray) -> float:
+    """Compute min || c - sum_- d_i sum_x mu_ix k_x ||_inf  over mu_i in the simplex of each bag."""
     positive, inside = np.flatnonzero(case.y > 0), case.negative
     c = case.d[positive] @ case.gram[witnesses[positive]]
     bag = case.bags.bag_of[inside]
@@ -136,7 +141,9 @@ def infinity_norm(case: Case, witnesses: np.ndarray) -> float:
 
 @given(cases(), st.integers(0, 100), st.sampled_from(["highs", "clarabel", "ecos"]))
 @settings(max_examples=20, deadline=None)
-def test_the_step_over_the_one_norm_ball_is_its_dual_in_the_infinity_norm(case: Case, seed: int, solver: str) -> None:
+def test_the_step_over_the_one_norm_ball_is_its_dual_in_the_infinity_norm(
+    case: WeakLearnerCase, seed: int, solver: str
+) -> None:
     witnesses = any_witnesses(case, seed)
     f, _ = Steps(case, "l1", solver, witnesses).step(witnesses)
     assert -f == pytest.approx(case.radius * infinity_norm(case, witnesses), abs=2e-6 * max(1.0, case.radius))
@@ -144,8 +151,8 @@ def test_the_step_over_the_one_norm_ball_is_its_dual_in_the_infinity_norm(case: 
 
 @given(cases(), st.sampled_from([("l1", "highs"), ("hilbert", "clarabel")]))
 @settings(max_examples=20, deadline=None)
-def test_steps_and_true_values_interleave_and_never_rise(case: Case, way: tuple[str, str]) -> None:
-    """phi_0 >= f_1 >= phi_1 >= f_2 ...: a step is no worse than its start, a function no worse than its step."""
+def test_steps_and_true_values_interleave_and_never_increase(case: WeakLearnerCase, way: tuple[str, str]) -> None:
+    """phi_0 >= f_1 >= phi_1 >= f_2 ...: a step is not worse than its start, a function not worse than its step."""
     ball, solver = way
     z = int(np.argmax((case.y * case.d) @ case.bags.max(case.gram)))
     values = case.radius * case.gram[:, z]
@@ -158,7 +165,7 @@ def test_steps_and_true_values_interleave_and_never_rise(case: Case, way: tuple[
 
 @given(cases(), st.sampled_from([("l1", "highs"), ("hilbert", "clarabel")]))
 @settings(max_examples=15, deadline=None)
-def test_a_descent_ends_between_the_best_single_pattern_and_the_global_optimum(case: Case, way) -> None:
+def test_a_descent_ends_between_the_best_single_pattern_and_the_global_optimum(case: WeakLearnerCase, way) -> None:
     ball, solver = way
     program = case.program(ball)
     edges = (case.y * case.d) @ case.bags.max(case.gram)
@@ -171,7 +178,9 @@ def test_a_descent_ends_between_the_best_single_pattern_and_the_global_optimum(c
 
 @given(cases(), st.sampled_from([("l1", "highs"), ("hilbert", "clarabel")]))
 @settings(max_examples=8, deadline=None)
-def test_the_global_optimum_is_the_best_of_all_choices_of_witnesses(case: Case, way: tuple[str, str]) -> None:
+def test_the_global_optimum_is_the_best_of_all_choices_of_witnesses(
+    case: WeakLearnerCase, way: tuple[str, str]
+) -> None:
     ball, solver = way
     inside = [range(*case.bags.offsets[i : i + 2]) if case.y[i] > 0 else (0,) for i in range(len(case.bags))]
     choices = list(product(*inside))
@@ -184,7 +193,7 @@ def test_the_global_optimum_is_the_best_of_all_choices_of_witnesses(case: Case, 
 
 @given(cases(), st.sampled_from([1.0, -1.0]), st.sampled_from(["highs", "native", "clarabel"]))
 @settings(max_examples=20, deadline=None)
-def test_the_best_signed_pattern_is_found_by_search(case: Case, sign: float, solver: str) -> None:
+def test_the_best_signed_pattern_is_found_by_search(case: WeakLearnerCase, sign: float, solver: str) -> None:
     program = weak_learner("one-hot", case.bags, sign * case.y, case.d, radius=case.radius)[1]
     atoms = np.unique(case.bags.instances, axis=0)
     largest = similarity(K, case.bags, atoms)
@@ -195,7 +204,7 @@ def test_the_best_signed_pattern_is_found_by_search(case: Case, sign: float, sol
 
 @given(cases(), st.sampled_from([("l1", "highs"), ("l1", "clarabel"), ("hilbert", "clarabel"), ("hilbert", "ecos")]))
 @settings(max_examples=20, deadline=None)
-def test_the_ball_is_active_or_the_edge_is_zero(case: Case, way: tuple[str, str]) -> None:
+def test_the_ball_is_active_or_the_edge_is_zero(case: WeakLearnerCase, way: tuple[str, str]) -> None:
     ball, solver = way
     result = solve(case.program(ball), solver, "ccp")
     if result.objective > 1e-4:
@@ -206,7 +215,7 @@ def test_the_ball_is_active_or_the_edge_is_zero(case: Case, way: tuple[str, str]
         assert result.objective >= -1e-6
 
 
-def test_highs_refuses_the_hilbert_ball_and_names_who_takes_it(golden_bags) -> None:
+def test_highs_raises_an_error_for_the_hilbert_ball_that_names_supporting_solvers(golden_bags) -> None:
     bags, y = golden_bags
     with pytest.raises(UnsupportedError, match=r"second-order cones.*clarabel"):
         solve(weak_learner("hilbert", bags, y, np.full(6, 1 / 6))[1], "highs")

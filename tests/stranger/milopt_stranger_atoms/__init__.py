@@ -1,4 +1,4 @@
-"""Two atoms of a package that milopt does not know: one without cones, one with exponential cones."""
+"""Two atoms of a third-party package: one with linear rows, one with exponential cones."""
 
 from milopt_stranger_atoms.peak import peak
 from milopt_stranger_atoms.softplus import softplus

@@ -1,1 +1,1 @@
-"""A scheme and a solver of a package that milopt does not know."""
+"""A scheme and a solver of another package, which is found by its entry points."""

@@ -1,7 +1,7 @@
 """ProxQP (Bambade, Schramm, El Kazdadi, Caron, Taylor, Carpentier; BSD-2-Clause): an augmented Lagrangian for QPs.
 
-It takes  min 1/2 x'Hx + g'x  s.t.  A x = b,  l <= C x <= u,  so the rows in the zero cone are  A = F, b = -g  and the
-others  C = F, l = -g, u = inf. Its multipliers have the opposite sign of milopt's.
+ProxQP solves  min 1/2 x'Hx + g'x  s.t.  A x = b,  l <= C x <= u,  so the rows in the zero cone are  A = F, b = -g  and
+the others  C = F, l = -g, u = inf. Its multipliers have the opposite sign of milopt's.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ STATUS_MAP = {
     "PROXQP_DUAL_INFEASIBLE": Termination.UNBOUNDED,
     "PROXQP_MAX_ITER_REACHED": Termination.LIMIT,
 }
-SMALL = 500
-"""Columns and rows up to which its dense factorisation is fast."""
+MAX_SIZE = 500
+"""Number of columns and rows up to which the dense factorisation is fast."""
 
 
 class ProxQP(Solver):
-    """The `proxqp` solver."""
+    """The solver `proxqp` for small quadratic programs."""
 
     name = "proxqp"
     features = frozenset({Feature.LINEAR, Feature.QUADRATIC})
@@ -44,8 +44,8 @@ class ProxQP(Solver):
     time_limit_note = "ProxQP has no setting for a time limit"
 
     def rank(self, profile: Profile) -> float | None:
-        """First for small quadratic programs, and never for others."""
-        is_small = profile.columns + profile.rows <= SMALL
+        """Return a rank before all other solvers for small quadratic programs, and None for others."""
+        is_small = profile.columns + profile.rows <= MAX_SIZE
         return 60.0 if profile.kind == "QP" and is_small else None
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
@@ -53,7 +53,7 @@ class ProxQP(Solver):
 
 
 class ProxQPEngine(Engine):
-    """Solves every form from the start."""
+    """Engine that solves every form from the start."""
 
     def solve(self, time_limit: float | None) -> Answer:
         from proxsuite import proxqp
@@ -64,7 +64,7 @@ class ProxQPEngine(Engine):
         equal, inner, F = form.rows_in(ZERO), form.rows_in(NONNEGATIVE), form.F.toarray()
         qp = proxqp.dense.QP(form.n, equal.size, inner.size)
         qp.settings.eps_abs = 1e-3 * self.options.tolerance
-        # Without limits of its own it may not end on infeasible programs.
+        # Without iteration limits ProxQP may not end on infeasible programs.
         qp.settings.max_iter, qp.settings.max_iter_in = 200, 50
         for name, value in self.options.extra.items():
             if not hasattr(qp.settings, name):

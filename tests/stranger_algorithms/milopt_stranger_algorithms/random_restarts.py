@@ -14,7 +14,7 @@ from milopt.solving.solver import Solver
 
 @dataclass(frozen=True)
 class RandomRestarts(Scheme):
-    """The best end of the convex-concave procedure from its usual start and from random witnesses."""
+    """The convex-concave procedure from its usual start and from random witnesses; the best result is returned."""
 
     name = "random_restarts"
     restarts: int = 5
@@ -26,8 +26,8 @@ class RandomRestarts(Scheme):
         for _ in range(self.restarts if problem.maxima() else 0):
             if clock.is_over():
                 break
-            # The largest of random values is a witness drawn at random.
-            start = rng.uniform(size=problem.maxima()[0].segments.total)
+            # The argmax of random values is a random witness.
+            start = rng.uniform(size=problem.maxima()[0].segments.entry_count)
             found = yield from ConvexConcave(start=start).steps(problem, solver, options, clock)
             is_proved = found.point is PointStatus.CERTIFIED
             if is_proved and not sign * found.objective >= sign * best.objective:

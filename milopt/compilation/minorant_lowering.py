@@ -1,0 +1,168 @@
+"""The relaxation that proves a bound: every atom on its convex side is replaced by an affine minorant.
+
+An atom phi is on its convex side where it is needed from above, so that the program stays convex. For any slopes g,
+phi(e) >= g'e - phi*(g), with phi* the conjugate. If each atom on its convex side is replaced by such a minorant, the
+program has no cones and no epigraph rows, and its optimum is a lower bound on that of the original program. A bound
+from multipliers of the declared rows is therefore proved by values and conjugates alone, whatever the epigraph was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.arrays import Vector
+from milopt.compilation.arguments import argument_directions, has_affine_argument
+from milopt.compilation.entry_sides import ABOVE
+from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock
+from milopt.compilation.expansion import Entries
+from milopt.compilation.lowering import Lowering, plain_block
+from milopt.compilation.minorant import Minorant, slope_matrix
+from milopt.compilation.rows import Rows
+from milopt.cones import NONNEGATIVE, get_cone
+from milopt.declaration.atoms.atom import Atom
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Constraint, Expression, Leaf
+from milopt.declaration.programs.sparse import absolute, as_csr, multiply, transpose
+
+Minorants = dict[Atom, Minorant]
+"""Minorants by atom."""
+
+
+@dataclass(frozen=True)
+class TermSizes:
+    """Sums of the absolute terms that atoms add to the gradient of the Lagrangian; the terms themselves may cancel."""
+
+    columns: Vector
+    """One number per column."""
+    points: list[Vector | None]
+    """Per function, one number per point; None if its squared norm has a positive weight in the objective."""
+
+    def add(self, rows: Rows, weights: Vector) -> None:
+        """Add the absolute entries of the rows, each row times its weight, to these sums in place."""
+        for matrix, sizes in ((rows.A, self.columns), *zip(rows.E, self.points, strict=True)):
+            if sizes is not None and matrix.nnz:
+                sizes[: matrix.shape[1]] += transpose(absolute(matrix)) @ weights
+
+
+class MinorantLowering(Lowering):
+    """Lowering with minorants in place of atoms on their convex side too.
+
+    It shares columns and points with `lowering`. `duals` are the multipliers of the declared rows by block, and `ridge`
+    the weights of the squared norms of functions.
+    """
+
+    def __init__(
+        self, lowering: Lowering, minorants: Minorants, duals: Mapping[str, Vector], ridge: Sequence[float]
+    ) -> None:
+        self.program, self.affine, self.other_side = lowering.program, lowering.affine, lowering.other_side
+        self.minorants = minorants
+        self.duals = duals
+        self._expansions, self.inlined, self._uses = {}, {}, {}
+        counts = zip(self.affine.point_counts, ridge, strict=True)
+        points = [np.zeros(n) if weight <= 0 else None for n, weight in counts]
+        self.sizes = TermSizes(np.zeros(self.affine.width), points)
+        self._weights = np.ones(1)
+        """Absolute multipliers of the rows to which an atom is being added; 1 for the objective."""
+
+    def form(self) -> EvaluationForm:
+        """Return the evaluation form of the program, with at most one row per declared row and no auxiliary rows."""
+        objective = self.objective()
+        return self.assemble_blocks(objective, [self.block(name, c) for name, c in self.program.constraints.items()])
+
+    def block(self, name: str, constraint: Constraint) -> LoweredBlock:
+        """Return the rows of one declared block, with minorants in place of atoms."""
+        self._weights = np.abs(self.duals[name])
+        return super().block(name, constraint)
+
+    def keeps_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
+        """Return True if the objective keeps an atom as a quadratic; one with inner atoms is replaced by a minorant.
+
+        The square of a lower bound of the argument need not be a lower bound of the square.
+        """
+        return atom.is_quadratic and has_affine_argument(atom)
+
+    def _add_convex_side(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
+        """Return rows + coefficient @ minorant of the atom."""
+        if not coefficient.nnz:
+            return rows
+        added = self._minorant_rows(atom, coefficient, self.minorants[atom], ABOVE)
+        width, points = self.affine.width, self.affine.point_counts
+        return rows.widen(width, points).plus(added.widen(width, points))
+
+    def _epigraph_block(self, name: str, rows: Rows, above: Entries) -> LoweredBlock:
+        """Return the block of `rows`, to which the minorants of the atom entries `above` are added."""
+        for atom, coefficient in above:
+            rows = self._add_convex_side(rows, atom, coefficient)
+        return plain_block(name, NONNEGATIVE, rows)
+
+    def _slope_rows(self, atom: Atom, coefficient: sp.csr_array, slopes: sp.csr_array, side: int) -> Rows:
+        """Return slopes @ argument, and add the absolute terms to `sizes`, before terms of several entries cancel."""
+        outer = self._weights if self._weights.size == slopes.shape[0] else np.zeros(slopes.shape[0])
+        if atom.function is not None:
+            rows = super()._slope_rows(atom, coefficient, slopes, side)
+            self.sizes.add(rows, outer)
+            return rows
+        magnitudes = absolute(slopes)
+        if side == ABOVE and _has_vanishing_slopes(atom):
+            magnitudes = as_csr(magnitudes.maximum(multiply(absolute(coefficient), _slopes_at_zero(atom))))
+        weights = np.asarray(transpose(magnitudes) @ outer)
+        is_affine = has_affine_argument(atom)
+        self.sizes.add(self.affine.affine_argument(atom) if is_affine else self.affine.split(atom.argument)[0], weights)
+        if not is_affine:
+            self._weights = weights[np.isin(atom.segments.run_of_entry, coefficient.indices)]
+        rows = super()._slope_rows(atom, coefficient, slopes, side)
+        self._weights = outer
+        return rows
+
+
+def _has_vanishing_slopes(atom: Atom) -> bool:
+    """Return True if the slopes of an atom may tend to 0 without reaching it (its epigraph is not polyhedral)."""
+    return not all(get_cone(name).is_polyhedral for name in atom.cones)
+
+
+def _slopes_at_zero(atom: Atom) -> sp.csr_array:
+    """Return the absolute slopes of an atom where all variables and functions are 0, or nearest to that in its domain.
+
+    They count in the scale of residuals as the linear term of a quadratic does. Without them, the residual of a
+    logistic loss with an optimum at infinity would be compared with itself. A slope counts as at most 1, so that
+    exp(800 + x) does not admit every residual; an infinite slope at the edge of a domain counts as 1 too.
+    """
+    at = atom.segments
+    with np.errstate(all="ignore"):
+        slopes = np.abs(atom.slopes(atom.nearest(_value_at_zero(atom.argument), at), at))
+    return slope_matrix(atom, np.where(slopes < 1.0, slopes, 1.0))
+
+
+def _value_at_zero(expression: Expression) -> Vector:
+    """Return the value of an expression where all variables and functions are 0."""
+
+    def value(leaf: Leaf) -> Vector:
+        if isinstance(leaf, Atom):
+            is_norm = leaf.function is not None
+            at_zero = np.zeros(leaf.segments.entry_count) if is_norm else _value_at_zero(leaf.argument)
+            return leaf.value(at_zero, leaf.segments)
+        return leaf.current_value() if leaf.is_parameter else np.zeros(leaf.size)
+
+    return expression.evaluate(value)
+
+
+def nearest_minorant(atom: Atom, raw: Vector) -> Minorant:
+    """Return the minorant of an atom with the slopes nearest to `raw`, given as one number per entry of the argument.
+
+    If another atom occurs inside, slopes must have the sign in which the outer atom is monotone. Otherwise a lower
+    bound of the inner atom would give an upper bound of the outer one. Slopes of the wrong sign are replaced by 0; if
+    the result has wrong signs again, the constant of the minorant is -inf.
+    """
+    at = atom.segments
+    g, conjugate = atom.conjugate(raw, at)
+    if not has_affine_argument(atom):
+        directions = argument_directions(atom, ABOVE)
+        wrong = g * directions < 0
+        if wrong.any():
+            g, conjugate = atom.conjugate(np.where(wrong, 0.0, g), at)
+            conjugate = np.where(at.sum((g * directions < 0).astype(np.float64)) > 0, np.inf, conjugate)
+    return Minorant(slope_matrix(atom, g), -conjugate)

@@ -1,0 +1,146 @@
+"""Decorators that compile functions with numba and cache them on disk.
+
+Importing this module imports numba, which takes about a second. Before the first compilation, which may take a minute,
+a line is printed if the user works at a terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import ClassVar, TypeVar, cast
+
+import numba
+from numba.core import event
+from numba.core.caching import FunctionCache
+
+from milopt.errors import MiloptWarning
+from milopt.jit_time import TIMER
+
+Function = TypeVar("Function", bound=Callable[..., object])
+"""Type of the decorated function."""
+
+
+def njit(function: Function) -> Function:
+    """Compile a function with numba on first use and cache it on disk.
+
+    Floating-point sums may be reassociated. NaN and infinity keep their meaning (no ``nnan``, no ``ninf``).
+    """
+    return _compile(function, inner=False)
+
+
+def njit_threaded(function: Function) -> Function:
+    """Compile like `njit`, and release the GIL, so that several threads can run the function in parallel."""
+    return _compile(function, inner=False, nogil=True)
+
+
+def njit_inner(function: Function) -> Function:
+    """Compile like `njit`, for functions that are called only from compiled code.
+
+    No Python wrapper is built, which makes the compilation faster.
+    """
+    return _compile(function, inner=True)
+
+
+def njit_inlined(function: Function) -> Function:
+    """Compile like `njit_inner`, and always inline the function.
+
+    This is for short functions in inner loops, where passing arrays takes longer than the function itself.
+    """
+    return _compile(function, inner=True, forceinline=True)
+
+
+def _compile(function: Function, inner: bool, nogil: bool = False, forceinline: bool = False) -> Function:
+    """Return the compiled function; if `inner` is True, only compiled code can call it."""
+    compiler = partial(
+        numba.njit,
+        fastmath={"reassoc", "contract", "nsz"},
+        error_model="numpy",
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=inner,
+        nogil=nogil,
+        forceinline=forceinline,
+    )
+    dispatcher = compiler()(function)
+    # If numba finds neither __pycache__ nor a user-wide cache writable, compile for this process only.
+    with suppress(RuntimeError):
+        dispatcher._cache = DiskCache(function)
+    return cast(Function, dispatcher)
+
+
+class DiskCache(FunctionCache):  # type: ignore[misc]  # numba comes without types
+    """Disk cache of compiled functions that does not raise if a file cannot be read or written.
+
+    numba raises an exception if a file of its cache cannot be used: on a full disk, or if a killed process left a
+    truncated file, which would stop all later processes too. This cache ignores files that cannot be read. If a file
+    cannot be written, it warns once per process.
+    """
+
+    _warned: ClassVar[bool] = False
+
+    def load_overload(self, sig: object, target_context: object) -> object:
+        """Return compiled code from disk; None, which makes numba compile the function, if there is none."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # unpickling a damaged file may raise anything
+            # If the index cannot be read, no code can be added to it: delete it.
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: object, data: object) -> None:
+        """Write compiled code to disk, or warn once that it cannot be written."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            self.disable()
+            if not DiskCache._warned:
+                DiskCache._warned = True
+                warnings.warn(
+                    f"Compiled code cannot be cached in {self.cache_path} ({error.strerror or error}): the next "
+                    "process compiles it again. Free some space there, or set NUMBA_CACHE_DIR to another folder.",
+                    MiloptWarning,
+                    stacklevel=2,
+                )
+
+
+class CompilationNotice(event.Listener):  # type: ignore[misc]  # numba comes without types
+    """Listener that prints one line before the first compilation of a function of milopt, if stderr is a terminal.
+
+    Loading compiled code from disk does not count.
+    """
+
+    def __init__(self) -> None:
+        self.was_printed = False
+
+    def on_start(self, event: event.Event) -> None:
+        """Print the line, unless it was printed before, the function is not in milopt, or stderr is not a terminal."""
+        module = event.data["dispatcher"].py_func.__module__
+        if self.was_printed or not module.startswith(f"{__package__}."):
+            return
+        self.was_printed = True
+        if sys.stderr.isatty():
+            sys.stderr.write("milopt: compiling native algorithms, once; this may take a minute.\n")
+            sys.stderr.flush()
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing."""
+
+
+class CompilationTimeListener(event.Listener):  # type: ignore[misc]  # numba comes without types
+    """Listener that starts and stops the timer of `jit_time`; loading from disk does not count."""
+
+    def on_start(self, event: event.Event) -> None:
+        """Start the timer."""
+        TIMER.start()
+
+    def on_end(self, event: event.Event) -> None:
+        """Stop the timer, also if the compilation failed."""
+        TIMER.stop()
+
+
+event.register("numba:compile", CompilationNotice())
+event.register("numba:compile", CompilationTimeListener())

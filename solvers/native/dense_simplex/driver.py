@@ -1,0 +1,133 @@
+"""The simplex method on a dense dictionary, compiled by numba: from any basis, after any change, to the optimum.
+
+Each round corrects values and prices, and then chooses a method:
+
+    some bounds violated   make the prices feasible, temporarily changing costs if necessary, and take dual steps; a
+                           violated row without an entering column proves that the program is infeasible
+    otherwise              take primal steps; a direction that no variable blocks proves that the program is unbounded
+
+A new row or offset keeps the prices feasible, and a new column or cost keeps the values feasible: one round is then
+enough.
+"""
+
+from __future__ import annotations
+
+from milopt.jit import njit, njit_inner
+from milopt.solvers.native.dense_simplex.changes import refactorise
+from milopt.solvers.native.dense_simplex.dual import dual_steps, make_prices_feasible
+from milopt.solvers.native.dense_simplex.primal import primal_steps
+from milopt.solvers.native.dense_simplex.tableau import (
+    AGE,
+    BLOCKED,
+    COLUMNS,
+    DONE,
+    METHOD,
+    PERTURBED,
+    ROUNDS,
+    ROWS,
+    STALLED,
+    STEP_LIMIT,
+    TOLERANCE,
+    Tableau,
+    bound_violation,
+    has_attractive_price,
+    refine_prices,
+    refine_values,
+)
+
+OPTIMAL, INFEASIBLE, UNBOUNDED, UNFINISHED, INACCURATE = range(5)
+"""Results of `advance`."""
+NONE, DUAL, PRIMAL = range(3)
+"""Method that is in progress between two calls of `advance`."""
+NEGLIGIBLE_RESIDUAL, MAX_RESIDUAL = 1e-12, 1e-9
+"""Relative residual up to which values and prices are not corrected further, and largest accepted one."""
+MAX_ROUNDS = 40
+"""Maximum number of rounds of one solve."""
+MAX_CORRECTIONS = 5
+"""Maximum number of corrections of values and prices per round."""
+STEPS_BETWEEN_CHECKS = 100
+"""Number of pivots after which the residuals of the values are checked."""
+
+
+@njit
+def reset_counts(t: Tableau) -> None:
+    """Reset the counters and the method of the last solve. Call it before the first `advance` of a solve."""
+    size = t.size
+    size[STALLED] = size[PERTURBED] = size[ROUNDS] = size[METHOD] = 0
+
+
+@njit_inner
+def resume(t: Tableau) -> None:
+    """Prepare a solve after rows or columns were appended at an optimum.
+
+    Values and prices are not corrected again, because appending does not change their accuracy.
+    """
+    reset_counts(t)
+    _choose_method(t)
+
+
+@njit
+def advance(t: Tableau, max_steps: int) -> tuple[int, int]:
+    """Make at most `max_steps` steps in place; return (result, number of steps).
+
+    The result is OPTIMAL, INFEASIBLE, UNBOUNDED, UNFINISHED (call `advance` again) or INACCURATE (the residuals stay
+    too large, or MAX_ROUNDS rounds were not enough).
+    """
+    size = t.size
+    steps = 0
+    while size[ROUNDS] < MAX_ROUNDS:
+        if size[METHOD] == NONE:
+            size[ROUNDS] += 1
+            if not correct_values_and_prices(t):
+                if size[AGE] == 0:
+                    return INACCURATE, steps
+                refactorise(t)
+                continue
+            if _choose_method(t) == NONE:
+                return OPTIMAL, steps
+        primal = size[METHOD] == PRIMAL
+        step_budget = min(STEPS_BETWEEN_CHECKS, max_steps - steps)
+        end, steps_taken = primal_steps(t, step_budget) if primal else dual_steps(t, step_budget)
+        steps += steps_taken
+        if end == STEP_LIMIT and refine_values(t) <= MAX_RESIDUAL:
+            if steps >= max_steps:
+                return UNFINISHED, steps
+            continue
+        if end == BLOCKED and size[AGE] == 0:
+            return (UNBOUNDED if primal else INFEASIBLE), steps
+        if end != DONE:
+            refactorise(t)
+        size[METHOD] = NONE
+    return INACCURATE, steps
+
+
+@njit_inner
+def _choose_method(t: Tableau) -> int:
+    """Choose and return the next method: DUAL if a bound is violated, else PRIMAL if a price is attractive, else NONE.
+
+    Before the dual method, the prices are made feasible.
+    """
+    size = t.size
+    size[METHOD] = NONE
+    for j in range(size[COLUMNS]):
+        if has_attractive_price(t, j, TOLERANCE):
+            size[METHOD] = PRIMAL
+            break
+    for i in range(size[ROWS]):
+        if bound_violation(t, i) != 0.0:
+            size[METHOD] = DUAL
+            make_prices_feasible(t)
+            break
+    return int(size[METHOD])
+
+
+@njit_inner
+def correct_values_and_prices(t: Tableau) -> bool:
+    """Correct values and prices from their residuals; return True if no relative residual exceeds MAX_RESIDUAL."""
+    value_residual = price_residual = 1.0
+    for _ in range(MAX_CORRECTIONS):
+        if value_residual > NEGLIGIBLE_RESIDUAL:
+            value_residual = refine_values(t)
+        if price_residual > NEGLIGIBLE_RESIDUAL:
+            price_residual = refine_prices(t)
+    return value_residual <= MAX_RESIDUAL and price_residual <= MAX_RESIDUAL

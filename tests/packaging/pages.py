@@ -1,0 +1,72 @@
+"""Run the code and the commands of a Markdown page, and compare their output with the text on the page."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CODE = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
+COMMANDS = re.compile(r"```sh\n(milopt .*?)\n```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
+
+VOLATILE_LINES = ("certificate", "iterations", "seconds", "versions")
+"""First words of report lines whose digits depend on the machine: rounding errors, iterations, times, versions."""
+
+
+def code_of(page: Path) -> list[tuple[str, str]]:
+    """Return the Python blocks of a page, each with the output that is stated below it."""
+    return CODE.findall(page.read_text(encoding="utf-8"))
+
+
+def commands_of(page: Path) -> list[tuple[str, str]]:
+    """Return the blocks of milopt commands of a page, each with the output that is stated below it."""
+    return COMMANDS.findall(page.read_text(encoding="utf-8"))
+
+
+def check_code(page: Path) -> None:
+    """Run the Python blocks of a page from top to bottom, and compare what they print."""
+    names: dict[str, object] = {}
+    for code, expected in code_of(page):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(code, str(page), "exec"), names)  # code of this project only
+        assert output.getvalue() == expected
+
+
+def check_commands(commands: str, expected: str, folder: Path) -> None:
+    """Run commands in a folder that has a link to the examples, and compare their output if one is stated."""
+    link_examples(folder)
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "COLUMNS": "118", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        ["sh", "-ec", commands], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    if expected:
+        assert comparable_words(done.stdout) == comparable_words(expected)
+
+
+def link_examples(folder: Path) -> None:
+    """Make the folder of the examples available as `examples` in another folder."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+
+
+def comparable_words(text: str) -> list[list[str]]:
+    """Split a text into words line by line; digits of times and of `VOLATILE_LINES` become 0."""
+    lines, ends_in_seconds = [], False
+    for line in text.splitlines():
+        words = line.split()
+        if words[-1:] == ["seconds"]:
+            ends_in_seconds = True
+        elif words and words[0] in VOLATILE_LINES:
+            words = re.sub(r"\d+(\.\d+)*(e[+-]\d+)?", "0", line).replace("-", " ").split()
+        elif ends_in_seconds and len(words) > 2 and re.fullmatch(r"[\d.]+", words[-1]):
+            words[-1] = "0"
+        lines.append(words)
+    return lines
