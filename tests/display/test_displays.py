@@ -188,7 +188,7 @@ def test_convergence_is_the_history_of_the_master_with_both_bounds(golden_bags) 
     np.testing.assert_allclose(gap.get_ydata()[large], expected[large])
 
 
-def test_convergence_without_a_proof_and_of_other_schemes(golden_bags) -> None:
+def test_convergence_is_drawn_without_a_proof_and_for_other_schemes(golden_bags) -> None:
     bags, y = golden_bags
     model = ShapeletBoost(dictionary="all", nu=0.5, solver="highs").fit(bags, y)
     labels = [line.get_label() for line in ConvergenceDisplay.from_estimator(model, ax=axes()).ax_.lines]

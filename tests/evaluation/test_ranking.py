@@ -87,7 +87,7 @@ def test_models_with_equal_values_do_not_differ():
     assert "may all be equal" in str(ranking)
 
 
-def test_evaluations_and_names_for_one_model_with_several_settings(golden_bags):
+def test_evaluations_of_one_model_with_several_settings_are_ranked_by_name(golden_bags):
     bags, y = golden_bags
     fits = {
         f"odm {lam:g}": [
