@@ -1,4 +1,4 @@
-"""Bounds on columns, with cached quantities that every certificate needs."""
+"""Bounds on columns, with cached quantities that are needed for every certificate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ColumnBounds:
 
     @cached_property
     def _finite(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Per column, whether the lower and the upper bound are finite."""
+        """Two masks over the columns: whether the lower bound is finite, and whether the upper bound is finite."""
         return np.isfinite(self.lower), np.isfinite(self.upper)
 
     @cached_property
@@ -35,14 +35,14 @@ class ColumnBounds:
         return 1.0 / (1.0 + np.abs(self.lower)), 1.0 / (1.0 + np.abs(self.upper))
 
     def violation(self, x: Vector) -> tuple[float, float]:
-        """Return the largest of violation / (1 + |bound|) over all bounds, and the largest violation itself."""
+        """Return (relative, absolute): the largest violation / (1 + |bound|) of a bound, and the largest violation."""
         below, above = np.maximum(self.lower - x, 0.0), np.maximum(x - self.upper, 0.0)
         weight_below, weight_above = self._weights
         scaled = np.maximum(below * weight_below, above * weight_above)
         return float(scaled.max(initial=0.0)), float(np.maximum(below, above).max(initial=0.0))
 
     def distance(self, x: Vector) -> Vector:
-        """Return, per column, the amount by which x violates its bounds; 0 if it does not."""
+        """Return, per column, the distance of x from the interval between the bounds; 0 if the bounds hold."""
         return np.maximum(np.maximum(self.lower - x, x - self.upper), 0.0)
 
     def split_gradient(self, gradient: Vector) -> tuple[Vector, float]:

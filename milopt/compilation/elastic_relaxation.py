@@ -60,14 +60,14 @@ class ElasticRelaxation:
             lower=form.lower / (column * self._unit),
             upper=form.upper / (column * self._unit),
         )
-        self.form = self._elastic()
+        self.form = self._elastic_form()
 
     @property
     def unrelaxed_form(self) -> StandardForm:
         """Constraints of the program in scaled units, without relaxation and without an objective."""
         return self._scaled
 
-    def is_infeasible(self, z: Vector | None) -> bool:
+    def proves_infeasibility(self, z: Vector | None) -> bool:
         """Return True if the multipliers `z` of the elastic form prove that the program has no feasible point.
 
         `z` is moved into K* first. The result is False if `z` is None, not finite or of another size.
@@ -86,7 +86,7 @@ class ElasticRelaxation:
             margin > CANCELLATION_TOLERANCE * float(np.abs(terms).sum()) and margin > MIN_EXCLUDED_SIZE * unbounded_part
         )
 
-    def is_feasible(self, x: Vector | None) -> bool:
+    def proves_feasibility(self, x: Vector | None) -> bool:
         """Return True if a point of the elastic or unrelaxed form satisfies the program's rows without relaxation.
 
         The point is moved into the bounds and its integer columns are rounded first. The result is False if `x` is
@@ -126,7 +126,7 @@ class ElasticRelaxation:
                 worst[block.name] = worst.get(block.name, 0.0) + size
         return ", ".join(f"{name!r} by {size:.3g}" for name, size in sorted(worst.items(), key=lambda item: -item[1]))
 
-    def _elastic(self) -> StandardForm:
+    def _elastic_form(self) -> StandardForm:
         """Return the elastic form: one more column per inequality and per cone, and two more columns per equation."""
         form = self._scaled
         extra = _elastic_columns(form)

@@ -35,19 +35,19 @@ class EntryUses:
         return (self.rows[entries] <= 1) & ~self.elsewhere[entries]
 
 
-def entry_uses(program: Program, other_side: OtherSideStandIns) -> dict[Atom, EntryUses]:
+def find_entry_uses(program: Program, other_side: OtherSideStandIns) -> dict[Atom, EntryUses]:
     """Return the uses of the entries of every atom of a program; all entries of inner atoms count as used elsewhere."""
     uses: dict[Atom, EntryUses] = {}
     for leaf, coefficient in program.minimized_objective().terms:
         if isinstance(leaf, Atom):
             above = other_side.split_by_side(leaf, coefficient, ABOVE).above
-            _uses_of(leaf, uses).elsewhere[above.indices] = True
+            _get_or_create_uses(leaf, uses).elsewhere[above.indices] = True
             _mark_inner_atoms(leaf, uses)
     for constraint in program.constraints.values():
         for leaf, coefficient in constraint.expression.terms:
             if isinstance(leaf, Atom):
                 above = other_side.split_by_side(leaf, coefficient, BELOW).above
-                _uses_of(leaf, uses).rows += np.bincount(above.indices, minlength=leaf.size)
+                _get_or_create_uses(leaf, uses).rows += np.bincount(above.indices, minlength=leaf.size)
                 _mark_inner_atoms(leaf, uses)
     return uses
 
@@ -56,9 +56,9 @@ def _mark_inner_atoms(atom: Atom, uses: dict[Atom, EntryUses]) -> None:
     """Mark all entries of the atoms inside an atom as used elsewhere."""
     if atom.function is None:
         for child in atoms_of(atom.argument):
-            _uses_of(child, uses).elsewhere[:] = True
+            _get_or_create_uses(child, uses).elsewhere[:] = True
 
 
-def _uses_of(atom: Atom, uses: dict[Atom, EntryUses]) -> EntryUses:
+def _get_or_create_uses(atom: Atom, uses: dict[Atom, EntryUses]) -> EntryUses:
     """Return the uses of an atom, creating them if necessary."""
     return uses.setdefault(atom, EntryUses(atom.size))

@@ -69,7 +69,7 @@ class Epigraphs:
         """Compute the rows of auxiliary columns again if `has_changed(atom)`, and return the names of their blocks."""
         changed = [epigraph for epigraph in self.lowered if has_changed(epigraph.atom)]
         for epigraph in changed:
-            epigraph.blocks = self._blocks(epigraph)
+            epigraph.blocks = self._epigraph_blocks(epigraph)
         return [block.name for epigraph in changed for block in epigraph.blocks]
 
     def add_with_columns(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
@@ -114,7 +114,7 @@ class Epigraphs:
         """
         if atom.function is None:
             return self._argument_rows(atom, index), None
-        place = self.affine.place_of(atom.function)
+        place = self.affine.free_function_index(atom.function)
         return (self.affine.dictionary_rows(atom.function), None) if place is None else (None, place)
 
     def _columns_of(self, atom: Atom, entries: Index) -> Index:
@@ -128,7 +128,7 @@ class Epigraphs:
             new = tuple(self.affine.add_columns(f"{name}.{c.name}", c.count, lower=c.lower) for c in template.new)
             epigraph = LoweredEpigraph(atom, missing, at, index, template, name=name, columns=columns, new=new)
             self.lowered.append(epigraph)
-            epigraph.blocks = self._blocks(epigraph)
+            epigraph.blocks = self._epigraph_blocks(epigraph)
         return known
 
     def resolve_template(self, atom: Atom, entries: Index) -> tuple[Segments, Index, Template]:
@@ -137,14 +137,14 @@ class Epigraphs:
         If the argument is a function with a dictionary, it is treated as the plain vector B a with ||B a|| = ||f||.
         """
         function = atom.function
-        if function is None or self.affine.place_of(function) is not None:
+        if function is None or self.affine.free_function_index(function) is not None:
             return self.get_template(atom, entries)
         size = self.affine.dictionary_rows(function).count
         at = Segments([size])
         vector = atom.of(Expression((size,), np.zeros(size), ()))
         return at, np.arange(size), read_template(vector, at)
 
-    def _blocks(self, epigraph: LoweredEpigraph) -> list[LoweredBlock]:
+    def _epigraph_blocks(self, epigraph: LoweredEpigraph) -> list[LoweredBlock]:
         """Return the rows of t >= atom for auxiliary columns t, at the present values of parameters and minorants."""
         assert epigraph.columns is not None
         e, space = self.argument(epigraph.atom, epigraph.index)
@@ -154,7 +154,7 @@ class Epigraphs:
             rows = self.part_rows(part, t, e, epigraph.new)
             entry = part.entry
             none = np.full(rows.count, -1, dtype=np.intp)
-            instance = argument_entry(part, epigraph.index) if part.is_lazy else none
+            instance = argument_entry_per_row(part, epigraph.index) if part.is_lazy else none
             group = entry if part.is_lazy else none
             declared = np.where(entry >= 0, epigraph.entries[entry], 0)
             blocks.append(
@@ -173,7 +173,7 @@ class Epigraphs:
         return blocks
 
 
-def argument_entry(part: TemplatePart, index: Index) -> Index:
+def argument_entry_per_row(part: TemplatePart, index: Index) -> Index:
     """Return, per row of a template part, the entry of the argument in it; -1 if there are none or several.
 
     `index`: the entries of the argument to which the columns of the part's matrix E belong.
@@ -184,7 +184,9 @@ def argument_entry(part: TemplatePart, index: Index) -> Index:
     return entry
 
 
-def conic_block(name: str, part: TemplatePart, rows: Rows, weights: np.ndarray, space: int | None) -> LoweredBlock:
+def inlined_epigraph_block(
+    name: str, part: TemplatePart, rows: Rows, weights: np.ndarray, space: int | None
+) -> LoweredBlock:
     """Return a block of epigraph rows in which t is the rest of a declared row, divided by the weight of its atom.
 
     `rows` are the finished epigraph rows, and `weights` the negated coefficients of the atom entries. `space` is the

@@ -127,7 +127,7 @@ class Objective:
         The second derivative in the column is at least this large, whatever the values of the other columns.
         """
         curvature = np.zeros(self.q.size)
-        if not all(_is_cheaply_semidefinite(square.weight) for square in self.squares):
+        if not all(_is_known_semidefinite(square.weight) for square in self.squares):
             return curvature
         for square in self.squares:
             lengths = row_lengths(square.rows.A)
@@ -139,7 +139,7 @@ class Objective:
         return curvature
 
 
-def _is_cheaply_semidefinite(weight: npt.NDArray[np.float64]) -> bool:
+def _is_known_semidefinite(weight: npt.NDArray[np.float64]) -> bool:
     """Return True if a weight is known to be positive semidefinite; a large matrix is not checked and gives False."""
     if weight.ndim == 1:
         return bool((weight >= 0).all())
@@ -226,13 +226,13 @@ class EvaluationForm:
 
     def with_objective(self, objective: Objective) -> EvaluationForm:
         """Return the form with another objective."""
-        return self._with_known_rows(replace(self, objective=objective), "bounds")
+        return self._share_cached_rows(replace(self, objective=objective), "bounds")
 
     def with_bounds(self, lower: Vector, upper: Vector) -> EvaluationForm:
         """Return the form with other bounds of its columns."""
-        return self._with_known_rows(replace(self, lower=lower, upper=upper))
+        return self._share_cached_rows(replace(self, lower=lower, upper=upper))
 
-    def _with_known_rows(self, changed: EvaluationForm, *more: str) -> EvaluationForm:
+    def _share_cached_rows(self, changed: EvaluationForm, *more: str) -> EvaluationForm:
         """Copy the cached properties of the rows to a form with the same rows."""
         known = ("rows", "starts", "group", "equality", "inequality", "conic", *more)
         changed.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
-from milopt.compilation.epigraphs import LoweredEpigraph, argument_entry
+from milopt.compilation.epigraphs import LoweredEpigraph, argument_entry_per_row
 from milopt.compilation.rows import Rows
 from milopt.compilation.template import Template
 from milopt.declaration.atoms.atom import Atom
@@ -19,7 +19,7 @@ from milopt.declaration.programs.sparse import from_parts, row_lengths, scale_ro
 Entries = list[tuple[Atom, sp.csr_array]]
 """Atoms with their coefficients at entries on the convex side (needed from above); explicit zeros are kept.
 
-A row may have several entries, except in `expand`.
+A row may have several entries, except in `expand_rows`.
 """
 
 
@@ -58,17 +58,17 @@ class Expansion:
         return total
 
 
-def expand(
+def expand_rows(
     entries: Entries,
     count: int,
     template: Callable[[Atom, Index], tuple[Segments, Index, Template]],
     argument: Callable[[Atom, Index], Rows],
-    is_fixed: bool,
+    is_reusable: bool,
 ) -> Expansion:
     """Expand `count` rows: a row with an atom entry becomes one row per row of the entry's epigraph.
 
     A row has at most one atom entry; rows without one are kept. `template` returns the runs, argument entries and
-    epigraph template of some entries of an atom, and `argument` the rows of some entries of its argument. `is_fixed`
+    epigraph template of some entries of an atom, and `argument` the rows of some entries of its argument. `is_reusable`
     says whether the expansion may be reused.
     """
     copies = np.ones(count, dtype=np.intp)
@@ -90,14 +90,14 @@ def expand(
         rank = np.arange(order.size) - np.repeat(np.cumsum(runs) - runs, runs)
         place = np.empty(order.size, dtype=np.intp)
         place[order] = first[owner[part.entry[order]]] + rank
-        instance[place] = argument_entry(part, index)
+        instance[place] = argument_entry_per_row(part, index)
         weight = -coefficient.data[part.entry]
         values.append(_scatter_rows(part.E, part.g, weight, place, declared.size, argument(atom, index)))
         lowered.append(LoweredEpigraph(atom, at.entries, at, index, read, rows=(place,)))
     group = np.where(instance >= 0, np.cumsum(copies > 1)[declared] - 1, -1)
     group[copies[declared] == 1] = -1
     return Expansion(
-        entries=entries if is_fixed else None,
+        entries=entries if is_reusable else None,
         count=count,
         declared=declared,
         instance=instance,

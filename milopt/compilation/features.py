@@ -33,10 +33,10 @@ def features_of(form: StandardForm) -> frozenset[Feature]:
         features.add(Feature.QUADRATIC)
     if form.integer.any():
         features.add(Feature.INTEGER)
-    return with_integers(features)
+    return combine_integer_and_quadratic(features)
 
 
-def with_integers(features: Collection[Feature]) -> frozenset[Feature]:
+def combine_integer_and_quadratic(features: Collection[Feature]) -> frozenset[Feature]:
     """Return the features, with `INTEGER_QUADRATIC` in place of `QUADRATIC` if there are integer variables."""
     unique = frozenset(features)
     if unique >= {Feature.QUADRATIC, Feature.INTEGER}:

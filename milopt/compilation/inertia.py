@@ -21,8 +21,8 @@ class Inertia:
 
     def __str__(self) -> str:
         if not self.negative:
-            return self.spectrum
-        return f"{'saddle' if self.positive else 'maximum'}: {self.spectrum}"
+            return self.eigenvalue_summary
+        return f"{'saddle' if self.positive else 'maximum'}: {self.eigenvalue_summary}"
 
     @property
     def is_saddle(self) -> bool:
@@ -30,7 +30,7 @@ class Inertia:
         return self.negative > 0
 
     @property
-    def spectrum(self) -> str:
+    def eigenvalue_summary(self) -> str:
         """Text that states the numbers of eigenvalues by sign."""
         if self.negative:
             plural = "" if self.negative == 1 else "s"

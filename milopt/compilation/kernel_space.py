@@ -17,7 +17,7 @@ from milopt.declaration.kernels.gram_cache import cached_gram
 from milopt.declaration.programs.sparse import as_csr, from_parts, row_slice, take_rows, zeros
 from milopt.errors import ConvexityError
 
-FULL_GRAM_FRACTION = 0.75
+MIN_FULL_GRAM_FRACTION = 0.75
 """If at least this fraction of the points is requested, use the full Gram matrix instead of copying a submatrix."""
 
 
@@ -90,7 +90,7 @@ class KernelSpace:
         uses_all = (
             self.is_known_semidefinite
             and self.touched.size == self.count
-            and points.size >= FULL_GRAM_FRACTION * self.count
+            and points.size >= MIN_FULL_GRAM_FRACTION * self.count
         )
         requested = np.arange(self.count) if uses_all else points
         if not np.array_equal(requested, self._square.points):
@@ -263,19 +263,19 @@ class Whitening:
         if not new.size:
             return
         if not self.rank:
-            self._add(new, np.zeros((new.size, 0)))
+            self._add_points(new, np.zeros((new.size, 0)))
             return
-        kept_rows = self.rows(self.basis_points)
+        kept_rows = self.coordinates(self.basis_points)
         old = solve_triangular(kept_rows, self.space.gram(new, self.basis_points).T, lower=True)
         weights = solve_triangular(kept_rows, old, lower=True, trans="T")
         if np.linalg.norm(weights, axis=0).max() <= MAX_COMBINATION_NORM:
-            self._add(new, old.T)
+            self._add_points(new, old.T)
             return
         new = np.sort(np.concatenate([self.points, new]))
         self.factor, self.points, self.basis_points = np.zeros((0, 0)), new[:0], new[:0]
-        self._add(new, np.zeros((new.size, 0)))
+        self._add_points(new, np.zeros((new.size, 0)))
 
-    def _add(self, new: Index, old: Matrix) -> None:
+    def _add_points(self, new: Index, old: Matrix) -> None:
         """Add the points `new`, given their components `old` along the existing coordinates.
 
         Raise a `ConvexityError` if the kernel is found not to be positive semidefinite.
@@ -298,7 +298,7 @@ class Whitening:
         self.points = np.concatenate([self.points, new])
         self.basis_points = np.concatenate([self.basis_points, new[order[:rank]]])
 
-    def rows(self, index: Index) -> Matrix:
+    def coordinates(self, index: Index) -> Matrix:
         """Return the coordinates of the points in `index`, one row per point; they must have been added."""
         return self.factor[self.place[index]]
 
@@ -315,10 +315,10 @@ class Whitening:
         if wanted is not None and self.rank < self.points.size:
             without = np.setdiff1d(self.points, self.basis_points)
             result[without] = wanted[without]
-            coordinates = coordinates - self.rows(without).T @ wanted[without]
+            coordinates = coordinates - self.coordinates(without).T @ wanted[without]
         if self.rank:
             result[self.basis_points] = solve_triangular(
-                self.rows(self.basis_points), coordinates, lower=True, trans="T"
+                self.coordinates(self.basis_points), coordinates, lower=True, trans="T"
             )
         return result
 

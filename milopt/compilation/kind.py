@@ -7,48 +7,48 @@ in which minorants replace these atoms.
 
 from __future__ import annotations
 
-from milopt.compilation.features import QUADRATICS, Feature, kind_name, with_integers
-from milopt.compilation.program_curvature import program_curvature
-from milopt.compilation.sides import other_side_atoms, sides
+from milopt.compilation.features import QUADRATICS, Feature, combine_integer_and_quadratic, kind_name
+from milopt.compilation.program_curvature import judge_program_convexity
+from milopt.compilation.sides import atom_sides, other_side_atoms
 from milopt.cones import get_cone
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.program import Program
 
 
-def kind(program: Program) -> str:
+def program_kind(program: Program) -> str:
     """Return the kind of a program: "DC" if an atom is needed from below, otherwise a kind as in `kind_name`."""
-    return "DC" if other_side_atoms(program) else step_kind(program)
+    return "DC" if other_side_atoms(program) else convex_step_kind(program)
 
 
-def step_kind(program: Program) -> str:
+def convex_step_kind(program: Program) -> str:
     """Return the kind of the program in which minorants replace the atoms that are needed from below."""
-    return kind_name(block_features(program), block_cones(program))
+    return kind_name(declared_features(program), required_cones(program))
 
 
-def features(program: Program) -> frozenset[Feature]:
+def required_features(program: Program) -> frozenset[Feature]:
     """Return the features that a solver must support.
 
     `NONCONVEX` is added if the quadratic objective is not convex, or if it is too large to be judged.
     """
-    declared = block_features(program)
-    is_nonconvex = not declared.isdisjoint(QUADRATICS) and not program_curvature(program).convex
+    declared = declared_features(program)
+    is_nonconvex = not declared.isdisjoint(QUADRATICS) and not judge_program_convexity(program).convex
     return declared | {Feature.NONCONVEX} if is_nonconvex else declared
 
 
-def block_features(program: Program) -> frozenset[Feature]:
+def declared_features(program: Program) -> frozenset[Feature]:
     """Return the features that follow from the declared blocks, without a check of convexity."""
     unique = {Feature.LINEAR}
     if any(isinstance(leaf, Atom) and leaf.is_quadratic and may_be_nonzero(c) for leaf, c in program.objective.terms):
         unique.add(Feature.QUADRATIC)
     if any(variable.integer and variable.size for variable in program.variables.values()):
         unique.add(Feature.INTEGER)
-    return with_integers(unique)
+    return combine_integer_and_quadratic(unique)
 
 
-def block_cones(program: Program) -> frozenset[str]:
+def required_cones(program: Program) -> frozenset[str]:
     """Return the names of the non-polyhedral cones that a solver must support."""
-    names = {name for side in sides(program) if side.convex.size for name in side.atom.cones}
+    names = {name for side in atom_sides(program) if side.convex.size for name in side.atom.cones}
     return frozenset(name for name in names if not get_cone(name).is_polyhedral)
 
 

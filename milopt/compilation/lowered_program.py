@@ -21,7 +21,7 @@ class LoweredProgram:
     form: EvaluationForm
 
 
-def lower(program: Program, stand_ins: StandIns | None = None, both_sides: bool = False) -> LoweredProgram:
+def lower_program(program: Program, stand_ins: StandIns | None = None, both_sides: bool = False) -> LoweredProgram:
     """Lower a program to its evaluation form.
 
     `stand_ins` replace the atoms on their other side (needed from below). With `both_sides`, the stand-ins of maxima

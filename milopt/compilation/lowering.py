@@ -20,10 +20,10 @@ from milopt.arrays import Index
 from milopt.compilation.affine_lowering import AffineLowering
 from milopt.compilation.arguments import argument_directions, has_affine_argument, keeps_quadratic
 from milopt.compilation.entry_sides import ABOVE, BELOW, keep_entries
-from milopt.compilation.entry_uses import EntryUses, entry_uses
-from milopt.compilation.epigraphs import Epigraphs, LoweredEpigraph, conic_block, multiply_rows
+from milopt.compilation.entry_uses import EntryUses, find_entry_uses
+from milopt.compilation.epigraphs import Epigraphs, LoweredEpigraph, inlined_epigraph_block, multiply_rows
 from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock, Objective, Space, SquaredTerm
-from milopt.compilation.expansion import Entries, Expansion, expand
+from milopt.compilation.expansion import Entries, Expansion, expand_rows
 from milopt.compilation.minorant import Minorant, StandIns
 from milopt.compilation.rows import Rows
 from milopt.compilation.stand_ins import OtherSideStandIns
@@ -45,7 +45,7 @@ class Lowering:
         self.affine = AffineLowering(program)
         self.other_side = OtherSideStandIns(stand_ins or {}, both_sides)
         for stand_in in self.other_side.stand_ins.values():
-            self.affine.register_stand_in(stand_in)
+            self.affine.register_stand_in_points(stand_in)
         self.epigraphs = Epigraphs(self.affine, lambda atom, index: self.argument_rows(atom, ABOVE, index))
         self.inlined: dict[str, list[LoweredEpigraph]] = {}
         """Per declared block, the epigraphs that were written into its rows."""
@@ -101,7 +101,7 @@ class Lowering:
 
     def objective(self) -> Objective:
         """Compile the objective, as a minimisation; atoms that are not kept as squares may add auxiliary columns."""
-        rows, atoms = self.affine.split(self.program.minimized_objective())
+        rows, atoms = self.affine.separate_atoms(self.program.minimized_objective())
         ridge = np.zeros(len(self.affine.free_functions))
         squares: list[SquaredTerm] = []
         large: list[tuple[Atom, float]] = []
@@ -110,7 +110,7 @@ class Lowering:
                 rows = self._add_atom(rows, atom, coefficient)
                 continue
             weights = np.asarray(coefficient.value().toarray()).ravel()
-            place = None if atom.function is None else self.affine.place_of(atom.function)
+            place = None if atom.function is None else self.affine.free_function_index(atom.function)
             if not weights.any():
                 continue
             if place is not None:
@@ -134,7 +134,7 @@ class Lowering:
         """Return the row of a minimised objective plus an atom times its coefficient."""
         both = self.other_side.split_by_side(atom, coefficient, ABOVE)
         rows = self._add_stand_in(rows, atom, both.below)
-        ceiling = self.other_side.ceiling(atom, both.below)
+        ceiling = self.other_side.ceiling_of_open_terms(atom, both.below)
         if ceiling:
             rows = Rows(rows.A, rows.E, rows.g + ceiling)
         return self._add_convex_side(rows, atom, both.above)
@@ -154,7 +154,7 @@ class Lowering:
 
         Raise a `ConvexityError` if an equality contains an atom.
         """
-        rows, atoms = self.affine.split(constraint.expression)
+        rows, atoms = self.affine.separate_atoms(constraint.expression)
         self.inlined.pop(name, None)
         if constraint.equality:
             if atoms:
@@ -162,14 +162,14 @@ class Lowering:
                     f"Constraint {name!r} equates {atoms[0][0].describe()}, which is not affine; "
                     "an equality may contain affine expressions only."
                 )
-            return plain_block(name, ZERO, rows)
+            return block_without_epigraphs(name, ZERO, rows)
         if not atoms:
-            return plain_block(name, NONNEGATIVE, rows)
+            return block_without_epigraphs(name, NONNEGATIVE, rows)
         kept = np.ones(rows.count, dtype=bool)
         above: Entries = []
         for atom, coefficient in atoms:
             both = self.other_side.split_by_side(atom, coefficient, BELOW)
-            is_open = self.other_side.is_open(atom)
+            is_open = self.other_side.open_entries(atom)
             if is_open.any():
                 used = abs(both.below)
                 kept &= np.asarray(used @ is_open.astype(float)) == 0
@@ -192,14 +192,14 @@ class Lowering:
         for _, coefficient in above:
             counts += row_lengths(coefficient)
         if len(above) == 1 and (counts == 1).all() and rows.count:
-            block = self._conic_block(name, rows, *above[0])
+            block = self._inlined_epigraph_block(name, rows, *above[0])
             if block is not None:
                 return block
         single: Entries = []
         for atom, coefficient in above:
             owner = np.repeat(np.arange(rows.count), row_lengths(coefficient))
             inline = (counts[owner] == 1) & self._is_used_once(atom, coefficient.indices)
-            if inline.any() and not self._copies_t(atom, coefficient.indices[inline]):
+            if inline.any() and not self._has_one_t_per_row(atom, coefficient.indices[inline]):
                 inline[:] = False
             if inline.all():
                 single.append((atom, coefficient))
@@ -208,11 +208,11 @@ class Lowering:
             if inline.any():
                 single.append((atom, keep_entries(coefficient, inline)))
         if not single:
-            return plain_block(name, NONNEGATIVE, rows)
+            return block_without_epigraphs(name, NONNEGATIVE, rows)
         known = self._expansions.get(name)
         if known is None or not known.matches(single, rows.count):
-            fixed = all(self.affine.is_fixed(atom) for atom, _ in single)
-            known = self._expansions[name] = expand(
+            fixed = all(self.affine.has_cached_argument(atom) for atom, _ in single)
+            known = self._expansions[name] = expand_rows(
                 single, rows.count, self.epigraphs.get_template, lambda a, i: self.argument_rows(a, ABOVE, i), fixed
             )
         self.inlined[name] = known.lowered
@@ -227,36 +227,38 @@ class Lowering:
             group=known.group,
         )
 
-    def _conic_block(self, name: str, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> LoweredBlock | None:
-        """Return a block whose rows are the epigraph of an atom with one entry per row; the rest of the row is t.
+    def _inlined_epigraph_block(
+        self, name: str, rows: Rows, atom: Atom, coefficient: sp.csr_array
+    ) -> LoweredBlock | None:
+        """Return a block with the epigraph t >= atom, for rows with one atom entry each; the rest of a row serves as t.
 
-        Return None if the epigraph has further columns, several parts or copies of t (see `_copies_t`), if an entry is
-        used elsewhere, or if a coefficient is zero now.
+        Return None if the epigraph has further columns, several parts or one copy of t per row (`_has_one_t_per_row`),
+        if an entry of the atom is also used elsewhere, or if a coefficient is zero at present.
         """
         entries = coefficient.indices.astype(np.intp)
         if not self._is_used_once(atom, entries).all() or not (coefficient.data < 0).all():
             return None
         at, index, template = self.epigraphs.resolve_template(atom, entries)
-        if template.new or len(template.parts) != 1 or template.parts[0].copies_t:
+        if template.new or len(template.parts) != 1 or template.parts[0].has_one_t_per_row:
             return None
         part, weights = template.parts[0], -coefficient.data
         e, space = self.epigraphs.argument(atom, index)
         total = self.epigraphs.part_rows(part, multiply_rows(rows, 1.0 / weights), e, ())
         self.inlined[name] = [LoweredEpigraph(atom, entries, at, index, template)]
-        return conic_block(name, part, total, weights, space)
+        return inlined_epigraph_block(name, part, total, weights, space)
 
-    def _copies_t(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> bool:
+    def _has_one_t_per_row(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> bool:
         """Return True if the epigraph of these entries is one part whose rows each contain t once, plus terms of e.
 
         A declared row can then be copied to each of these rows in place of t.
         """
         _, _, template = self.epigraphs.resolve_template(atom, entries.astype(np.intp))
-        return len(template.parts) == 1 and template.parts[0].copies_t
+        return len(template.parts) == 1 and template.parts[0].has_one_t_per_row
 
     def _is_used_once(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
         """Return, per entry, whether it is needed from above in at most one declared row and nowhere else."""
         if self._uses is None:
-            self._uses = entry_uses(self.program, self.other_side)
+            self._uses = find_entry_uses(self.program, self.other_side)
         uses = self._uses.get(atom)
         return np.ones(entries.size, dtype=bool) if uses is None else uses.are_in_one_row(entries)
 
@@ -277,7 +279,7 @@ class Lowering:
             return rows if index is None else rows.take(index)
         chosen = np.arange(atom.segments.entry_count) if index is None else index
         directions = argument_directions(atom, side)[chosen]
-        rows, children = self.affine.split(atom.argument)
+        rows, children = self.affine.separate_atoms(atom.argument)
         rows, pick = rows.take(chosen), selection_matrix(chosen, atom.segments.entry_count)
         for child, coefficient in children:
             both = self.other_side.split_by_side(child, coefficient.premultiply(pick), directions)
@@ -297,7 +299,7 @@ class Lowering:
         """Return coefficient @ stand-in of the atom (a minorant or an expression)."""
         chosen = self.other_side.stand_in_of(atom)
         if isinstance(chosen, Expression):
-            return self.affine.split(chosen)[0].left_multiply(coefficient)
+            return self.affine.separate_atoms(chosen)[0].left_multiply(coefficient)
         return self._minorant_rows(atom, coefficient, chosen, BELOW)
 
     def _minorant_rows(self, atom: Atom, coefficient: sp.csr_array, minorant: Minorant, side: int) -> Rows:
@@ -318,7 +320,7 @@ class Lowering:
         if atom.function is None:
             index = np.flatnonzero(np.isin(atom.segments.run_of_entry, coefficient.indices))
             return self.argument_rows(atom, side, index).left_multiply(sp.csr_array(slopes[:, index]))
-        place = self.affine.place_of(atom.function)
+        place = self.affine.free_function_index(atom.function)
         if place is None:
             return self.affine.dictionary_rows(atom.function).left_multiply(slopes)
         counts = self.affine.point_counts
@@ -326,7 +328,7 @@ class Lowering:
         return Rows(zeros(slopes.shape[0], self.affine.width), E, np.zeros(slopes.shape[0]))
 
 
-def plain_block(name: str, cone: Cone, rows: Rows) -> LoweredBlock:
+def block_without_epigraphs(name: str, cone: Cone, rows: Rows) -> LoweredBlock:
     """Return rows without epigraphs as a block; each row is its own declared entry."""
     none = np.full(rows.count, -1, dtype=np.intp)
     return LoweredBlock(name, cone, rows, origin=name, declared=np.arange(rows.count), instance=none, group=none)

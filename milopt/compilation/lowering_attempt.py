@@ -8,7 +8,7 @@ import numpy as np
 
 from milopt.arrays import Index
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.lowered_program import LoweredProgram, lower
+from milopt.compilation.lowered_program import LoweredProgram, lower_program
 from milopt.compilation.minorant import Minorant, StandIns, one_hot_minorant, tangent
 from milopt.compilation.sides import other_side_atoms
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
@@ -25,7 +25,7 @@ MAX_KERNEL_ENTRIES = 4_000_000
 class LoweringAttempt:
     """Lowered program, or the reason why there is none."""
 
-    whole: LoweredProgram | None
+    lowered: LoweredProgram | None
     """Lowered program; None if it was not lowered."""
     reason: str = ""
     """Reason why the program was not lowered; empty if it was."""
@@ -35,7 +35,7 @@ class LoweringAttempt:
     @property
     def form(self) -> EvaluationForm | None:
         """Evaluation form of the program; None if the program was not lowered."""
-        return None if self.whole is None else self.whole.form
+        return None if self.lowered is None else self.lowered.form
 
 
 def try_lower(program: Program, witnesses: StandIns | None = None) -> LoweringAttempt:
@@ -48,7 +48,7 @@ def try_lower(program: Program, witnesses: StandIns | None = None) -> LoweringAt
     if reason:
         return LoweringAttempt(None, reason)
     try:
-        return LoweringAttempt(lower(program, witnesses))
+        return LoweringAttempt(lower_program(program, witnesses))
     except ParameterError as error:
         return LoweringAttempt(None, str(error))
     except MiloptError as error:

@@ -19,7 +19,7 @@ from milopt.compilation.arguments import argument_directions, has_affine_argumen
 from milopt.compilation.entry_sides import ABOVE
 from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock
 from milopt.compilation.expansion import Entries
-from milopt.compilation.lowering import Lowering, plain_block
+from milopt.compilation.lowering import Lowering, block_without_epigraphs
 from milopt.compilation.minorant import Minorant, slope_matrix
 from milopt.compilation.rows import Rows
 from milopt.cones import NONNEGATIVE, get_cone
@@ -97,7 +97,7 @@ class MinorantLowering(Lowering):
         """Return the block of `rows`, to which the minorants of the atom entries `above` are added."""
         for atom, coefficient in above:
             rows = self._add_convex_side(rows, atom, coefficient)
-        return plain_block(name, NONNEGATIVE, rows)
+        return block_without_epigraphs(name, NONNEGATIVE, rows)
 
     def _slope_rows(self, atom: Atom, coefficient: sp.csr_array, slopes: sp.csr_array, side: int) -> Rows:
         """Return slopes @ argument, and add the absolute terms to `sizes`, before terms of several entries cancel."""
@@ -111,7 +111,9 @@ class MinorantLowering(Lowering):
             magnitudes = as_csr(magnitudes.maximum(multiply(absolute(coefficient), _slopes_at_zero(atom))))
         weights = np.asarray(transpose(magnitudes) @ outer)
         is_affine = has_affine_argument(atom)
-        self.sizes.add(self.affine.affine_argument(atom) if is_affine else self.affine.split(atom.argument)[0], weights)
+        self.sizes.add(
+            self.affine.affine_argument(atom) if is_affine else self.affine.separate_atoms(atom.argument)[0], weights
+        )
         if not is_affine:
             self._weights = weights[np.isin(atom.segments.run_of_entry, coefficient.indices)]
         rows = super()._slope_rows(atom, coefficient, slopes, side)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
-from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint, row_blocks, split_cones
+from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint, row_blocks, split_polyhedral_rows
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import Whitening
 from milopt.compilation.quadratic import Piece, Quadratic, apply_weight
@@ -30,8 +30,8 @@ class PrimalForm(CompiledForm):
     def __init__(self, source: EvaluationForm, whitenings: Sequence[Whitening], active: Index) -> None:
         self.source = source
         self.whitenings = list(whitenings)
-        flat, cones = split_cones(source, active)
-        self._touch(flat, cones)
+        flat, cones = split_polyhedral_rows(source, active)
+        self._extend_whitenings(flat, cones)
         self.starts = np.concatenate([[source.n], source.n + np.cumsum([w.rank for w in self.whitenings])]).astype(int)
         self.active = flat
         self._is_in_order = bool((flat == np.arange(flat.size)).all())
@@ -68,11 +68,11 @@ class PrimalForm(CompiledForm):
             span = slice(int(self.starts[k]), int(self.starts[k + 1]))
             used = np.flatnonzero(o.p[k])
             if used.size:
-                q[span] += whitening.rows(used).T @ o.p[k][used]
+                q[span] += whitening.coordinates(used).T @ o.p[k][used]
             if o.ridge[k]:
-                pieces.append(Piece(_unit(span, width), np.full(whitening.rank, o.ridge[k])))
+                pieces.append(Piece(_unit_rows(span, width), np.full(whitening.rank, o.ridge[k])))
         for square in o.squares:
-            rows = self._flat(square.rows)
+            rows = self._row_matrix(square.rows)
             offset = square.rows.g
             weighted_offset = apply_weight(square.weight, offset)
             q += rows.T @ weighted_offset
@@ -80,12 +80,12 @@ class PrimalForm(CompiledForm):
             pieces.append(Piece(rows, square.weight))
         return q, constant, Quadratic(width, tuple(pieces))
 
-    def rows_of(self, active: Index) -> tuple[sp.csr_array, Vector, list[RowBlock]]:
+    def polyhedral_rows(self, active: Index) -> tuple[sp.csr_array, Vector, list[RowBlock]]:
         """Return (F, g, blocks) of the rows `active`, all in polyhedral cones and at points that have coordinates."""
         taken = self.source.rows.take(active)
-        return self._flat(taken), taken.g, row_blocks(self.source, active)
+        return self._row_matrix(taken), taken.g, row_blocks(self.source, active)
 
-    def append(self, source: EvaluationForm, rows: Index) -> None:
+    def append_rows(self, source: EvaluationForm, rows: Index) -> None:
         """Append the rows `rows` of a new `source`; the program has no functions, so no coordinates are needed."""
         self.source = source
         self.active = np.concatenate([self.active, rows])
@@ -125,7 +125,7 @@ class PrimalForm(CompiledForm):
         coefficients = tuple(w.coefficients(x[span]) for w, span in zip(self.whitenings, self._spans, strict=True))
         return PrimalDualPoint(x[: self.source.n].copy(), coefficients, full)
 
-    def complete(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
+    def add_orthogonal_components(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
         """Return the point with the components of functions outside the basis points' span; None if nothing changes.
 
         Stationarity determines these components: c f = E'z - p - sum E'W r, with c the weight of ||f||^2 and the
@@ -139,7 +139,7 @@ class PrimalForm(CompiledForm):
                 continue
             stationary_weights = transpose(self.source.rows.E[k]) @ point.z - o.p[k]
             for square in o.squares:
-                r = self._flat(square.rows) @ x + square.rows.g
+                r = self._row_matrix(square.rows) @ x + square.rows.g
                 stationary_weights = stationary_weights - transpose(square.rows.E[k]) @ apply_weight(square.weight, r)
             completed[k] = whitening.coefficients(x[span], stationary_weights / o.ridge[k])
         same = all(new is old for new, old in zip(completed, point.coefficients, strict=True))
@@ -150,21 +150,21 @@ class PrimalForm(CompiledForm):
         """Per function, the slice of the columns that are its coordinates."""
         return [slice(int(a), int(b)) for a, b in pairwise(self.starts)]
 
-    def _touch(self, flat: Index, cones: list[int]) -> None:
+    def _extend_whitenings(self, flat: Index, cones: list[int]) -> None:
         """Compute coordinates of all points in the rows `flat`, in the blocks `cones` and in the objective."""
         o = self.source.objective
         for k, whitening in enumerate(self.whitenings):
-            used = [np.flatnonzero(o.p[k]), _columns_of(self.source.rows.E[k], flat)]
+            used = [np.flatnonzero(o.p[k]), _columns_with_entries(self.source.rows.E[k], flat)]
             used += [np.unique(square.rows.E[k].indices) for square in o.squares]
             used += [np.unique(self.source.blocks[c].rows.E[k].indices) for c in cones]
             whitening.extend(np.unique(np.concatenate(used)).astype(np.intp))
 
-    def _flat(self, rows: Rows) -> sp.csr_array:
+    def _row_matrix(self, rows: Rows) -> sp.csr_array:
         """Return the coefficients of rows over columns and coordinates as one matrix, without the constants."""
         parts = [rows.A]
         for whitening, e in zip(self.whitenings, rows.E, strict=True):
             used = np.unique(e.indices).astype(np.intp)
-            dense = e[:, used] @ whitening.rows(used) if used.size else np.zeros((rows.count, whitening.rank))
+            dense = e[:, used] @ whitening.coordinates(used) if used.size else np.zeros((rows.count, whitening.rank))
             parts.append(sp.csr_array(dense))
         return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
 
@@ -173,17 +173,17 @@ class PrimalForm(CompiledForm):
 
         A row for a coordinate of a function that ends a cone has the source row -1.
         """
-        F, g, blocks = self.rows_of(flat)
+        F, g, blocks = self.polyhedral_rows(flat)
         matrices, offsets, row_of, stop = [F], [g], [flat], int(flat.size)
         for c in cones:
             block = self.source.blocks[c]
-            matrices.append(self._flat(block.rows))
+            matrices.append(self._row_matrix(block.rows))
             offsets.append(block.rows.g)
             row_of.append(np.arange(self.source.starts[c], self.source.starts[c + 1]))
             size = block.count
             if block.space is not None:
                 span = slice(int(self.starts[block.space]), int(self.starts[block.space + 1]))
-                matrices.append(_unit(span, int(self.starts[-1])))
+                matrices.append(_unit_rows(span, int(self.starts[-1])))
                 rank = span.stop - span.start
                 offsets.append(np.zeros(rank))
                 row_of.append(np.full(rank, -1, dtype=np.intp))
@@ -194,11 +194,11 @@ class PrimalForm(CompiledForm):
         return np.concatenate(row_of).astype(np.intp), stack_rows(matrices), np.concatenate(offsets), blocks
 
 
-def _unit(span: slice, width: int) -> sp.csr_array:
+def _unit_rows(span: slice, width: int) -> sp.csr_array:
     """Return a matrix over `width` columns whose rows select the columns in `span`."""
     return selection_matrix(np.arange(span.start, span.stop), width)
 
 
-def _columns_of(matrix: sp.csr_array, rows: Index) -> Index:
+def _columns_with_entries(matrix: sp.csr_array, rows: Index) -> Index:
     """Return the columns in which these rows of a matrix have entries."""
     return np.unique(matrix[rows].indices).astype(np.intp)

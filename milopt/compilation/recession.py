@@ -70,10 +70,10 @@ class RecessionProgram:
         fall = -float(terms.sum())
         if fall <= CANCELLATION_TOLERANCE * float(np.abs(terms).sum()):
             return None
-        violation = float(np.abs(self._inside(form.F @ d) - form.F @ d).max(initial=0.0))
+        violation = float(np.abs(self._move_into_cones(form.F @ d) - form.F @ d).max(initial=0.0))
         return d * self._column if violation <= MAX_VIOLATION_PER_DECREASE * fall else None
 
-    def _inside(self, rows: Vector) -> Vector:
+    def _move_into_cones(self, rows: Vector) -> Vector:
         """Return values in K near `rows`, the values of all rows."""
         near = np.zeros(rows.size)
         for block in self.form.rows:

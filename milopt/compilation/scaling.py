@@ -40,10 +40,10 @@ def equilibrated_units(F: sp.csr_array, rows: Sequence[RowBlock], fixed: npt.NDA
     for _ in range(N_PASSES if F.nnz else 0):
         scaled = sp.csr_array(sp.diags_array(row) @ size @ sp.diags_array(column))
         row = row / np.sqrt(_row_sizes(scaled, rows))
-        width = _largest(scaled, axis=0)
+        width = _largest_entries(scaled, axis=0)
         column = np.where(fixed, 1.0, column / np.sqrt(np.where(width > 0.0, width, 1.0)))
     row = row / _row_sizes(sp.csr_array(sp.diags_array(row) @ size @ sp.diags_array(column)), rows)
-    return ScalingUnits(_power_of_two(row), _power_of_two(column))
+    return ScalingUnits(_nearest_powers_of_two(row), _nearest_powers_of_two(column))
 
 
 def _row_sizes(matrix: sp.csr_array, rows: Sequence[RowBlock]) -> Vector:
@@ -51,7 +51,7 @@ def _row_sizes(matrix: sp.csr_array, rows: Sequence[RowBlock]) -> Vector:
 
     Rows of one non-polyhedral cone share the largest entry of them all.
     """
-    largest = _largest(matrix, axis=1)
+    largest = _largest_entries(matrix, axis=1)
     for block in rows:
         if not block.cone.is_polyhedral and block.size:
             part, sizes = slice(block.start, block.stop), block.cone_sizes
@@ -59,13 +59,13 @@ def _row_sizes(matrix: sp.csr_array, rows: Sequence[RowBlock]) -> Vector:
     return np.where(largest > 0.0, largest, 1.0)
 
 
-def _largest(matrix: sp.csr_array, axis: int) -> Vector:
+def _largest_entries(matrix: sp.csr_array, axis: int) -> Vector:
     """Return the largest entry of each column (axis 0) or row (axis 1); 0 if there are no entries."""
     if not matrix.shape[axis]:
         return np.zeros(matrix.shape[1 - axis])
     return np.array(matrix.max(axis=axis).todense(), dtype=np.float64).ravel()
 
 
-def _power_of_two(values: Vector) -> Vector:
+def _nearest_powers_of_two(values: Vector) -> Vector:
     """Return the nearest powers of two, on a logarithmic scale."""
     return np.asarray(np.exp2(np.round(np.log2(values))))

@@ -28,7 +28,7 @@ class StrictGroup:
     columns: Index
     inverse: npt.NDArray[np.float64]
 
-    def times(self, values: Vector) -> Vector:
+    def apply_inverse(self, values: Vector) -> Vector:
         """Return W^-1 values."""
         return apply_weight(self.inverse, values)
 

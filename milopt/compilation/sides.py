@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milopt.compilation.arguments import inner_sides
+from milopt.compilation.arguments import expression_sides
 from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, AtomSides
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.program import Program, leaves
 from milopt.errors import UnsupportedError
 
 
-def sides(program: Program) -> tuple[AtomSides, ...]:
+def atom_sides(program: Program) -> tuple[AtomSides, ...]:
     """Return the sides of the entries of every atom, for the objective and each constraint block.
 
     Quadratic atoms that the objective keeps have no side.
@@ -22,11 +22,11 @@ def sides(program: Program) -> tuple[AtomSides, ...]:
     places = [(OBJECTIVE, program.minimized_objective(), ABOVE)]
     places += [(name, constraint.expression, BELOW) for name, constraint in program.constraints.items()]
     for where, expression, direction in places:
-        result += inner_sides(where, expression, np.full(expression.size, direction, dtype=np.int8))
+        result += expression_sides(where, expression, np.full(expression.size, direction, dtype=np.int8))
     return tuple(result)
 
 
-def witnessed_maxima(program: Program, operation: str) -> list[SelectionAtom]:
+def maxima_on_other_side(program: Program, operation: str) -> list[SelectionAtom]:
     """Return the maxima that occur on their other side (needed from below).
 
     Raise an error if an atom of another kind occurs on its other side, or if one of the maxima contains an atom or is
@@ -66,7 +66,7 @@ def check_plain_maxima(program: Program, maxima: Sequence[SelectionAtom], operat
 def other_side_atoms(program: Program) -> list[Atom]:
     """Return the atoms that are needed from below somewhere (their other side); with any, the program is DC."""
     atoms: dict[int, Atom] = {}
-    for side in sides(program):
+    for side in atom_sides(program):
         if side.witness.size:
             atoms[id(side.atom)] = side.atom
     return list(atoms.values())

@@ -67,19 +67,19 @@ class OtherSideStandIns:
         self.missing.add(atom)
         return mean_minorant(atom)
 
-    def is_open(self, atom: Atom) -> npt.NDArray[np.bool_]:
+    def open_entries(self, atom: Atom) -> npt.NDArray[np.bool_]:
         """Return, per entry, whether the atom's minorant leaves it open; False if the atom has no minorant at all."""
         chosen = self.stand_ins.get(atom)
         if chosen is None or isinstance(chosen, Expression):
             return np.zeros(atom.size, dtype=bool)
         return chosen.open_entries
 
-    def ceiling(self, atom: Atom, below: sp.csr_array) -> float:
+    def ceiling_of_open_terms(self, atom: Atom, below: sp.csr_array) -> float:
         """Return the sum of an objective's terms with open entries of an atom, at the entries' upper bounds.
 
         `below`: the atom's coefficient at entries that are needed from below. An unknown bound is infinite.
         """
-        is_open = self.is_open(atom)
+        is_open = self.open_entries(atom)
         if not is_open.any() or not below.nnz:
             return 0.0
         bounds = np.where(is_open, self.ceilings.get(atom, np.full(is_open.size, np.inf)), 0.0)

@@ -28,7 +28,7 @@ from milopt.declaration.programs.leaves import FeatureWeight, FunctionEvaluation
 
 MAX_STORED_ENTRIES = 250_000
 """Largest number of entries of K(X, Z) R for which the matrix is stored as a whole."""
-BLOCK_ENTRIES = 2**22
+MAX_BLOCK_ENTRIES = 2**22
 """Largest number of entries of one block of rows of K(X, Z) R, unless a single row has more."""
 
 
@@ -94,9 +94,9 @@ class _StreamedSum:
         given = self.atom.diagonal
         assert given is not None
         weight = given.from_features(rows, values) if isinstance(given, FeatureWeight) else given[rows]
-        self._add(np.hstack([self.pointwise[rows, None] * values, self.rest[rows]]), weight, rows)
+        self._add_rows(np.hstack([self.pointwise[rows, None] * values, self.rest[rows]]), weight, rows)
 
-    def _add(self, U: Matrix, given: Vector, rows: slice) -> None:
+    def _add_rows(self, U: Matrix, given: Vector, rows: slice) -> None:
         """Add some rows U of r = U theta + h to the sums U'WU, U'Wh and 1/2 h'Wh.
 
         `given`: the atom's own weight of each row, which is multiplied by `factor`. `rows`: the positions of these rows
@@ -117,7 +117,7 @@ class _StreamedSum:
     def finish(self, linear: AffineLowering, columns: npt.NDArray[np.intp]) -> StreamedSquare:
         """Return the streamed square over the program's columns; columns[k] is the column of entry k of theta."""
         if self.totals is not None:
-            self._add(np.hstack([self.totals, self.rest]), np.asarray(self.atom.diagonal), slice(None))
+            self._add_rows(np.hstack([self.totals, self.rest]), np.asarray(self.atom.diagonal), slice(None))
         q = np.zeros(linear.width)
         np.add.at(q, columns, self.pull)
         empty = tuple(sp.csr_array((1, n)) for n in linear.point_counts)
@@ -138,13 +138,13 @@ def stream_squares(linear: AffineLowering, atoms: Sequence[tuple[Atom, float]]) 
         passes.setdefault((id(running_sum.leaf.function), id(running_sum.leaf.points)), []).append(running_sum)
     for together in passes.values():
         leaf = together[0].leaf
-        step = max(1, BLOCK_ENTRIES // leaf.function.coefficients.size)
+        step = max(1, MAX_BLOCK_ENTRIES // leaf.function.coefficients.size)
         for start in range(0, leaf.size, step):
             rows = slice(start, min(start + step, leaf.size))
             values = _feature_values(leaf, rows)
             for running_sum in together:
                 running_sum.add(rows, values)
-    return [running_sum.finish(linear, _columns(linear, running_sum)) for running_sum in sums]
+    return [running_sum.finish(linear, _theta_columns(linear, running_sum)) for running_sum in sums]
 
 
 def _feature_values(leaf: FunctionEvaluation, rows: slice) -> Matrix:
@@ -165,7 +165,7 @@ def _start_sum(atom: Atom, factor: float) -> _StreamedSum:
     return _StreamedSum(atom, factor, leaf, C, rest, C.data if diagonal else None)
 
 
-def _columns(linear: AffineLowering, running_sum: _StreamedSum) -> npt.NDArray[np.intp]:
+def _theta_columns(linear: AffineLowering, running_sum: _StreamedSum) -> npt.NDArray[np.intp]:
     """Return the program's column of each entry of theta: the function's coefficients, then the other variables."""
     held: list[Leaf] = [running_sum.leaf.function.coefficients]
     held += [leaf for leaf, _ in running_sum.atom.argument.terms if leaf is not running_sum.leaf]

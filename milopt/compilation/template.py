@@ -58,7 +58,7 @@ class TemplatePart:
         return entry_of_row
 
     @property
-    def copies_t(self) -> bool:
+    def has_one_t_per_row(self) -> bool:
         """True if each row is one entry of t plus terms of e, so that a declared row can take the place of t.
 
         The rows must also be lazy and lie in a polyhedral cone, and there may be no new columns v.
@@ -92,12 +92,12 @@ def read_template(atom: Atom, at: Segments) -> Template:
     t, e = _Placeholder("t", at.count), _Placeholder("e", at.entry_count)
     new: list[tuple[_Placeholder, NewColumns]] = []
 
-    def make(name: str, count: int, lower: float = -np.inf) -> Leaf:
+    def new_columns(name: str, count: int, lower: float = -np.inf) -> Leaf:
         """Add a block of new columns v, and return its placeholder."""
         new.append((_Placeholder(name, count), NewColumns(name, count, lower)))
         return new[-1][0]
 
-    memberships = atom.epigraph(t, e, at, make)
+    memberships = atom.epigraph(t, e, at, new_columns)
     known = [t, e, *(leaf for leaf, _ in new)]
     return Template(
         tuple(_read_part(atom, membership, known) for membership in memberships), tuple(columns for _, columns in new)

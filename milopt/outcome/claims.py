@@ -93,7 +93,7 @@ def _add_norm_minorants(
     with respect to its function that the other rows leave.
     """
     for atom, flat in minorants.items():
-        place = None if atom.function is None else lowering.affine.place_of(atom.function)
+        place = None if atom.function is None else lowering.affine.free_function_index(atom.function)
         if place is None or not isinstance(atom, RadialAtom):
             continue
         relaxed, y, _ = _relax(lowering, duals, minorants)

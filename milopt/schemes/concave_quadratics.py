@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from milopt.arrays import Vector
 from milopt.compilation.arguments import has_affine_argument, keeps_quadratic
 from milopt.compilation.compile_program import compile_form
-from milopt.compilation.curvature import curvature
+from milopt.compilation.curvature import judge_convexity
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.streamed_squares import should_stream
 from milopt.declaration.atoms.atom import Atom, Weight
@@ -80,7 +80,7 @@ def _is_sum_convex(program: Program) -> bool:
                 total = total + leaf.sum()
     squares.minimize(total)
     form = Lowering(squares).form()
-    return curvature(form, compile_form(form, "primal", np.arange(form.rows.count)).form).convex
+    return judge_convexity(form, compile_form(form, "primal", np.arange(form.rows.count)).form).convex
 
 
 def _is_quadratic_term(leaf: Leaf, coefficient: Coefficient) -> bool:

@@ -10,8 +10,8 @@ from milopt.compilation.affine_lowering import AffineLowering
 from milopt.compilation.arguments import (
     argument_directions,
     atoms_of,
+    expression_sides,
     has_affine_argument,
-    inner_sides,
     keeps_quadratic,
 )
 from milopt.compilation.entry_sides import ABOVE, signs_of
@@ -59,7 +59,7 @@ def flat_minorants(program: Program, atoms: Sequence[Atom]) -> dict[Atom, StandI
     minorants: dict[Atom, StandIn] = {}
     for atom in atoms:
         size = atom.segments.entry_count
-        if atom.function is not None and linear.place_of(atom.function) is None:
+        if atom.function is not None and linear.free_function_index(atom.function) is None:
             size = linear.dictionary_rows(atom.function).count
         minorants[atom] = Minorant(zeros(atom.size, size), np.zeros(atom.size))
     return minorants
@@ -137,7 +137,7 @@ def _needs_tangents_inside(atom: Atom) -> bool:
     """Return True if an atom, used on its convex side, contains a non-maximum that is then on its non-convex side."""
     if has_affine_argument(atom):
         return False
-    inside = inner_sides("", atom.argument, argument_directions(atom, ABOVE))
+    inside = expression_sides("", atom.argument, argument_directions(atom, ABOVE))
     return any(side.witness.size and not isinstance(side.atom, SelectionAtom) for side in inside)
 
 
@@ -154,7 +154,7 @@ def _random_tangent(session: StepSession, atom: Atom, rng: np.random.Generator) 
         e = np.clip(rng.normal(size=atom.segments.entry_count), low, high)
         return tangent(atom, e)
     assert isinstance(atom, RadialAtom)
-    place = session.lowering.affine.place_of(function)
+    place = session.lowering.affine.free_function_index(function)
     if place is None:
         size = session.lowering.affine.dictionary_rows(function).count
         direction = rng.normal(size=size)

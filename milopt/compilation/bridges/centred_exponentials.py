@@ -22,7 +22,7 @@ MAX_SHIFT = 30.0
 """Limit on |c|: exp(30) is about 1e13, beyond which a row would be lost to rounding."""
 
 
-def shift(form: StandardForm, point: Vector) -> float:
+def choose_shift(form: StandardForm, point: Vector) -> float:
     """Return c, the logarithm of the largest z / y at the point, limited to +-`MAX_SHIFT`.
 
     Only cones with y > 0 and z > 0 count; without any, c is 0.
@@ -36,16 +36,16 @@ def shift(form: StandardForm, point: Vector) -> float:
 
 def apply(form: StandardForm, c: float) -> StandardForm:
     """Return the program with the rows (x, y, z) of its exponential cones replaced by (x - c y, y, exp(-c) z)."""
-    change = _change(form, c)
+    change = _shift_matrix(form, c)
     return replace(form, F=sp.csr_array(change @ form.F), g=change @ form.g)
 
 
 def invert(form: StandardForm, answer: Answer, c: float) -> Answer:
     """Return the answer for `form`, given the answer for `apply(form, c)`."""
-    return answer if answer.z is None else replace(answer, z=_change(form, c).T @ answer.z)
+    return answer if answer.z is None else replace(answer, z=_shift_matrix(form, c).T @ answer.z)
 
 
-def _change(form: StandardForm, c: float) -> sp.csr_array:
+def _shift_matrix(form: StandardForm, c: float) -> sp.csr_array:
     """Return the matrix that maps the rows of `form` to the rows of `apply(form, c)`."""
     first, second, third = form.rows_in(EXPONENTIAL).reshape(-1, 3).T
     diagonal = np.ones(form.m)

@@ -28,7 +28,7 @@ It is below 1e20, the infinity of most tools, because sums with 1e20 may be smal
 
 def apply(form: StandardForm) -> StandardForm:
     """Return the program without idle rows (see the module docstring); the form itself if there are none."""
-    kept = _is_kept(form)
+    kept = _rows_to_keep(form)
     if kept.all():
         return form
     blocks: list[RowBlock] = []
@@ -50,11 +50,11 @@ def invert(form: StandardForm, answer: Answer) -> Answer:
     if answer.z is None or answer.z.size == form.m:
         return answer
     z = np.zeros(form.m)
-    z[_is_kept(form)] = answer.z
+    z[_rows_to_keep(form)] = answer.z
     return replace(answer, z=z)
 
 
-def _is_kept(form: StandardForm) -> npt.NDArray[np.bool_]:
+def _rows_to_keep(form: StandardForm) -> npt.NDArray[np.bool_]:
     """Return, per row, whether it is kept.
 
     A row is kept if it has an entry, if it does not hold, or if its cone is not polyhedral. Inequalities with an offset

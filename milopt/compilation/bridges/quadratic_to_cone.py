@@ -37,7 +37,7 @@ def apply(form: StandardForm, scale: float = 1.0) -> StandardForm:
     """
     if form.P.is_zero:
         return form
-    root = factor(form.P)
+    root = square_root(form.P)
     n, m, k = form.n, form.m, root.shape[0]
     ends = sp.csr_array(np.array([[1.0 / scale], [1.0 / scale]]))
     cone = sp.block_array([[sp.csr_array((2, n)), ends], [np.sqrt(2.0) * root, None]], format="csr")
@@ -77,7 +77,7 @@ def gradient_mismatch(form: StandardForm, conic: StandardForm, answer: Answer) -
     return np.asarray(np.abs(form.P.times(answer.x[: form.n]) + gradient))
 
 
-def factor(P: Quadratic) -> sp.csr_array:
+def square_root(P: Quadratic) -> sp.csr_array:
     """Return B with P = B'B, computed piece by piece, or from the sum of all pieces if one of them is not convex."""
     roots = []
     for piece in P.pieces:

@@ -43,12 +43,12 @@ class Scales:
         return np.asarray(self.objective / self.columns)
 
 
-def scales(form: StandardForm) -> Scales:
+def choose_scales(form: StandardForm) -> Scales:
     """Return the units d and the size s of a form, as the module docstring defines them."""
     d = _column_units(form)
     linear, curved = np.abs(form.q) * d, np.abs(form.P.diagonal) * d**2
     largest = max(float(linear.max(initial=0.0)), float(curved.max(initial=0.0)))
-    s = float(_power_of_two(np.array(largest))) if 0.0 < largest < np.inf else 1.0
+    s = float(_nearest_powers_of_two(np.array(largest))) if 0.0 < largest < np.inf else 1.0
     if (
         d.max(initial=1.0) < MAX_UNSCALED_RATIO * d.min(initial=1.0)
         and 1.0 / MAX_UNSCALED_RATIO < s < MAX_UNSCALED_RATIO
@@ -101,9 +101,9 @@ def _column_units(form: StandardForm) -> Vector:
         np.maximum.at(columns, column, size)
         e /= np.sqrt(np.where(rows > 0.0, rows, 1.0))
         d /= np.sqrt(np.where(columns > 0.0, columns, 1.0))
-    return _power_of_two(d)
+    return _nearest_powers_of_two(d)
 
 
-def _power_of_two(values: Vector) -> Vector:
+def _nearest_powers_of_two(values: Vector) -> Vector:
     """Return the nearest powers of two, on a logarithmic scale."""
     return np.asarray(np.exp2(np.round(np.log2(values))))
