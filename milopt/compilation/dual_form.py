@@ -4,7 +4,7 @@ For
 
     min 1/2 sum_f c_f ||f||^2 + p_f'f + 1/2 x'Wx + q'x   s.t.  A x + E f + g in K,  l <= x <= u     (c_f > 0)
 
-the multipliers z in K*, one per row, minimise
+the multipliers z in K*, one per row, minimise (f stands for the vector of its values at its points, except in ||f||)
 
     1/2 sum_f 1/c_f ||E_f'z - p_f||_K^2 + 1/2 ||A'z - q + r||_{W^-1}^2 + g'z - l'r+ + u'r-,   r = r+ - r-
 
@@ -12,8 +12,8 @@ Here ||a||_K^2 = a'Ka with the kernel matrix K of the points of f, and r+ >= 0 a
 lower and upper bounds. Columns with curvature (W_jj is not 0) are eliminated:  x = W^-1 (A'z - q + r).  The other
 columns are linear, and their bounds decide what they become. A linear column j without bounds becomes the equality
 A_j'z = q_j. A linear column with one bound becomes an inequality, or a bound on z_i if the column occurs in row i only.
-For a linear column with both bounds, the dual has the columns r+_j and r-_j. The multipliers of the dual give the
-values of the linear columns, and  f = sum_p ((E_f'z - p_f)/c_f)_p K(x_p, .).
+A linear column with both bounds becomes the equality A_j'z + r+_j - r-_j = q_j, with r+_j and r-_j as columns of the
+dual. The multipliers of the dual give the values of the linear columns, and  f = sum_p ((E_f'z - p_f)/c_f)_p K(x_p, .).
 
 Without rows and bounds, both programs have the same stationary points, whatever the signs of W. Let Q be the Hessian of
 the dual and k the number of its independent equalities. Two Schur complements of the same matrix give

@@ -1,9 +1,9 @@
-"""Lowering: the compilation of a program to its evaluation form, part by part (objective, constraint blocks).
+"""Lowering: the compilation of a declared program to its evaluation form, part by part (objective, constraint blocks).
 
-The objective keeps quadratic atoms as squares (`keeps_quadratic`). Any other atom that is needed from above (on its
-convex side) becomes its epigraph (`epigraphs`, `expansion`). An atom that is needed from below (on its other side) is
-replaced by a stand-in, usually an affine minorant (`stand_ins`). Atoms inside atoms follow the same rules
-(`arguments`).
+In the objective, quadratic atoms become squared terms (`keeps_quadratic`). Any other atom that is needed from above (on
+its convex side) is replaced by its epigraph (`epigraphs`, `expansion`). An atom that is needed from below (on its other
+side) is replaced by a stand-in: usually an affine minorant, otherwise an expression (`stand_ins`). Atoms inside atoms
+follow the same rules (`arguments`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from milopt.errors import ConvexityError
 
 
 class Lowering:
-    """Lowering of one program; it keeps the columns and points, so that changed parts can be compiled again."""
+    """Lowering of one program; columns and points are stored, so that only changed parts are compiled again."""
 
     def __init__(self, program: Program, stand_ins: StandIns | None = None, both_sides: bool = False) -> None:
         self.program = program
@@ -50,7 +50,7 @@ class Lowering:
         self.inlined: dict[str, list[LoweredEpigraph]] = {}
         """Per declared block, the epigraphs that were written into its rows."""
         self._expansions: dict[str, Expansion] = {}
-        """Last expansion of each block. It stays valid if minorants change, because they are not part of it."""
+        """Last expansion of each block; it contains no minorants, so it stays valid if minorants change."""
         self._uses: dict[Atom, EntryUses] | None = None
 
     def form(self) -> EvaluationForm:
@@ -59,11 +59,11 @@ class Lowering:
         return self.assemble(objective, [self.block(name, c) for name, c in self.program.constraints.items()])
 
     def assemble(self, objective: Objective, blocks: list[LoweredBlock]) -> EvaluationForm:
-        """Combine an objective and declared blocks, over all columns and points, and append the auxiliary rows."""
+        """Return the evaluation form of an objective and declared blocks, to which the auxiliary rows are appended."""
         return self.assemble_blocks(objective, [*blocks, *self.auxiliary])
 
     def assemble_blocks(self, objective: Objective, blocks: list[LoweredBlock]) -> EvaluationForm:
-        """Combine an objective and blocks of rows, over all columns and points, without auxiliary rows."""
+        """Return the evaluation form of an objective and blocks of rows, without auxiliary rows."""
         linear = self.affine
         return EvaluationForm(
             name=self.program.name,
@@ -79,19 +79,19 @@ class Lowering:
 
     @property
     def auxiliary(self) -> list[LoweredBlock]:
-        """Auxiliary rows: epigraphs t >= atom with auxiliary columns t."""
+        """Auxiliary rows, which are epigraphs t >= atom with auxiliary columns t."""
         return self.epigraphs.blocks
 
     def drop_blocks(self, names: Collection[str]) -> None:
-        """Remove the cached data of declared blocks that were deleted."""
+        """Remove the cached data of the declared blocks `names`, which were deleted from the program."""
         for name in names:
             self.inlined.pop(name, None)
             self._expansions.pop(name, None)
 
     def refresh_auxiliary(self, touched: Collection[int]) -> list[str]:
-        """Compute the auxiliary rows of atoms with a changed leaf in their argument again; return their block names.
+        """Compute the auxiliary rows again of all atoms whose argument contains a changed leaf.
 
-        `touched` contains the ids of the changed leaves.
+        `touched` contains the ids of the changed leaves. Return the names of the blocks that were computed again.
         """
         return self.epigraphs.refresh(
             lambda atom: atom.function is None and any(id(leaf) in touched for leaf in leaves(atom.argument))
@@ -100,7 +100,7 @@ class Lowering:
     # -- the objective -------------------------------------------------------------------------------------------
 
     def objective(self) -> Objective:
-        """Compile the objective, as a minimisation; atoms that are not kept as squares may add auxiliary columns."""
+        """Compile the minimised objective; atoms that do not become squared terms may add auxiliary columns."""
         rows, atoms = self.affine.separate_atoms(self.program.minimized_objective())
         ridge = np.zeros(len(self.affine.free_functions))
         squares: list[SquaredTerm] = []
@@ -131,7 +131,7 @@ class Lowering:
         return Objective(np.asarray(rows.A.toarray()).ravel(), p, tuple(ridge), tuple(squares), float(rows.g[0]))
 
     def _add_atom(self, rows: Rows, atom: Atom, coefficient: Coefficient) -> Rows:
-        """Return the row of a minimised objective plus an atom times its coefficient."""
+        """Return rows + coefficient @ atom, where `rows` is the affine row of the minimised objective."""
         both = self.other_side.split_by_side(atom, coefficient, ABOVE)
         rows = self._add_stand_in(rows, atom, both.below)
         ceiling = self.other_side.ceiling_of_open_terms(atom, both.below)
@@ -140,19 +140,20 @@ class Lowering:
         return self._add_convex_side(rows, atom, both.above)
 
     def keeps_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
-        """Return True if the objective keeps an atom as a quadratic term, without epigraph and stand-in."""
+        """Return True if the atom becomes a squared term of the objective, without an epigraph or a stand-in."""
         return keeps_quadratic(atom, coefficient)
 
     def _add_convex_side(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
-        """Return rows + coefficient @ t, with auxiliary columns t >= atom, for entries that are needed from above."""
+        """Return rows + coefficient @ t, with auxiliary columns t >= atom, for atom entries needed from above."""
         return self.epigraphs.add_with_columns(rows, atom, coefficient)
 
     # -- constraint blocks ---------------------------------------------------------------------------------------
 
     def block(self, name: str, constraint: Constraint) -> LoweredBlock:
-        """Compile one declared constraint block; rows with an open entry (one without a minorant) are omitted.
+        """Compile one declared constraint block.
 
-        Raise a `ConvexityError` if an equality contains an atom.
+        Rows with an open entry (an entry of an atom that has no minorant, see `Minorant.is_open`) are omitted. Raise a
+        `ConvexityError` if an equality contains an atom.
         """
         rows, atoms = self.affine.separate_atoms(constraint.expression)
         self.inlined.pop(name, None)
@@ -183,9 +184,9 @@ class Lowering:
         return block if stays.size == kept.size else replace(block, declared=stays[block.declared])
 
     def _epigraph_block(self, name: str, rows: Rows, above: Entries) -> LoweredBlock:
-        """Return the block of `rows` plus the atom entries `above`, which are needed from above.
+        """Return the block of the constraint `rows` + `above` >= 0, where `above` are atom entries needed from above.
 
-        The epigraph of an entry that is used only once is written into its row if possible. Other entries get auxiliary
+        If an entry is used only once, its epigraph is written into its row if possible. Other entries get auxiliary
         columns.
         """
         counts = np.zeros(rows.count, dtype=np.intp)
@@ -248,15 +249,15 @@ class Lowering:
         return inlined_epigraph_block(name, part, total, weights, space)
 
     def _has_one_t_per_row(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> bool:
-        """Return True if the epigraph of these entries is one part whose rows each contain t once, plus terms of e.
+        """Return True if the epigraph of these entries has one part, and each of its rows is t plus terms of e.
 
-        A declared row can then be copied to each of these rows in place of t.
+        A copy of the declared row can then replace t in each of these rows.
         """
         _, _, template = self.epigraphs.resolve_template(atom, entries.astype(np.intp))
         return len(template.parts) == 1 and template.parts[0].has_one_t_per_row
 
     def _is_used_once(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-        """Return, per entry, whether it is needed from above in at most one declared row and nowhere else."""
+        """Return, per entry, True if it is needed from above in at most one declared row and nowhere else."""
         if self._uses is None:
             self._uses = find_entry_uses(self.program, self.other_side)
         uses = self._uses.get(atom)
@@ -264,15 +265,16 @@ class Lowering:
 
     @property
     def has_epigraphs(self) -> bool:
-        """True if an atom was compiled to its epigraph in the parts compiled so far."""
+        """True if the parts compiled so far contain the epigraph of an atom."""
         return bool(self.epigraphs.lowered) or any(self.inlined.values())
 
     # -- arguments and stand-ins ---------------------------------------------------------------------------------
 
     def argument_rows(self, atom: Atom, side: int, index: Index | None = None) -> Rows:
-        """Return the rows of an atom's argument, or of its entries `index`; `side` is `ABOVE` or `BELOW`.
+        """Return the affine rows of an atom's argument, or of the entries `index` of the argument.
 
-        `side` is the side from which the atom is needed. It decides how inner atoms are estimated.
+        `side` (`ABOVE` or `BELOW`) is the side from which the atom is needed; it determines whether inner atoms are
+        replaced by upper or lower bounds.
         """
         if has_affine_argument(atom):
             rows = self.affine.affine_argument(atom)
@@ -288,7 +290,7 @@ class Lowering:
         return rows
 
     def _add_stand_in(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
-        """Return rows + coefficient @ stand-in of the atom (a minorant or an expression)."""
+        """Return rows + coefficient @ s, where the stand-in s of the atom is a minorant or an expression."""
         if not coefficient.nnz:
             return rows
         added = self._stand_in_rows(atom, coefficient)
@@ -296,7 +298,7 @@ class Lowering:
         return rows.widen(width, points).plus(added.widen(width, points))
 
     def _stand_in_rows(self, atom: Atom, coefficient: sp.csr_array) -> Rows:
-        """Return coefficient @ stand-in of the atom (a minorant or an expression)."""
+        """Return coefficient @ s, where the stand-in s of the atom is a minorant or an expression."""
         chosen = self.other_side.stand_in_of(atom)
         if isinstance(chosen, Expression):
             return self.affine.separate_atoms(chosen)[0].left_multiply(coefficient)
@@ -310,10 +312,10 @@ class Lowering:
         return Rows(rows.A, rows.E, rows.g + coefficient @ minorant.constants)
 
     def _slope_rows(self, atom: Atom, coefficient: sp.csr_array, slopes: sp.csr_array, side: int) -> Rows:
-        """Return slopes @ argument of an atom; `slopes` is the coefficient times the slopes of a minorant.
+        """Return slopes @ e for the argument e of an atom; `slopes` is `coefficient` times the slopes of a minorant.
 
-        If the argument contains atoms, only those of its entries are computed on which the atom entries in
-        `coefficient` depend. Inner atoms at other entries need no stand-in.
+        If e contains atoms, only those entries of e are computed on which the atom entries in `coefficient` depend, so
+        that inner atoms at other entries need no stand-in.
         """
         if has_affine_argument(atom) and atom.function is None:
             return self.argument_rows(atom, side).left_multiply(slopes)
@@ -329,6 +331,6 @@ class Lowering:
 
 
 def block_without_epigraphs(name: str, cone: Cone, rows: Rows) -> LoweredBlock:
-    """Return rows without epigraphs as a block; each row is its own declared entry."""
+    """Return affine rows as a block without epigraphs; row k belongs to entry k of the declared block."""
     none = np.full(rows.count, -1, dtype=np.intp)
     return LoweredBlock(name, cone, rows, origin=name, declared=np.arange(rows.count), instance=none, group=none)

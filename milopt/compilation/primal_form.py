@@ -1,8 +1,8 @@
-"""Primal form: the program in standard form, with a function f given by its coordinates beta.
+"""Primal form: the program in standard form, in which columns beta represent each function f.
 
     f(x_p) = L_p beta  at the points x_p,   ||f|| = ||beta||
 
-L_p are the coordinates of the point x_p (`Whitening`).
+beta are the coordinates of f and the row vector L_p those of the point x_p (`Whitening`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from milopt.declaration.programs.sparse import selection_matrix, stack_rows, tra
 
 
 class PrimalForm(CompiledForm):
-    """Standard form whose columns are those of the program, followed by one block of coordinates per function."""
+    """Standard form whose columns are those of the program, followed by the coordinates of each function."""
 
     def __init__(self, source: EvaluationForm, whitenings: Sequence[Whitening], active: Index) -> None:
         self.source = source
         self.whitenings = list(whitenings)
-        flat, cones = split_polyhedral_rows(source, active)
-        self._extend_whitenings(flat, cones)
+        polyhedral, cones = split_polyhedral_rows(source, active)
+        self._extend_whitenings(polyhedral, cones)
         self.starts = np.concatenate([[source.n], source.n + np.cumsum([w.rank for w in self.whitenings])]).astype(int)
-        self.active = flat
-        self._is_in_order = bool((flat == np.arange(flat.size)).all())
-        self._row_of, matrix, g, blocks = self._rows(flat, cones)
+        self.active = polyhedral
+        self._is_in_order = bool((polyhedral == np.arange(polyhedral.size)).all())
+        self._row_of, matrix, g, blocks = self._rows(polyhedral, cones)
         q, constant, P = self.objective(source)
         extra = int(self.starts[-1]) - source.n
         columns = [
@@ -58,7 +58,7 @@ class PrimalForm(CompiledForm):
         )
 
     def objective(self, source: EvaluationForm) -> tuple[Vector, float, Quadratic]:
-        """Return (q, constant, P) of the objective of `source`, all of whose points must have coordinates already."""
+        """Return (q, constant, P) of the objective of `source`; all points in the objective must have coordinates."""
         o, width = source.objective, int(self.starts[-1])
         q = np.zeros(width)
         q[: source.n] = o.q
@@ -81,12 +81,12 @@ class PrimalForm(CompiledForm):
         return q, constant, Quadratic(width, tuple(pieces))
 
     def polyhedral_rows(self, active: Index) -> tuple[sp.csr_array, Vector, list[RowBlock]]:
-        """Return (F, g, blocks) of the rows `active`, all in polyhedral cones and at points that have coordinates."""
+        """Return (F, g, blocks) of the rows `active` in polyhedral cones; all their points must have coordinates."""
         taken = self.source.rows.take(active)
         return self._row_matrix(taken), taken.g, row_blocks(self.source, active)
 
     def append_rows(self, source: EvaluationForm, rows: Index) -> None:
-        """Append the rows `rows` of a new `source`; the program has no functions, so no coordinates are needed."""
+        """Append the rows `rows` of a changed `source`; the program must have no functions."""
         self.source = source
         self.active = np.concatenate([self.active, rows])
         self._row_of = np.concatenate([self._row_of, rows])
@@ -100,22 +100,23 @@ class PrimalForm(CompiledForm):
         self.form = replace(self.form, F=F, g=g, rows=(*self.form.rows, *blocks))
 
     def change_objective(self, source: EvaluationForm) -> None:
-        """Replace q and the constant by those of a new `source`; P and the points must be the same."""
+        """Replace q and the constant by those of a changed `source`, whose P and points must be unchanged."""
         self.source = source
         q, constant, _ = self.objective(source)
         self.form = replace(self.form, q=q, constant=constant)
 
     def change_bounds(self, source: EvaluationForm) -> None:
-        """Replace the bounds of the program's own columns by those of a new `source`."""
+        """Replace the bounds of the program's own columns by those of a changed `source`."""
         self.source = source
         own, form = source.n, self.form
         lower = np.concatenate([source.lower, form.lower[own:]])
         self.form = replace(form, lower=lower, upper=np.concatenate([source.upper, form.upper[own:]]))
 
     def recover(self, x: Vector, z: Vector | None) -> PrimalDualPoint:
-        """Return the columns, the functions in the span of the basis points, and a multiplier for every row.
+        """Return the point of the evaluation form with the columns `x` and multipliers `z` of `form`.
 
-        Rows that are not in the flat form get the multiplier 0; without `z` there are no multipliers.
+        The functions are those in the span of the basis points. Rows that `form` does not contain get the multiplier 0.
+        If `z` is None, the point has no multipliers.
         """
         full: Vector | None = None
         if z is not None:
@@ -126,11 +127,12 @@ class PrimalForm(CompiledForm):
         return PrimalDualPoint(x[: self.source.n].copy(), coefficients, full)
 
     def add_orthogonal_components(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
-        """Return the point with the components of functions outside the basis points' span; None if nothing changes.
+        """Return the point with the components of functions outside the span of basis points; None if nothing changes.
 
-        Stationarity determines these components: c f = E'z - p - sum E'W r, with c the weight of ||f||^2 and the
-        symbols of `evaluation_form`. Functions with c <= 0 or in a cone are left unchanged. A point that is almost in
-        the span has no coordinate of its own, but with a large multiplier even 1e-13 of it matters.
+        Stationarity determines these components: c f = E'z - p - sum_k E_k'W_k r_k, for the term 1/2 c ||f||^2 and with
+        the symbols of the docstring of `evaluation_form`. Functions with c <= 0 and functions that are part of a cone
+        are left unchanged. The components matter for points that are almost in the span and so define no coordinate: if
+        the multiplier is large, even a relative error of 1e-13 is not negligible.
         """
         o, completed = self.source.objective, list(point.coefficients)
         in_cones = {block.space for block in self.source.blocks}
@@ -147,20 +149,20 @@ class PrimalForm(CompiledForm):
 
     @property
     def _spans(self) -> list[slice]:
-        """Per function, the slice of the columns that are its coordinates."""
+        """Per function, the slice of the columns that contain its coordinates."""
         return [slice(int(a), int(b)) for a, b in pairwise(self.starts)]
 
-    def _extend_whitenings(self, flat: Index, cones: list[int]) -> None:
-        """Compute coordinates of all points in the rows `flat`, in the blocks `cones` and in the objective."""
+    def _extend_whitenings(self, polyhedral: Index, cones: list[int]) -> None:
+        """Compute coordinates of all points in the rows `polyhedral`, in the blocks `cones` and in the objective."""
         o = self.source.objective
         for k, whitening in enumerate(self.whitenings):
-            used = [np.flatnonzero(o.p[k]), _columns_with_entries(self.source.rows.E[k], flat)]
+            used = [np.flatnonzero(o.p[k]), _columns_with_entries(self.source.rows.E[k], polyhedral)]
             used += [np.unique(square.rows.E[k].indices) for square in o.squares]
             used += [np.unique(self.source.blocks[c].rows.E[k].indices) for c in cones]
             whitening.extend(np.unique(np.concatenate(used)).astype(np.intp))
 
     def _row_matrix(self, rows: Rows) -> sp.csr_array:
-        """Return the coefficients of rows over columns and coordinates as one matrix, without the constants."""
+        """Return one matrix with the coefficients of affine rows over all columns of `form`, without the constants."""
         parts = [rows.A]
         for whitening, e in zip(self.whitenings, rows.E, strict=True):
             used = np.unique(e.indices).astype(np.intp)
@@ -168,13 +170,14 @@ class PrimalForm(CompiledForm):
             parts.append(sp.csr_array(dense))
         return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
 
-    def _rows(self, flat: Index, cones: list[int]) -> tuple[Index, sp.csr_array, Vector, list[RowBlock]]:
-        """Return the source row of each row of F, and (F, g, blocks) of the rows `flat` and the blocks `cones`.
+    def _rows(self, polyhedral: Index, cones: list[int]) -> tuple[Index, sp.csr_array, Vector, list[RowBlock]]:
+        """Return (row_of, F, g, blocks) of the rows `polyhedral`, followed by the blocks with the indices `cones`.
 
-        A row for a coordinate of a function that ends a cone has the source row -1.
+        `row_of` is the source row of each row of F. It is -1 for a row that is a coordinate of a function which is the
+        last part of a cone.
         """
-        F, g, blocks = self.polyhedral_rows(flat)
-        matrices, offsets, row_of, stop = [F], [g], [flat], int(flat.size)
+        F, g, blocks = self.polyhedral_rows(polyhedral)
+        matrices, offsets, row_of, stop = [F], [g], [polyhedral], int(polyhedral.size)
         for c in cones:
             block = self.source.blocks[c]
             matrices.append(self._row_matrix(block.rows))
@@ -195,10 +198,10 @@ class PrimalForm(CompiledForm):
 
 
 def _unit_rows(span: slice, width: int) -> sp.csr_array:
-    """Return a matrix over `width` columns whose rows select the columns in `span`."""
+    """Return a matrix with `width` columns and one unit row per column in `span`."""
     return selection_matrix(np.arange(span.start, span.stop), width)
 
 
 def _columns_with_entries(matrix: sp.csr_array, rows: Index) -> Index:
-    """Return the columns in which these rows of a matrix have entries."""
+    """Return the columns in which the given rows of a matrix have stored entries."""
     return np.unique(matrix[rows].indices).astype(np.intp)

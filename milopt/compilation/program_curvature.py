@@ -1,4 +1,4 @@
-"""Convexity of a declared program's quadratic objective, judged only if that is cheap."""
+"""Convexity of the quadratic objective of a declared program, judged with kernel values only if that is cheap."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from milopt.compilation.lowering_attempt import count_touched_points, try_lower
 from milopt.declaration.programs.program import Program
 
 MAX_EXAMINED_POINTS = 2000
-"""Largest number of points and columns in total for which kernels and eigenvalues are computed to judge convexity."""
+"""Largest sum of the numbers of points and columns for which eigenvalues are computed to judge convexity."""
 
 
 def judge_program_convexity(program: Program) -> ConvexityVerdict:
-    """Judge the convexity of a program's quadratic objective.
+    """Judge whether the quadratic objective of a program is convex.
 
-    The objective is convex if each of its terms is convex, or if their sum is convex. With more than
-    `MAX_EXAMINED_POINTS` points and columns the sum is not computed, and the verdict is "not convex" with the
-    eigenvalue NaN. A program that `try_lower` does not lower counts as convex.
+    The objective is convex if each of its terms is convex, or if their sum is convex. For more than
+    `MAX_EXAMINED_POINTS` points and columns, the sum is not computed: if a term is not convex, the verdict is then "not
+    convex" with the eigenvalue NaN. The verdict on a program that `try_lower` does not lower is "convex".
     """
     return judge_form_convexity(try_lower(program).form)
 
 
 def judge_form_convexity(form: EvaluationForm | None) -> ConvexityVerdict:
-    """Judge the convexity of an evaluation form's objective, as `program_curvature` does; None counts as convex."""
+    """Judge the convexity of an evaluation form's objective as `judge_program_convexity` does; None is "convex"."""
     terms = nonconvex_terms(form) if form is not None else ()
     if form is None or not terms:
         return ConvexityVerdict(True, 0.0)
@@ -35,7 +35,7 @@ def judge_form_convexity(form: EvaluationForm | None) -> ConvexityVerdict:
 
 
 def nonconvexity_reason(verdict: ConvexityVerdict) -> str:
-    """Return the reason why an objective is not (or may not be) convex; empty if it is convex."""
+    """Return one sentence on why an objective is not, or may not be, convex; an empty string if it is convex."""
     if verdict.convex:
         return ""
     if np.isnan(verdict.smallest):
