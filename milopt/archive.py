@@ -28,13 +28,13 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 _SIGNATURE = b"milopt model, sha256 "
 """Start of the comment of the zip file; the hash follows."""
-_HEADER = "header.json"
+_HEADER_MEMBER = "header.json"
 """Name of the zip member with the JSON header."""
 _CHECKSUM_DIGITS = 64
 """Number of hexadecimal digits of a SHA-256 hash."""
-_EPOCH = (1980, 1, 1, 0, 0, 0)
+_MEMBER_DATE = (1980, 1, 1, 0, 0, 0)
 """Date that is written for every zip member, so that equal contents give equal files."""
-_DTYPE_KINDS = "biufUSmM"
+_ALLOWED_DTYPE_KINDS = "biufUSmM"
 """Allowed values of `numpy.dtype.kind`: booleans, real numbers, strings, and (as labels) dates and times."""
 _LOCAL_HEADER_BYTES = 30
 """Bytes of the local header that precedes the name and content of a zip member."""
@@ -45,7 +45,7 @@ def write_archive(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[An
 
     `file_kind` is the kind of file, such as "model", for the error message.
     """
-    content = pack(header, arrays)
+    content = pack_archive(header, arrays)
     write_atomically(path, lambda part: part.write_bytes(content), f"The {file_kind}", ModelFileError)
 
 
@@ -87,12 +87,12 @@ def read_archive(path: Path, file_kind: str = "model") -> tuple[bytes, Arrays]:
     if hashlib.sha256(memoryview(content)[:-_CHECKSUM_DIGITS]).hexdigest().encode() != content[-_CHECKSUM_DIGITS:]:
         raise ModelFileError(f"{path} is damaged: its checksum is wrong.")
     try:
-        return _unpack(content)
+        return _unpack_archive(content)
     except Exception as error:  # the readers of zip and npy may raise any exception for invalid bytes
-        raise content_error(path, file_kind, error) from error
+        raise invalid_content_error(path, file_kind, error) from error
 
 
-def content_error(path: Path, file_kind: str, error: Exception) -> ModelFileError:
+def invalid_content_error(path: Path, file_kind: str, error: Exception) -> ModelFileError:
     """Return the exception to raise if the checksum of a file is correct but `error` occurred while it was read."""
     reason = one_line_message(error)
     if isinstance(error, MemoryError):
@@ -106,27 +106,27 @@ def one_line_message(error: Exception) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def pack(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+def pack_archive(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """Return the bytes of a file with this header and these arrays; equal arguments give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), header)
+        archive.writestr(zipfile.ZipInfo(_HEADER_MEMBER, _MEMBER_DATE), header)
         for name, array in arrays.items():
             member = io.BytesIO()
             npy.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _EPOCH), member.getvalue())
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _MEMBER_DATE), member.getvalue())
         archive.comment = _SIGNATURE + b"0" * _CHECKSUM_DIGITS
     body = buffer.getvalue()[:-_CHECKSUM_DIGITS]
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
-def _unpack(content: bytes) -> tuple[bytes, Arrays]:
-    """Return (header, arrays) from the bytes of a file; the inverse of `pack`."""
+def _unpack_archive(content: bytes) -> tuple[bytes, Arrays]:
+    """Return (header, arrays) from the bytes of a file; the inverse of `pack_archive`."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         _check_members(members, len(content))
-        header = archive.read(_HEADER)
-        names = [member.filename for member in members if member.filename != _HEADER]
+        header = archive.read(_HEADER_MEMBER)
+        names = [member.filename for member in members if member.filename != _HEADER_MEMBER]
         return header, {name.removesuffix(".npy"): _read_array(archive.read(name)) for name in names}
 
 
@@ -140,7 +140,7 @@ def _check_members(members: Sequence[zipfile.ZipInfo], size: int) -> None:
     names = [member.filename for member in members]
     if len(set(names)) < len(names):
         raise ValueError("two members have the same name")
-    if not all(name == _HEADER or name.endswith(".npy") for name in names):
+    if not all(name == _HEADER_MEMBER or name.endswith(".npy") for name in names):
         raise ValueError("a member is neither the header nor an array")
     end = 0
     for member in sorted(members, key=lambda member: member.header_offset):
@@ -158,7 +158,7 @@ def _read_array(member: bytes) -> npt.NDArray[Any]:
         raise ValueError("an array is of an unknown version")
     shape, fortran, dtype = npy.read_array_header_1_0(stream)
     start, count = stream.tell(), math.prod(shape)
-    if dtype.kind not in _DTYPE_KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0 or fortran:
+    if dtype.kind not in _ALLOWED_DTYPE_KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0 or fortran:
         raise ValueError("an array is of a kind that milopt does not save")
     if dtype.itemsize * count != len(member) - start:
         raise ValueError("an array does not match its description")

@@ -46,7 +46,7 @@ def write_atomically(
         Exception to raise if the file cannot be written.
     """
     with _map_os_errors(path, subject, failure):
-        if _is_stream(Path(path)):
+        if _is_device_or_pipe(Path(path)):
             write(Path(path))
         else:
             remove_stale_temporary_files(Path(os.path.realpath(path)).parent)
@@ -84,7 +84,7 @@ def check_can_write(
     with _map_os_errors(path, subject, failure):
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not _is_stream(Path(path)):
+        if not _is_device_or_pipe(Path(path)):
             with TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
                 pass
 
@@ -167,7 +167,7 @@ def _create_temporary_file(target: Path) -> tuple[int | None, Path]:
         os.close(handle)
 
 
-def _is_stream(path: Path) -> bool:
+def _is_device_or_pipe(path: Path) -> bool:
     """Return True if the path is a device, pipe or socket.
 
     Such a path is written directly, because renaming a file to it would replace the device, pipe or socket.

@@ -70,7 +70,7 @@ class AffineLowering:
         lower, upper = _column_bounds(variable)
         shape = variable.shape if variable.ndim > 1 else ()
         columns = ColumnBlock(variable.name, start, start + variable.size, scalar=not variable.shape, shape=shape)
-        self._append(columns, lower, upper, variable.integer_entries)
+        self._append_block(columns, lower, upper, variable.integer_entries)
 
     def change_bounds(self, variable: Variable) -> None:
         """Set the bounds of the columns of a declared variable to the present bounds of the variable."""
@@ -82,10 +82,10 @@ class AffineLowering:
         """Add `count` auxiliary columns with this lower bound and no upper bound, and return their indices."""
         start = self.width
         columns = ColumnBlock(name, start, start + count, scalar=scalar)
-        self._append(columns, np.full(count, lower), np.full(count, np.inf), np.zeros(count, dtype=bool))
+        self._append_block(columns, np.full(count, lower), np.full(count, np.inf), np.zeros(count, dtype=bool))
         return np.arange(start, start + count)
 
-    def _append(self, columns: ColumnBlock, lower: Vector, upper: Vector, integer: npt.NDArray[np.bool_]) -> None:
+    def _append_block(self, columns: ColumnBlock, lower: Vector, upper: Vector, integer: npt.NDArray[np.bool_]) -> None:
         """Append a block of columns with these bounds; `integer` marks the integer columns."""
         self.columns.append(columns)
         self.lower.append(lower)

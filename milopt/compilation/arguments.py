@@ -21,6 +21,7 @@ from milopt.declaration.programs.sparse import row_lengths
 from milopt.errors import ConvexityError
 
 Directions = npt.NDArray[np.int8]
+"""Direction of each entry: +1 (estimated from above), -1 (estimated from below) or 0 (neither is known)."""
 
 
 def atoms_of(expression: Expression) -> list[Atom]:
@@ -33,7 +34,7 @@ def has_affine_argument(atom: Atom) -> bool:
     return atom.function is not None or not atoms_of(atom.argument)
 
 
-def keeps_quadratic(atom: Atom, coefficient: Coefficient) -> bool:
+def stays_quadratic(atom: Atom, coefficient: Coefficient) -> bool:
     """Return True if a minimised objective contains an atom as a quadratic term, without an epigraph or a minorant.
 
     An atom whose argument contains other atoms is a quadratic term only if none of its coefficients is negative:
@@ -63,19 +64,21 @@ def argument_directions(atom: Atom, side: int) -> Directions:
     return directions
 
 
-def expression_sides(where: str, expression: Expression, directions: Directions, top: bool = True) -> list[AtomSides]:
+def expression_sides(
+    where: str, expression: Expression, directions: Directions, is_top_level: bool = True
+) -> list[AtomSides]:
     """Return the sides of all atoms in an expression, including inner atoms.
 
     `directions` has one entry per row of the expression: the direction in which the row must be estimated. `where` is
-    the name of the constraint block or "objective". Quadratic terms of the objective (see `keeps_quadratic`) are left
-    out. `top` is False if the expression is the argument of an atom; its quadratics are then not left out, even if the
-    outer atom is a term of the objective.
+    the name of the constraint block or "objective". Quadratic terms of the objective (see `stays_quadratic`) are left
+    out. `is_top_level` is False if the expression is the argument of an atom; its quadratics are then not left out,
+    even if the outer atom is a term of the objective.
     """
     sides: list[AtomSides] = []
     for leaf, coefficient in expression.terms:
         if not isinstance(leaf, Atom):
             continue
-        keeps = top and where == OBJECTIVE and keeps_quadratic(leaf, coefficient)
+        keeps = is_top_level and where == OBJECTIVE and stays_quadratic(leaf, coefficient)
         if keeps:
             above, below = np.arange(leaf.size), np.zeros(0, dtype=np.intp)
         else:
@@ -89,5 +92,5 @@ def expression_sides(where: str, expression: Expression, directions: Directions,
                 if entries.size:
                     runs = np.isin(leaf.segments.run_of_entry, entries)
                     inside = argument_directions(leaf, side) * runs
-                    sides += expression_sides(where, leaf.argument, inside.astype(np.int8), top=False)
+                    sides += expression_sides(where, leaf.argument, inside.astype(np.int8), is_top_level=False)
     return sides

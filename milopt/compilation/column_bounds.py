@@ -19,14 +19,14 @@ class ColumnBounds:
     upper: Vector
 
     @cached_property
-    def _finite(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def _finite_masks(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Two masks over the columns: whether the lower bound is finite, and whether the upper bound is finite."""
         return np.isfinite(self.lower), np.isfinite(self.upper)
 
     @cached_property
-    def _values(self) -> tuple[Vector, Vector]:
+    def _finite_values(self) -> tuple[Vector, Vector]:
         """Lower and upper bounds, with 0 in place of infinite ones."""
-        below, above = self._finite
+        below, above = self._finite_masks
         return np.where(below, self.lower, 0.0), np.where(above, self.upper, 0.0)
 
     @cached_property
@@ -34,7 +34,7 @@ class ColumnBounds:
         """1 / (1 + |bound|) for lower and upper bounds; 0 for infinite ones."""
         return 1.0 / (1.0 + np.abs(self.lower)), 1.0 / (1.0 + np.abs(self.upper))
 
-    def violation(self, x: Vector) -> tuple[float, float]:
+    def largest_violations(self, x: Vector) -> tuple[float, float]:
         """Return (relative, absolute): the largest violation / (1 + |bound|) of a bound, and the largest violation."""
         below, above = np.maximum(self.lower - x, 0.0), np.maximum(x - self.upper, 0.0)
         weight_below, weight_above = self._weights
@@ -64,6 +64,6 @@ class ColumnBounds:
             Sum over the columns of reduced cost times bound (a term of the dual objective).
         """
         positive = gradient > 0.0
-        is_reduced_cost = np.where(positive, *self._finite)
+        is_reduced_cost = np.where(positive, *self._finite_masks)
         residual = np.where(is_reduced_cost, 0.0, gradient)
-        return residual, float((gradient - residual) @ np.where(positive, *self._values))
+        return residual, float((gradient - residual) @ np.where(positive, *self._finite_values))

@@ -16,7 +16,7 @@ from milopt.compilation.stand_ins import OtherSideStandIns
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.program import Program
 
-Entries = npt.NDArray[np.integer[Any]]
+EntryIndices = npt.NDArray[np.integer[Any]]
 """Indices of entries of an atom."""
 
 
@@ -29,7 +29,7 @@ class EntryUses:
         self.elsewhere = np.zeros(size, dtype=bool)
         """Per entry, True if it is used in the objective or inside another atom."""
 
-    def are_in_one_row(self, entries: Entries) -> npt.NDArray[np.bool_]:
+    def are_in_one_row(self, entries: EntryIndices) -> npt.NDArray[np.bool_]:
         """Return, per given entry, True if it is used in at most one declared row and nowhere else."""
         return (self.rows[entries] <= 1) & ~self.elsewhere[entries]
 

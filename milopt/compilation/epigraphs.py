@@ -68,7 +68,7 @@ class Epigraphs:
         """Rows of the epigraphs t >= atom of all auxiliary columns t."""
         return [block for epigraph in self.lowered for block in epigraph.blocks]
 
-    def refresh(self, has_changed: Callable[[Atom], bool]) -> list[str]:
+    def refresh_blocks(self, has_changed: Callable[[Atom], bool]) -> list[str]:
         """Compute the auxiliary rows again of all atoms with `has_changed(atom)`; return the names of their blocks."""
         changed = [epigraph for epigraph in self.lowered if has_changed(epigraph.atom)]
         for epigraph in changed:
@@ -115,7 +115,7 @@ class Epigraphs:
             rows = rows.plus(unit_rows(columns, width, points).left_multiply(matrix))
         return Rows(rows.A, rows.E, rows.g + part.g)
 
-    def argument(self, atom: Atom, index: Index) -> tuple[Rows | None, int | None]:
+    def argument_rows_or_function(self, atom: Atom, index: Index) -> tuple[Rows | None, int | None]:
         """Return (rows, function_index) for the entries `index` of an atom's argument; one of the two is None.
 
         If the argument is a free function, `function_index` is its index and `rows` is None. If it is a function f with
@@ -156,7 +156,7 @@ class Epigraphs:
     def _epigraph_blocks(self, epigraph: LoweredEpigraph) -> list[LoweredBlock]:
         """Return the rows of an epigraph with auxiliary columns t, at the present parameters and minorants."""
         assert epigraph.columns is not None
-        e, space = self.argument(epigraph.atom, epigraph.index)
+        e, space = self.argument_rows_or_function(epigraph.atom, epigraph.index)
         t = unit_rows(epigraph.columns, self.affine.width, self.affine.point_counts)
         blocks = []
         for part in epigraph.template.parts:

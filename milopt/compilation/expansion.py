@@ -16,7 +16,7 @@ from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.sparse import from_parts, row_lengths, scale_rows, take_rows
 
-Entries = list[tuple[Atom, sp.csr_array]]
+AtomEntries = list[tuple[Atom, sp.csr_array]]
 """Atoms with the parts of their coefficients at entries that are needed from above; stored zeros stay stored.
 
 A row may have several entries of atoms, except in `expand_rows`.
@@ -27,7 +27,7 @@ A row may have several entries of atoms, except in `expand_rows`.
 class Expansion:
     """Expansion of declared rows: the copies of each row, and the terms that atoms add to the copies."""
 
-    entries: Entries | None
+    entries: AtomEntries | None
     """Atom entries that were expanded; None if the expansion has a parameter or inner atom, so it is not reused."""
     count: int
     """Number of declared rows."""
@@ -45,7 +45,7 @@ class Expansion:
     lowered: list[LoweredEpigraph]
     """Per atom, its epigraph, whose rows are among the expanded rows."""
 
-    def matches(self, entries: Entries, count: int) -> bool:
+    def matches(self, entries: AtomEntries, count: int) -> bool:
         """Return True if this expansion can be reused for `count` rows with these entries, compared by identity."""
         return (
             self.entries is not None
@@ -65,7 +65,7 @@ class Expansion:
 
 
 def expand_rows(
-    entries: Entries,
+    entries: AtomEntries,
     count: int,
     template: Callable[[Atom, Index], tuple[Segments, Index, Template]],
     argument: Callable[[Atom, Index], Rows],

@@ -190,7 +190,7 @@ class KernelSpace:
             result[mine] = np.abs(block[place[mine] - start, points[mine]])
         return result
 
-    def term_size(self, coefficients: Vector) -> float:
+    def summed_term_norms(self, coefficients: Vector) -> float:
         """Return sum_p |a_p| ||K(x_p, .)||, the summed norms of the terms of f, which may cancel in f itself."""
         used = np.flatnonzero(coefficients)
         lengths = np.sqrt(np.maximum(self.function.kernel.diagonal(self.points[used]), 0.0))
@@ -244,7 +244,7 @@ class Whitening:
         """Points that define a coordinate, in the order of the coordinates."""
 
     def copy(self) -> Whitening:
-        """Return a copy with the same cache of kernel values; points added to the copy are not added to the original."""
+        """Return a copy with the same cache of kernel values; points that are added later are not shared."""
         other = Whitening(self.space)
         other.place, other.factor, other.points, other.basis_points = (
             self.place.copy(),

@@ -1,6 +1,6 @@
 """Lowering: the compilation of a declared program to its evaluation form, part by part (objective, constraint blocks).
 
-In the objective, quadratic atoms become squared terms (`keeps_quadratic`). Any other atom that is needed from above (on
+In the objective, quadratic atoms become squared terms (`stays_quadratic`). Any other atom that is needed from above (on
 its convex side) is replaced by its epigraph (`epigraphs`, `expansion`). An atom that is needed from below (on its other
 side) is replaced by a stand-in: usually an affine minorant, otherwise an expression (`stand_ins`). Atoms inside atoms
 follow the same rules (`arguments`).
@@ -18,12 +18,12 @@ import scipy.sparse as sp
 
 from milopt.arrays import Index
 from milopt.compilation.affine_lowering import AffineLowering
-from milopt.compilation.arguments import argument_directions, has_affine_argument, keeps_quadratic
+from milopt.compilation.arguments import argument_directions, has_affine_argument, stays_quadratic
 from milopt.compilation.entry_sides import ABOVE, BELOW, keep_entries
 from milopt.compilation.entry_uses import EntryUses, find_entry_uses
 from milopt.compilation.epigraphs import Epigraphs, LoweredEpigraph, inlined_epigraph_block, multiply_rows
 from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock, Objective, Space, SquaredTerm
-from milopt.compilation.expansion import Entries, Expansion, expand_rows
+from milopt.compilation.expansion import AtomEntries, Expansion, expand_rows
 from milopt.compilation.minorant import Minorant, StandIns
 from milopt.compilation.rows import Rows
 from milopt.compilation.stand_ins import OtherSideStandIns
@@ -60,9 +60,9 @@ class Lowering:
 
     def assemble(self, objective: Objective, blocks: list[LoweredBlock]) -> EvaluationForm:
         """Return the evaluation form of an objective and declared blocks, to which the auxiliary rows are appended."""
-        return self.assemble_blocks(objective, [*blocks, *self.auxiliary])
+        return self.assemble_without_auxiliary_rows(objective, [*blocks, *self.auxiliary])
 
-    def assemble_blocks(self, objective: Objective, blocks: list[LoweredBlock]) -> EvaluationForm:
+    def assemble_without_auxiliary_rows(self, objective: Objective, blocks: list[LoweredBlock]) -> EvaluationForm:
         """Return the evaluation form of an objective and blocks of rows, without auxiliary rows."""
         linear = self.affine
         return EvaluationForm(
@@ -93,7 +93,7 @@ class Lowering:
 
         `touched` contains the ids of the changed leaves. Return the names of the blocks that were computed again.
         """
-        return self.epigraphs.refresh(
+        return self.epigraphs.refresh_blocks(
             lambda atom: atom.function is None and any(id(leaf) in touched for leaf in leaves(atom.argument))
         )
 
@@ -106,7 +106,7 @@ class Lowering:
         squares: list[SquaredTerm] = []
         large: list[tuple[Atom, float]] = []
         for atom, coefficient in atoms:
-            if not self.keeps_quadratic(atom, coefficient):
+            if not self.stays_quadratic(atom, coefficient):
                 rows = self._add_atom(rows, atom, coefficient)
                 continue
             weights = np.asarray(coefficient.value().toarray()).ravel()
@@ -139,9 +139,9 @@ class Lowering:
             rows = Rows(rows.A, rows.E, rows.g + ceiling)
         return self._add_convex_side(rows, atom, both.above)
 
-    def keeps_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
+    def stays_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
         """Return True if the atom becomes a squared term of the objective, without an epigraph or a stand-in."""
-        return keeps_quadratic(atom, coefficient)
+        return stays_quadratic(atom, coefficient)
 
     def _add_convex_side(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
         """Return rows + coefficient @ t, with auxiliary columns t >= atom, for atom entries needed from above."""
@@ -167,7 +167,7 @@ class Lowering:
         if not atoms:
             return block_without_epigraphs(name, NONNEGATIVE, rows)
         kept = np.ones(rows.count, dtype=bool)
-        above: Entries = []
+        above: AtomEntries = []
         for atom, coefficient in atoms:
             both = self.other_side.split_by_side(atom, coefficient, BELOW)
             is_open = self.other_side.open_entries(atom)
@@ -183,7 +183,7 @@ class Lowering:
         block = self._epigraph_block(name, rows, [(atom, c) for atom, c in above if c.nnz])
         return block if stays.size == kept.size else replace(block, declared=stays[block.declared])
 
-    def _epigraph_block(self, name: str, rows: Rows, above: Entries) -> LoweredBlock:
+    def _epigraph_block(self, name: str, rows: Rows, above: AtomEntries) -> LoweredBlock:
         """Return the block of the constraint `rows` + `above` >= 0, where `above` are atom entries needed from above.
 
         If an entry is used only once, its epigraph is written into its row if possible. Other entries get auxiliary
@@ -196,7 +196,7 @@ class Lowering:
             block = self._inlined_epigraph_block(name, rows, *above[0])
             if block is not None:
                 return block
-        single: Entries = []
+        single: AtomEntries = []
         for atom, coefficient in above:
             owner = np.repeat(np.arange(rows.count), row_lengths(coefficient))
             inline = (counts[owner] == 1) & self._is_used_once(atom, coefficient.indices)
@@ -243,7 +243,7 @@ class Lowering:
         if template.new or len(template.parts) != 1 or template.parts[0].has_one_t_per_row:
             return None
         part, weights = template.parts[0], -coefficient.data
-        e, space = self.epigraphs.argument(atom, index)
+        e, space = self.epigraphs.argument_rows_or_function(atom, index)
         total = self.epigraphs.part_rows(part, multiply_rows(rows, 1.0 / weights), e, ())
         self.inlined[name] = [LoweredEpigraph(atom, entries, at, index, template)]
         return inlined_epigraph_block(name, part, total, weights, space)

@@ -76,7 +76,7 @@ def _sparse_minorant(atom: Atom) -> Minorant:
     return tangent(atom, np.ones(atom.segments.entry_count))
 
 
-def count_touched_points(form: EvaluationForm, active: Index | None = None) -> int:
+def count_used_points(form: EvaluationForm, active: Index | None = None) -> int:
     """Return the number of points at which the `active` rows (None: all) and the objective evaluate functions."""
     rows = form.rows if active is None else form.rows.take(active)
     total = 0

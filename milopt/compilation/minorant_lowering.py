@@ -18,7 +18,7 @@ from milopt.arrays import Vector
 from milopt.compilation.arguments import argument_directions, has_affine_argument
 from milopt.compilation.entry_sides import ABOVE
 from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock
-from milopt.compilation.expansion import Entries
+from milopt.compilation.expansion import AtomEntries
 from milopt.compilation.lowering import Lowering, block_without_epigraphs
 from milopt.compilation.minorant import Minorant, slope_matrix
 from milopt.compilation.rows import Rows
@@ -71,14 +71,16 @@ class MinorantLowering(Lowering):
     def form(self) -> EvaluationForm:
         """Return the evaluation form of the relaxation, with at most one row per declared row and no auxiliary rows."""
         objective = self.objective()
-        return self.assemble_blocks(objective, [self.block(name, c) for name, c in self.program.constraints.items()])
+        return self.assemble_without_auxiliary_rows(
+            objective, [self.block(name, c) for name, c in self.program.constraints.items()]
+        )
 
     def block(self, name: str, constraint: Constraint) -> LoweredBlock:
         """Return the rows of one declared block, with minorants in place of atoms."""
         self._weights = np.abs(self.duals[name])
         return super().block(name, constraint)
 
-    def keeps_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
+    def stays_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
         """Return True if the atom becomes a squared term of the objective: if it is quadratic without inner atoms.
 
         A quadratic atom with inner atoms is replaced by a minorant, because the square of a lower bound of its argument
@@ -94,7 +96,7 @@ class MinorantLowering(Lowering):
         width, points = self.affine.width, self.affine.point_counts
         return rows.widen(width, points).plus(added.widen(width, points))
 
-    def _epigraph_block(self, name: str, rows: Rows, above: Entries) -> LoweredBlock:
+    def _epigraph_block(self, name: str, rows: Rows, above: AtomEntries) -> LoweredBlock:
         """Return the block of `rows`, to which the minorants of the atom entries `above` are added."""
         for atom, coefficient in above:
             rows = self._add_convex_side(rows, atom, coefficient)

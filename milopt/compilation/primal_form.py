@@ -35,7 +35,7 @@ class PrimalForm(CompiledForm):
         self.starts = np.concatenate([[source.n], source.n + np.cumsum([w.rank for w in self.whitenings])]).astype(int)
         self.active = polyhedral
         self._is_in_order = bool((polyhedral == np.arange(polyhedral.size)).all())
-        self._row_of, matrix, g, blocks = self._rows(polyhedral, cones)
+        self._row_of, matrix, g, blocks = self._form_rows(polyhedral, cones)
         q, constant, P = self.objective(source)
         extra = int(self.starts[-1]) - source.n
         columns = [
@@ -123,7 +123,9 @@ class PrimalForm(CompiledForm):
             full = np.zeros(self.source.rows.count)
             known = self._row_of >= 0
             full[self._row_of[known]] = z[known]
-        coefficients = tuple(w.coefficients(x[span]) for w, span in zip(self.whitenings, self._spans, strict=True))
+        coefficients = tuple(
+            w.coefficients(x[span]) for w, span in zip(self.whitenings, self._coordinate_slices, strict=True)
+        )
         return PrimalDualPoint(x[: self.source.n].copy(), coefficients, full)
 
     def add_orthogonal_components(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
@@ -136,7 +138,7 @@ class PrimalForm(CompiledForm):
         """
         o, completed = self.source.objective, list(point.coefficients)
         in_cones = {block.space for block in self.source.blocks}
-        for k, (whitening, span) in enumerate(zip(self.whitenings, self._spans, strict=True)):
+        for k, (whitening, span) in enumerate(zip(self.whitenings, self._coordinate_slices, strict=True)):
             if point.z is None or o.ridge[k] <= 0 or k in in_cones or whitening.rank == whitening.points.size:
                 continue
             stationary_weights = transpose(self.source.rows.E[k]) @ point.z - o.p[k]
@@ -148,7 +150,7 @@ class PrimalForm(CompiledForm):
         return None if same else replace(point, coefficients=tuple(completed))
 
     @property
-    def _spans(self) -> list[slice]:
+    def _coordinate_slices(self) -> list[slice]:
         """Per function, the slice of the columns that contain its coordinates."""
         return [slice(int(a), int(b)) for a, b in pairwise(self.starts)]
 
@@ -170,7 +172,7 @@ class PrimalForm(CompiledForm):
             parts.append(sp.csr_array(dense))
         return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
 
-    def _rows(self, polyhedral: Index, cones: list[int]) -> tuple[Index, sp.csr_array, Vector, list[RowBlock]]:
+    def _form_rows(self, polyhedral: Index, cones: list[int]) -> tuple[Index, sp.csr_array, Vector, list[RowBlock]]:
         """Return (row_of, F, g, blocks) of the rows `polyhedral`, followed by the blocks with the indices `cones`.
 
         `row_of` is the source row of each row of F. It is -1 for a row that is a coordinate of a function which is the

@@ -7,7 +7,7 @@ import numpy as np
 from milopt.compilation.compile_program import compile_form
 from milopt.compilation.curvature import ConvexityVerdict, judge_convexity, nonconvex_terms
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.lowering_attempt import count_touched_points, try_lower
+from milopt.compilation.lowering_attempt import count_used_points, try_lower
 from milopt.declaration.programs.program import Program
 
 MAX_EXAMINED_POINTS = 2000
@@ -29,7 +29,7 @@ def judge_form_convexity(form: EvaluationForm | None) -> ConvexityVerdict:
     terms = nonconvex_terms(form) if form is not None else ()
     if form is None or not terms:
         return ConvexityVerdict(True, 0.0)
-    if count_touched_points(form) + form.n > MAX_EXAMINED_POINTS:
+    if count_used_points(form) + form.n > MAX_EXAMINED_POINTS:
         return ConvexityVerdict(False, float("nan"), terms)
     return judge_convexity(form, compile_form(form, "primal", np.arange(form.rows.count)).form)
 

@@ -16,7 +16,7 @@ from milopt.errors import UnsupportedError
 def atom_sides(program: Program) -> tuple[AtomSides, ...]:
     """Return the sides from which the entries of every atom are needed, for the objective and each constraint block.
 
-    Quadratic terms of the objective (see `keeps_quadratic`) are left out.
+    Quadratic terms of the objective (see `stays_quadratic`) are left out.
     """
     result: list[AtomSides] = []
     places = [(OBJECTIVE, program.minimized_objective(), ABOVE)]
@@ -40,11 +40,11 @@ def maxima_on_other_side(program: Program, operation: str) -> list[SelectionAtom
                 "The convex-concave procedure (scheme='ccp') supports every atom."
             )
         maxima.append(atom)
-    check_plain_maxima(program, maxima, operation)
+    check_maxima_not_nested(program, maxima, operation)
     return maxima
 
 
-def check_plain_maxima(program: Program, maxima: Sequence[SelectionAtom], operation: str) -> None:
+def check_maxima_not_nested(program: Program, maxima: Sequence[SelectionAtom], operation: str) -> None:
     """Raise an `UnsupportedError` if one of the `maxima` occurs inside another atom or contains an atom.
 
     `operation` is the name of the operation that does not support this, for the error message.

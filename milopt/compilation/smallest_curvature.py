@@ -40,7 +40,7 @@ def smallest_curvature(form: EvaluationForm, spaces: Sequence[KernelSpace], tole
         values = [space.values(vector[part]) for space, part in zip(spaces, parts, strict=True)]
         return np.concatenate([*values, vector[total:]])
 
-    def hessian(vector: Vector, values: Vector) -> Vector:
+    def apply_hessian(vector: Vector, values: Vector) -> Vector:
         """Return T (a, x), given `vector` = (a, x) and `values` = (Ka, x)."""
         o = form.objective
         pulls = [ridge * vector[part] for ridge, part in zip(o.ridge, parts, strict=True)]
@@ -65,7 +65,7 @@ def smallest_curvature(form: EvaluationForm, spaces: Sequence[KernelSpace], tole
     for _ in range(min(MAX_LANCZOS_STEPS, size)):
         vector, values = vector / length, values / length
         basis.append((vector, values))
-        image = hessian(vector, values)
+        image = apply_hessian(vector, values)
         diagonal.append(float(image @ values))
         for _ in range(2):
             # Two passes of Gram-Schmidt keep the basis orthogonal up to rounding.

@@ -69,7 +69,9 @@ def find_contradiction(
         return None
     for space, E, others in zip(spaces, relaxed.rows.E, sizes_of_terms.points, strict=True):
         own = transpose(absolute(E)) @ np.abs(y)
-        if space.norm(transpose(E) @ y) > SUM_TOLERANCE * space.term_size(own if others is None else own + others):
+        if space.norm(transpose(E) @ y) > SUM_TOLERANCE * space.summed_term_norms(
+            own if others is None else own + others
+        ):
             return None
     terms = np.concatenate([relaxed.rows.g * y, combination * np.where(is_bounded, side, 0.0)])
     return build_contradiction(lowering, relaxed, y) if -terms.sum() > MIN_MARGIN * np.abs(terms).sum() else None

@@ -12,7 +12,7 @@ from milopt.compilation.arguments import (
     atoms_of,
     expression_sides,
     has_affine_argument,
-    keeps_quadratic,
+    stays_quadratic,
 )
 from milopt.compilation.entry_sides import ABOVE, signs_of
 from milopt.compilation.minorant import Minorant, StandIn, tangent
@@ -122,7 +122,7 @@ def _convex_objective(objective: Expression) -> Expression:
     for leaf, coefficient in objective.terms:
         if isinstance(leaf, Atom) and has_other_side_inside(leaf):
             continue
-        if isinstance(leaf, Atom) and not keeps_quadratic(leaf, coefficient):
+        if isinstance(leaf, Atom) and not stays_quadratic(leaf, coefficient):
             signs = signs_of(leaf, coefficient)
             values = np.where(signs.data * ABOVE > 0, coefficient.value().toarray().ravel()[signs.indices], 0.0)
             dense = np.zeros(leaf.size)

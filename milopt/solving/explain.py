@@ -16,7 +16,7 @@ from milopt.compilation.dual_form import dual_unsupported_reason
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.features import Feature
 from milopt.compilation.lowered_program import LoweredProgram
-from milopt.compilation.lowering_attempt import LoweringAttempt, count_touched_points, try_lower_sample
+from milopt.compilation.lowering_attempt import LoweringAttempt, count_used_points, try_lower_sample
 from milopt.compilation.program_curvature import (
     MAX_EXAMINED_POINTS,
     judge_form_convexity,
@@ -251,7 +251,7 @@ class SupportChecker:
             self._flat[name] = None
             if self._form is not None:
                 active = LazyRows.sample(self._form)
-                if count_touched_points(self._form, active) <= MAX_EXAMINED_POINTS:
+                if count_used_points(self._form, active) <= MAX_EXAMINED_POINTS:
                     self._flat[name] = compile_form(self._form, name, active).form
         return self._flat[name]
 

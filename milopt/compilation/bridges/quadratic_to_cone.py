@@ -84,18 +84,18 @@ def square_root(P: Quadratic) -> sp.csr_array:
     for piece in P.pieces:
         if piece.weight.ndim == 1:
             if (piece.weight < 0).any():
-                return _root_of_whole_matrix(P)
+                return _root_of_sum(P)
             kept = np.flatnonzero(piece.weight)
             roots.append(sp.csr_array(sp.diags_array(np.sqrt(piece.weight[kept])) @ piece.rows[kept]))
         else:
             root = _dense_root(piece.weight)
             if root is None:
-                return _root_of_whole_matrix(P)
+                return _root_of_sum(P)
             roots.append(sp.csr_array(sp.csr_array(root) @ piece.rows))
     return sp.csr_array(sp.vstack(roots, format="csr"))
 
 
-def _root_of_whole_matrix(P: Quadratic) -> sp.csr_array:
+def _root_of_sum(P: Quadratic) -> sp.csr_array:
     """Return B with P = B'B, computed from the sum of all pieces, or raise a `ConvexityError` if P is not convex."""
     root = _dense_root(P.dense)
     if root is None:
