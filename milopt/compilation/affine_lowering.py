@@ -62,7 +62,7 @@ class AffineLowering:
         for constraint in program.constraints.values():
             self.register_points(constraint.expression)
 
-    # -- layout --------------------------------------------------------------------------------------------------
+    # -- columns and places of points ----------------------------------------------------------------------------
 
     def add_variable(self, variable: Variable) -> None:
         """Add columns for a declared variable."""

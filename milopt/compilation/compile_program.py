@@ -27,19 +27,20 @@ if TYPE_CHECKING:
 FormName: TypeAlias = Literal["primal", "dual"]
 """Name of a compiled form: the primal form or the dual form."""
 WitnessChoice: TypeAlias = "Mapping[SelectionAtom, npt.ArrayLike] | Result | None"
-"""Choice of witnesses for the maxima of a DC program; the witness of a bag is the instance that replaces its maximum.
+"""Choice of witnesses for the maxima of a DC program that are needed from below.
 
-A mapping gives the witnesses of some maxima: one instance index per bag, counted over the instances of all bags. Every
-other maximum is replaced by the means of the bags. For a `Result`, the witnesses are the maximising instances at its
-point. None replaces every maximum by the means of the bags.
+The witness of a bag is the instance whose value replaces the maximum over the bag. A mapping gives the witnesses of
+some maxima: one instance index per bag, counted over the instances of all bags. Every other maximum is replaced by the
+means of the bags. For a `Result`, the witnesses are the maximising instances at its point. None replaces every maximum
+by the means of the bags.
 """
 
 
 def compile_program(program: Program, form: FormName = "primal", witnesses: WitnessChoice = None) -> CompiledForm:
-    """Compile a declared program with all its rows, with its maxima replaced at the chosen witnesses.
+    """Compile a declared program with all its rows; maxima that are needed from below are replaced at the witnesses.
 
     The attribute `form` of the result is the program in standard form. The method `recover` of the result maps a point
-    of that form back to the declared program.
+    of that form back to the evaluation form.
     """
     if form not in ("primal", "dual"):
         raise ParameterError(f'form must be "primal" or "dual", not {form!r}.')

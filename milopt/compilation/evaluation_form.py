@@ -1,13 +1,13 @@
-"""Evaluation form: a program whose functions occur only through their values at points and their squared norms.
+"""Evaluation form: a program whose functions f occur only through their values at points and their squared norms.
 
-    min  1/2 sum_k r_k'W_k r_k + q'x + sum_f (1/2 c_f ||f||^2 + p_f'f(points)) + constant
+    min  1/2 sum_k r_k'W_k r_k + q'x + sum_f (1/2 c_f ||f||^2 + p_f'f(points_f)) + constant
     s.t. A x + sum_f E_f f(points_f) + g in K,   lower <= x <= upper
 
-K is a product of cones. The program is convex if all W_k are positive semidefinite and all c_f >= 0. In an evaluation
-form, atoms that are needed from below have been replaced by stand-ins (minorants or expressions), parameters by their
-values, and every `bag_max` by all its epigraph rows, which are sparse (usually one function value per row).
-Certificates are computed from the evaluation form. Primal and dual forms are compiled from as few of its rows as
-needed.
+Each r_k is a vector of affine rows like those of the constraints, and K is a product of cones. The program is convex if
+all W_k are positive semidefinite and all c_f >= 0. In an evaluation form, atoms that are needed from below have been
+replaced by stand-ins (minorants or expressions), parameters by their values, and every `bag_max` by all its epigraph
+rows, which are sparse (usually one function value per row). Certificates are computed from the evaluation form. Primal
+and dual forms are compiled from as few of its rows as needed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class LoweredBlock:
         return self.rows.count
 
     def widen(self, columns: int, points: tuple[int, ...]) -> LoweredBlock:
-        """Return the block over more columns and points, with zero coefficients for the new ones."""
+        """Return the block for more columns and points; the new columns and points have the coefficient 0."""
         wide = self.rows.widen(columns, points)
         return self if wide is self.rows else replace(self, rows=wide)
 
@@ -118,7 +118,7 @@ class Objective:
     constant: float
 
     def widen(self, columns: int, points: tuple[int, ...]) -> Objective:
-        """Return the objective over more columns and points, with zero coefficients for the new ones."""
+        """Return the objective for more columns and points; the new columns and points have the coefficient 0."""
         q = np.concatenate([self.q, np.zeros(columns - self.q.size)])
         p = tuple(np.concatenate([mine, np.zeros(n - mine.size)]) for mine, n in zip(self.p, points, strict=True))
         squares = tuple(replace(s, rows=s.rows.widen(columns, points)) for s in self.squares)
@@ -260,7 +260,7 @@ class EvaluationForm:
         return longer
 
     def value(self, x: Vector, function_values: tuple[Vector, ...], norms_squared: tuple[float, ...]) -> float:
-        """Return the minimised objective at x, given the values of each function at its points and its squared norm."""
+        """Return the value of the minimised objective at x, given the functions' values at points and squared norms."""
         o = self.objective
         total = float(o.q @ x) + o.constant
         for p, values, ridge, norm in zip(o.p, function_values, o.ridge, norms_squared, strict=True):

@@ -249,9 +249,9 @@ class Lowering:
         return inlined_epigraph_block(name, part, total, weights, space)
 
     def _has_one_t_per_row(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> bool:
-        """Return True if the epigraph of these entries has one part, and each of its rows is t plus terms of e.
+        """Return True if the epigraph of these entries has one part, with `TemplatePart.has_one_t_per_row`.
 
-        A copy of the declared row can then replace t in each of these rows.
+        A copy of the declared row can then replace t in each row of the part.
         """
         _, _, template = self.epigraphs.resolve_template(atom, entries.astype(np.intp))
         return len(template.parts) == 1 and template.parts[0].has_one_t_per_row
