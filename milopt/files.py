@@ -31,8 +31,8 @@ def write_atomically(
 
     If writing fails, the target is unchanged and the temporary file is removed. Temporary files of killed processes are
     removed by the next process that writes to the same directory. A symbolic link is followed, and its target is
-    replaced. Pipes and devices cannot be renamed, so they are written directly. The new file gets the default
-    permissions (umask).
+    replaced. Pipes and devices are written directly, because a renamed file would replace them. The new file gets the
+    default permissions (umask).
 
     Parameters
     ----------

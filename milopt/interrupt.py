@@ -1,4 +1,4 @@
-"""Ctrl-C while compiled code runs, when Python cannot handle the signal: it does so only between its instructions.
+"""Handling of Ctrl-C while compiled code runs; Python itself handles signals only between its own instructions.
 
 There are three ways to handle Ctrl-C. `run_interruptible` runs a call in a thread and waits for the thread; this works
 for any call and costs about 0.5 ms. `call_on_interrupt` calls a function that records the signal, instead of raising
@@ -27,7 +27,8 @@ ABANDONED_CALL_TIMEOUT = 30.0
 def is_interrupt(error: BaseException) -> bool:
     """Return True if an error was caused by Ctrl-C.
 
-    While compiled code is imported or entered, KeyboardInterrupt may be replaced by another exception.
+    The causes and contexts of the error are examined too, because another exception may replace KeyboardInterrupt while
+    compiled code is imported or entered.
     """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
@@ -76,7 +77,7 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
         """Run the call in its thread and store an exception for the main thread."""
         try:
             call()
-        except BaseException as failure:  # the calling thread raises it
+        except BaseException as failure:  # the calling thread raises it again
             failures.append(failure)
         finally:
             done.set()
@@ -85,7 +86,7 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
     try:
         with _raise_on_interrupt():
             threading.Thread(target=work, daemon=True).start()
-            # Not Thread.join: after an interrupt, it treats a running thread as finished (Python 3.11).
+            # Thread.join is not used: after an interrupt, it treats a running thread as finished (Python 3.11).
             done.wait()
     except KeyboardInterrupt:
         ended = CallEnd.STOPPED

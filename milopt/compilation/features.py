@@ -23,7 +23,7 @@ class Feature(Enum):
 
 
 QUADRATICS = frozenset({Feature.QUADRATIC, Feature.INTEGER_QUADRATIC})
-"""Features of which a program with a quadratic objective has one; `NONCONVEX` may be added to it."""
+"""Features of programs with a quadratic objective: each has one of them, and `NONCONVEX` if it is not convex."""
 
 
 def features_of(form: StandardForm) -> frozenset[Feature]:

@@ -1,4 +1,4 @@
-"""Lowering of a program for an examination: the lowered program, or the reason why it was not lowered."""
+"""Attempt to lower a program in order to examine it: the lowered program, or the reason why there is none."""
 
 from __future__ import annotations
 

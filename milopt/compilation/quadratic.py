@@ -27,7 +27,7 @@ def apply_weight(weight: Vector | Matrix, values: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class Piece:
-    """Piece x'R'WR x of a quadratic form in x.
+    """Piece 1/2 x'R'WR x of a quadratic form 1/2 x'Px.
 
     `rows` is the sparse matrix R (k x n). `weight` is the symmetric matrix W (k x k), or its diagonal (k).
     """

@@ -1,12 +1,12 @@
-"""Recession directions d: from a feasible point, the objective decreases without limit along d.
+"""Recession directions d: from any feasible point, the objective decreases without limit along d.
 
-For a program in standard form, such a direction is searched by
+For a program in standard form, such a direction is a solution with q'd < 0 of the program
 
     min q'd   s.t.   F d in K,   P d = 0,   d_j >= 0 (<= 0) if x_j has a lower (upper) bound,   -1 <= d <= 1
 
-where the bounds -1 <= d <= 1 make the optimum finite. This program is stated in units that give all rows and columns
-about the same size (`scaling`). Its point d = 0 is always feasible. A direction with q'd < 0 proves that the original
-program is unbounded only together with a feasible point of the original program.
+The bounds -1 <= d <= 1 make the optimum finite. The program is stated in units that give all rows and columns about the
+same size (`scaling`). The point d = 0 is always feasible. A direction with q'd < 0 proves that the original program is
+unbounded only together with a feasible point of the original program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scaling of rows and columns (units) after which all rows and columns of a matrix F have about the same size.
+"""Units of rows and columns in which all rows and columns of a matrix F have about the same size.
 
 F is the matrix of a program in standard form. R and S are diagonal matrices of powers of two such that the largest
 absolute entry of every non-zero row and column of  R F S  is about 1 (Ruiz iteration). The rows of one non-polyhedral

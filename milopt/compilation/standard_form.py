@@ -1,8 +1,11 @@
 """Standard form of a program, which solvers get: min 1/2 x'Px + q'x + c  s.t.  F x + g in K,  lower <= x <= upper.
 
-Some columns may be integer. K is a product of cones (`milopt.cones`), described by one `RowBlock` after the other. The
-multipliers z of the rows lie in the dual cone K*. At a solution,  P x + q = F'z + reduced costs,  with reduced costs
->= 0 at a lower bound and <= 0 at an upper bound. HiGHS gets `row_lower = -g`, Clarabel and ECOS get `A = -F`, `b = g`.
+The standard form is also called the flat form. Some columns may be integer. K is a product of cones (`milopt.cones`),
+described by one `RowBlock` after the other. The multipliers z of the rows lie in the dual cone K*. At a solution,
+
+    P x + q = F'z + reduced costs,   with reduced costs >= 0 at a lower bound and <= 0 at an upper bound.
+
+HiGHS gets `row_lower = -g`; Clarabel and ECOS get `A = -F` and `b = g`.
 """
 
 from __future__ import annotations

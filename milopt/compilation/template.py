@@ -60,7 +60,7 @@ class TemplatePart:
 
     @property
     def has_one_t_per_row(self) -> bool:
-        """True if each row is an entry of t plus terms of the argument e, so that copies of a declared row can replace t.
+        """True if each row is one entry of t plus terms of e, so that copies of a declared row can replace t.
 
         It is False if the rows are not lazy, if their cone is not polyhedral, or if there are new columns v.
         """
