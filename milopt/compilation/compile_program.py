@@ -84,7 +84,7 @@ def _as_witness_indices(atom: SelectionAtom, index: npt.ArrayLike) -> Index:
     array, bags = np.asarray(index), atom.segments
     if array.shape != (len(bags),) or array.dtype.kind not in "iu":
         raise ParameterError(
-            f"witnesses of {atom.describe()}: give {len(bags)} flat instance indices, one per bag, "
+            f"witnesses of {atom.describe()}: give {len(bags)} instance indices (counted over all bags), one per bag, "
             f"not an array of shape {array.shape} and type {array.dtype}."
         )
     outside = np.flatnonzero((array < bags.offsets[:-1]) | (array >= bags.offsets[1:]))

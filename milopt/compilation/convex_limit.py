@@ -52,8 +52,8 @@ def largest_convex_factor(program: Program) -> float:
     wrong = [square.term for square in concave if not is_semidefinite(-square.weight)]
     if wrong or form.rows.count or min(form.objective.ridge, default=0.0) < 0:
         raise UnsupportedError(
-            f"The convex limit of {program.name!r} is only defined if every term is convex or concave and there are no "
-            "rows."
+            f"The largest convex factor of {program.name!r} is only defined if every term is convex or concave and "
+            "there are no rows."
         )
     largest = (
         _largest_eigenvalue_in_columns(form, concave)
@@ -92,7 +92,7 @@ def _largest_eigenvalue_in_space(form: EvaluationForm, convex: list[SquaredTerm]
     """
     if len(form.spaces) > 1 or any(square.weight.ndim > 1 for square in (*convex, *concave)):
         raise UnsupportedError(
-            f"The convex limit of {form.name!r} is only computed for one function and diagonal weights."
+            f"The largest convex factor of {form.name!r} is only computed for one function and diagonal weights."
         )
     space, ridge = KernelSpace(form.spaces[0]), form.objective.ridge[0]
     K = space.gram(np.arange(space.count), np.arange(space.count)) / ridge

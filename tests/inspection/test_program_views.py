@@ -218,7 +218,7 @@ def test_all_rows_are_written_and_bag_means_are_the_default(bags: Bags) -> None:
 def test_invalid_witnesses_are_rejected(bags: Bags) -> None:
     program = misvm(bags, Y)
     (atom,) = program.maxima()
-    with pytest.raises(ParameterError, match="give 6 flat instance indices, one per bag"):
+    with pytest.raises(ParameterError, match=r"give 6 instance indices \(counted over all bags\), one per bag"):
         program.to_lp(witnesses={atom: [0, 1]})
     with pytest.raises(ParameterError, match="instance 0 is not in bag 1, which has the instances 2 to 4"):
         program.to_lp(witnesses={atom: np.zeros(6, dtype=int)})
