@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from milopt.archive import Arrays, as_path, content_error, read_archive, write_archive
+from milopt.archive import Arrays, as_path, invalid_content_error, read_archive, write_archive
 from milopt.arrays import Floats
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.coded_bags import code_bags
@@ -88,7 +88,7 @@ def load_gram(path: str | PathLike[str]) -> BoxCounting:
     try:
         kernel, words, counts = _parse_content(json.loads(header), arrays)
     except Exception as error:  # a file may contain anything, and a check of one part may fail on the type of another
-        raise content_error(file, FILE_KIND, error) from error
+        raise invalid_content_error(file, FILE_KIND, error) from error
     seeds = pair_seeds(int(kernel.seed), words[:, None], words)
     store_counts(
         kernel.cache_key, cached_counts(kernel.cache_key).with_pairs(seeds.ravel(), counts.reshape(-1, 3)), seeds

@@ -51,13 +51,13 @@ def fit(
     """Fit a model and print a report; save it with --save."""
     import numpy as np
 
-    from milopt.archive import check_writable
+    from milopt.archive import check_model_writable
     from milopt.files import check_can_write
     from milopt.inspection.sparsity import check_picture
     from milopt.solving.options import Options
 
     if save is not None:
-        check_writable(save)
+        check_model_writable(save)
     if plot is not None:
         check_picture(plot)
         check_can_write(plot, "The picture")

@@ -93,12 +93,12 @@ def first_witnesses(declared: Program | SemiInfinite, program: Program) -> Witne
 
     `program` is a part of `declared`. None, for other programs, means the mean of each bag.
     """
-    from milopt.compilation.sides import witnessed_maxima
+    from milopt.compilation.sides import maxima_on_other_side
 
     for oracle in declared.oracles:
         if oracle.program is program and oracle.starts is not None:
             values = next(iter(oracle.starts({price: price.current_value() for price in oracle.prices})))
-            return {atom: atom.segments.argmax(values) for atom in witnessed_maxima(program, "a start")}
+            return {atom: atom.segments.argmax(values) for atom in maxima_on_other_side(program, "a start")}
     return None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.comparison.cell import ProgramSizes
-from milopt.compilation.kind import step_kind
+from milopt.compilation.kind import convex_step_kind
 from milopt.compilation.lowering_attempt import try_lower
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.program import Program
@@ -123,7 +123,7 @@ def program_sizes(program: Program | SemiInfinite) -> ProgramSizes:
     """Return kind and size of a program; for a semi-infinite program, those of its master before column generation."""
     flat = program.core
     form = try_lower(flat).form
-    step = step_kind(flat)
+    step = convex_step_kind(flat)
     kind = f"SI{step}" if flat is not program else f"DC ({step})" if program.kind == "DC" else step
     if form is None:
         return ProgramSizes(kind, None, None, None)

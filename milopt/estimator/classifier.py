@@ -41,7 +41,7 @@ from milopt.estimator.report import Report, build_report, package_versions
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
 from milopt.estimator.shown_bag import ShownBag, as_single_bag
 from milopt.estimator.training_set import TrainingSet, build_training_set
-from milopt.jit_time import jit_seconds, working_seconds
+from milopt.jit_time import jit_seconds, seconds_without_jit
 from milopt.outcome.result import Result
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve_each
@@ -256,11 +256,11 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         options = _with_form(self.form, self.options)
         with result_cache():
             probe, training = self._prepare_training(bags, y, sample_weight)
-            began, compiled = working_seconds(), jit_seconds()
+            began, compiled = seconds_without_jit(), jit_seconds()
             limit = options.time_limit if isinstance(options, Options) else None
             with deadline(limit):
                 programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
-            declaring, compiling = working_seconds() - began, jit_seconds() - compiled
+            declaring, compiling = seconds_without_jit() - began, jit_seconds() - compiled
             if limit is not None:
                 assert options is not None
                 options = replace(options, time_limit=max(limit - declaring - compiling, MIN_SOLVER_SECONDS))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import milopt
-from milopt.archive import as_path, content_error, read_archive, write_archive
+from milopt.archive import as_path, invalid_content_error, read_archive, write_archive
 from milopt.arrays import Floats
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.compilation.status import PointStatus
@@ -129,7 +129,7 @@ def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = No
             if len(text) > MAX_NAME_LENGTH or not text.isprintable():
                 raise ValueError(f"a name in its header is not printable or exceeds {MAX_NAME_LENGTH} characters")
     except Exception as error:  # the JSON may contain anything
-        raise content_error(file, "model", error) from error
+        raise invalid_content_error(file, "model", error) from error
     if version not in READABLE_FORMATS:
         raise ModelFileError(
             f"{file} was saved by milopt {wrote} in format {version}, and milopt {milopt.__version__} reads formats up "
@@ -140,7 +140,7 @@ def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = No
         with np.errstate(all="ignore"):
             return _build_fitted_model(cls, version, content, arrays)
     except Exception as error:  # declaring a model from wrong content may raise any error
-        raise content_error(file, "model", error) from error
+        raise invalid_content_error(file, "model", error) from error
 
 
 def _parameters(encoder: Encoder, model: DeclaringModel) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.evaluation.record import Record
 from milopt.evaluation.task import Task
-from milopt.files import remove_leftovers, replace_atomically
+from milopt.files import remove_stale_temporary_files, replace_atomically
 
 
 class Store:
@@ -32,7 +32,7 @@ class Store:
                 file.flush()
         except OSError as error:
             raise self._write_error(error) from error
-        remove_leftovers(self.folder)
+        remove_stale_temporary_files(self.folder)
 
     def load(self, task: Task) -> Record | None:
         """Load the record of a finished task; None if the file is missing or, with a warning, if it is invalid."""

@@ -18,7 +18,7 @@ from milopt.data.data_set import DataSet
 from milopt.errors import DeclarationError
 from milopt.evaluation.evaluate import evaluate
 from milopt.evaluation.one_thread import one_thread
-from milopt.files import PART_PREFIX
+from milopt.files import TEMPORARY_FILE_PREFIX
 
 from .compared import numbers
 from .conftest import toy_data
@@ -92,7 +92,7 @@ class Script:
 
     def wait_for(self, count: int) -> None:
         until = time.monotonic() + 300
-        while sum(not path.name.startswith(PART_PREFIX) for path in self.store.glob("*.json")) < count:
+        while sum(not path.name.startswith(TEMPORARY_FILE_PREFIX) for path in self.store.glob("*.json")) < count:
             assert time.monotonic() < until, "the run does not come on"
             time.sleep(0.02)
 

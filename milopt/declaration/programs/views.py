@@ -37,9 +37,9 @@ class ProgramViews:
 
         DC stands for a difference of convex functions: the program needs a lower bound on a convex atom.
         """
-        from milopt.compilation.kind import kind
+        from milopt.compilation.kind import program_kind
 
-        return kind(self._program)
+        return program_kind(self._program)
 
     @property
     def default_scheme(self) -> str:
@@ -56,9 +56,9 @@ class ProgramViews:
         frozenset of Feature
             For a DC program, the features of each convex step.
         """
-        from milopt.compilation.kind import features
+        from milopt.compilation.kind import required_features
 
-        return features(self._program)
+        return required_features(self._program)
 
     def cones(self) -> frozenset[str]:
         """Return the names of the cones that a solver must support besides linear rows.
@@ -68,9 +68,9 @@ class ProgramViews:
         frozenset of str
             Names of the cones.
         """
-        from milopt.compilation.kind import block_cones
+        from milopt.compilation.kind import required_cones
 
-        return block_cones(self._program)
+        return required_cones(self._program)
 
     def sides(self) -> tuple[AtomSides, ...]:
         """Return on which side each entry of each atom is needed: from above (its convex side) or from below.
@@ -80,9 +80,9 @@ class ProgramViews:
         tuple of AtomSides
             One element per occurrence of an atom, also inside other atoms; quadratic terms of the objective have none.
         """
-        from milopt.compilation.sides import sides
+        from milopt.compilation.sides import atom_sides
 
-        return sides(self._program)
+        return atom_sides(self._program)
 
     def summary(self) -> str:
         """Return a summary of the program as text.
