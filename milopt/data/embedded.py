@@ -8,9 +8,9 @@ from pathlib import Path
 
 from milopt.data.messages import file_error
 
-FOLDER = Path(__file__).parent / "embedded"
+EMBEDDED_FOLDER = Path(__file__).parent / "embedded"
 
-CONTENT = {
+EMBEDDED_CONTENT = {
     "musk1": "92 bags (47 positive), 476 instances, 166 features",
     "musk2": "102 bags (39 positive), 6598 instances, 166 features",
     "GunPoint": "50 training and 150 test series of length 150",
@@ -33,5 +33,5 @@ def check_embedded_file(path: Path) -> Path:
 @cache
 def _checksums() -> dict[str, str]:
     """Return the SHA-256 of each embedded file by file name."""
-    lines = (FOLDER / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+    lines = (EMBEDDED_FOLDER / "SHA256SUMS").read_text(encoding="ascii").splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
