@@ -18,7 +18,7 @@ from milopt.declaration.programs.program import Handles, Program, assign_block_n
 from milopt.declaration.programs.row_edits import without_terms_of, without_variable
 from milopt.errors import DeclarationError
 
-L = TypeVar("L", bound=Leaf)
+LeafT = TypeVar("LeafT", bound=Leaf)
 
 
 class ProgramCopy(Program):
@@ -208,7 +208,7 @@ class ProgramCopy(Program):
         self._functions[id(own)] = own, own
         return own
 
-    def _register_leaf(self, leaf: L, own: L) -> L:
+    def _register_leaf(self, leaf: LeafT, own: LeafT) -> LeafT:
         """Register `own` as the leaf of the copy for `leaf`, a leaf of the original, and return `own`."""
         self._leaves[id(leaf)] = leaf, own
         return own
@@ -219,7 +219,7 @@ def _contains(expression: Expression, variable: Variable) -> bool:
     return any(leaf is variable for leaf in leaves(expression))
 
 
-def _copy_leaf(leaf: L) -> L:
+def _copy_leaf(leaf: LeafT) -> LeafT:
     """Return a new variable or parameter with the attributes of another one."""
     own = copy(leaf)
     Leaf.__init__(own, leaf.shape, leaf.bags)

@@ -2,11 +2,10 @@
 
     min  c'd   s.t.  d in a polytope,   row(h) for every column h of the family
 
-d are the variables, and row(h) is a linear constraint on d. The master is this program with the rows found so far. A
-column h has one entry per bag. An oracle is a program whose
-parameters are the values of the master's variables (the prices) and whose optimum is the most violated column. The
-multipliers w of the rows are the weights of the columns in an ensemble: the score of a new bag is
-sum_t w_t h_t(bag) + offset.
+d are the variables, c is a constant vector, and row(h) is a linear constraint on d. The master is this program with the
+rows found so far. A column h has one entry per bag. An oracle is a program whose parameters are the values of the
+master's variables (the prices) and whose optimum is the most violated column. The multipliers w of the rows are the
+weights of the columns in an ensemble: the score of a new bag is sum_t w_t h_t(bag) + offset.
 """
 
 from __future__ import annotations

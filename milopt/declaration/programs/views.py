@@ -27,9 +27,9 @@ class ProgramViews:
     """Mixin class with the methods that display or export a program.
 
     Methods with the parameters `form` and `witnesses` use the standard form of the program (`StandardForm`), which a
-    solver gets: all rows and columns as vectors and sparse matrices. A program is DC (difference of convex functions)
-    if it needs a lower bound on a convex atom. In the standard form, a maximum that needs a lower bound is replaced by
-    its value at the given witness (one instance per bag), or by the mean over the bag.
+    solver gets: min 1/2 x'Px + q'x s.t. Fx + g in K, in scalar variables. A program is DC (difference of convex
+    functions) if it needs a lower bound on a convex atom. In the standard form, a maximum that needs a lower bound is
+    replaced by its value at the given witness (one instance per bag), or by the mean over the bag.
     """
 
     # -- properties --------------------------------------------------------------------------------------------------
