@@ -102,7 +102,7 @@ def _read(
     Time series are cut into the same windows as in the fit. `requested` has the options --window, --stride and
     --znormalise, None if they are not given; raise ParameterError if they give other windows than in the fit.
     """
-    from milopt.data.formats import OPEN_ENDED, format_ending
+    from milopt.data.formats import FORMATS_OF_UNKNOWN_WIDTH, format_ending
     from milopt.data.windows import Cut, Windows
     from milopt.errors import ParameterError
 
@@ -125,7 +125,11 @@ def _read(
         )
     names = getattr(model, "feature_names_in_", None)
     data_set = data_set.select_features(None if names is None else names.tolist())
-    return data_set.pad_features(model.n_features_in_) if format_ending(data_set.source) in OPEN_ENDED else data_set
+    return (
+        data_set.pad_features(model.n_features_in_)
+        if format_ending(data_set.source) in FORMATS_OF_UNKNOWN_WIDTH
+        else data_set
+    )
 
 
 def _select_part(data: DataSet, part: DataPart | None) -> DataSet:

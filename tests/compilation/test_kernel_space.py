@@ -43,7 +43,7 @@ def test_a_request_for_a_few_points_returns_their_submatrix() -> None:
 def test_submatrices_can_have_repeated_and_unordered_rows_and_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, columns = np.array([5, 0, 5, 2]), np.array([7, 7, 1])
     for piece in (1, 50, 2**20):
-        monkeypatch.setattr("milopt.declaration.kernels.gram._PIECE_BYTES", piece)
+        monkeypatch.setattr("milopt.declaration.kernels.gram._CACHE_BLOCK_BYTES", piece)
         np.testing.assert_array_equal(submatrix(GRAM, rows, columns), GRAM[np.ix_(rows, columns)])
     assert submatrix(GRAM, rows[:0], columns).shape == (0, 3)
 
