@@ -154,7 +154,7 @@ class SAFE(BagClassifier):
         program.score(lambda new: aggregate(f(new) + b, new), instances=lambda x: f(x) + b)
         return program
 
-    def review(self, result: Result) -> None:
+    def check_result(self, result: Result) -> None:
         """Warn, or raise `ConvexityError`, if the stationary point is a saddle point (see `on_nonconvex`).
 
         Parameters

@@ -20,9 +20,9 @@ from milopt.model_registry import (
     format_settings,
     format_value,
     get_model,
+    identify_code,
     model_names,
     name_of,
-    origin_of,
     parse_grid,
     parse_settings,
     parse_value,
@@ -110,12 +110,12 @@ class TestNames:
     def test_the_origin_depends_on_the_content_of_the_file_and_not_on_the_path(
         self, own_file: Path, tmp_path: Path
     ) -> None:
-        first = origin_of(f"{own_file}:Mine")
+        first = identify_code(f"{own_file}:Mine")
         (tmp_path / "copy.py").write_bytes(own_file.read_bytes())
-        assert origin_of(f"{tmp_path}/copy.py:Mine") == first
+        assert identify_code(f"{tmp_path}/copy.py:Mine") == first
         own_file.write_text(OWN + "\nedited = True\n")
-        assert origin_of(f"{own_file}:Mine") != first
-        assert origin_of("mi-svm").startswith("mi-svm of milopt ")
+        assert identify_code(f"{own_file}:Mine") != first
+        assert identify_code("mi-svm").startswith("mi-svm of milopt ")
 
 
 VALUES = {

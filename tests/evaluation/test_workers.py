@@ -17,7 +17,7 @@ import pytest
 from milopt.data.data_set import DataSet
 from milopt.errors import DeclarationError
 from milopt.evaluation.evaluate import evaluate
-from milopt.evaluation.one_thread import one_thread
+from milopt.evaluation.one_thread import limit_to_one_thread
 from milopt.files import TEMPORARY_FILE_PREFIX
 
 from .compared import numbers
@@ -258,7 +258,7 @@ def test_the_limit_of_one_thread_ends_when_the_last_thread_leaves() -> None:
 
     with threadpool_limits(limits=2, user_api="blas"):
         before = threads()  # not {2} everywhere: a library may be restricted to one thread
-        first, second = one_thread(), one_thread()
+        first, second = limit_to_one_thread(), limit_to_one_thread()
         first.__enter__()
         second.__enter__()
         assert threads() == {1}
