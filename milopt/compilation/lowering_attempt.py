@@ -56,7 +56,7 @@ def try_lower(program: Program, witnesses: StandIns | None = None) -> LoweringAt
 
 
 def try_lower_sample(program: Program) -> LoweringAttempt:
-    """Lower a program with minorants that use few points, so that the rows of `LazyRows.sample` use few points too.
+    """Lower a program with minorants that use few points, so that the rows of `LazyRows.pattern_sample` use few, too.
 
     The minorant of a maximum, for example, is its value at the first instance of each bag.
     """

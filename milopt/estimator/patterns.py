@@ -20,7 +20,7 @@ from milopt.declaration.kernels.kernel import Kernel, Precomputed
 from milopt.estimator.maximisers import CAUTION, plain_label, sample_ranges, sign_text
 from milopt.estimator.shown_bag import ShownBag
 from milopt.estimator.training_set import TrainingSet
-from milopt.outcome.ensemble_columns import EnsembleColumns, columns_of
+from milopt.outcome.ensemble_columns import EnsembleColumns, readable_columns
 from milopt.outcome.result import Result
 from milopt.table import Table
 
@@ -173,7 +173,7 @@ def build_pattern_table(
     """
     parts = [
         _patterns_of_columns(columns, training, bag, cut, positive_label)
-        for columns in columns_of(result)
+        for columns in readable_columns(result)
         if columns.is_nonzero.any()
     ]
     joined = {

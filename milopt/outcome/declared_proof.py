@@ -76,7 +76,7 @@ def _certify_with_threshold(
     duals = declared_duals(lowering.program.constraints, form, z)
     relaxations = MinorantRelaxations(lowering, spaces, point, evaluation, duals, form.objective.ridge)
     minorants |= relaxations.function_norm_minorants(
-        {atom: m for atom, m in minorants.items() if _is_free_function(lowering, atom)}, minorants
+        {atom: m for atom, m in minorants.items() if _is_atom_of_free_function(lowering, atom)}, minorants
     )
     relaxed, y, sizes = relaxations.relax(minorants)
     rows = relaxed.rows.value(point.x, evaluation.function_values)
@@ -92,6 +92,6 @@ def _certify_with_threshold(
     )
 
 
-def _is_free_function(lowering: Lowering, atom: Atom) -> bool:
-    """Return True if an atom is applied to a whole function (such as its norm) that has no dictionary."""
+def _is_atom_of_free_function(lowering: Lowering, atom: Atom) -> bool:
+    """Return True for an atom of a function as a whole, such as its norm, if the function has no dictionary."""
     return atom.function is not None and lowering.affine.place_of(atom.function) is not None

@@ -66,7 +66,7 @@ def has_readable_columns(result: Result) -> bool:
     return all(oracle.maximum is not None for oracle in result.program.oracles)
 
 
-def columns_of(result: Result) -> tuple[EnsembleColumns, ...]:
+def readable_columns(result: Result) -> tuple[EnsembleColumns, ...]:
     """Return the columns of a result's ensemble, one group per oracle; oracles without columns are skipped."""
     problem, ensemble = result.program, result.ensemble
     if ensemble is None:

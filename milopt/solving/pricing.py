@@ -53,7 +53,7 @@ class PricingResult:
 
     columns: tuple[PricedColumn, ...]
     bound: float | None = None
-    """Proved bound on the value of all columns; None if there is none."""
+    """Bound on the value of all columns, proved or from a solver's integer search; None if there is none."""
     failure: str = ""
     """Why better columns may have been missed, in words; empty if at least one search ended with a certificate."""
 
@@ -99,13 +99,10 @@ class Pricing(ABC):
 
 
 def price_or_report(
-    other: Callable[[], Pricing], prices: Mapping[Parameter, Vector], starts: int, clock: Clock
+    make_pricing: Callable[[], Pricing], prices: Mapping[Parameter, Vector], starts: int, clock: Clock
 ) -> PricingResult:
-    """Return the columns that another pricing finds; no columns, and the reason as `failure`, if it raises an error.
-
-    `other`: function that returns the other pricing.
-    """
+    """Create a pricing and return its columns; after an error, return no columns and the message as `failure`."""
     try:
-        return other().price(prices, starts, clock)
+        return make_pricing().price(prices, starts, clock)
     except MiloptError as error:
         return PricingResult((), None, f"The oracle failed: {str(error).rstrip('.')}")

@@ -88,13 +88,13 @@ class Solver(ABC):
     remark : str
         What users should know before they install it.
     preferred_form : {"dual", "primal"}
-        Form in which it prefers to get functions of a kernel space, if both are possible.
+        Form in which the solver prefers to get functions of a kernel space, if both forms are possible.
     max_eager_rows : int
-        Number of epigraph rows up to which it gets all rows at once; above it, rows are added lazily.
+        Number of epigraph rows up to which the solver gets all rows at once. If there are more, rows are added lazily.
     supports_warm_start : bool
         Whether a changed program is solved from the last solution.
     compiles_on_first_use : bool
-        Whether its algorithms are compiled when they are first used on a machine, which takes long, once.
+        Whether its algorithms are compiled when they are first used on a machine, so that the first solve takes longer.
     recognises_patterns : bool
         Whether it supports only programs of certain patterns. A few lazy rows may hide a pattern, so support is checked
         with a sample of all rows.

@@ -105,9 +105,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def toy(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put the installed package on the path of this process."""
     monkeypatch.syspath_prepend(str(site))
-    registry._entries.cache_clear()
+    registry._entry_points.cache_clear()
     yield
-    registry._entries.cache_clear()
+    registry._entry_points.cache_clear()
     for module in ("toy_milopt", "toy_milopt_broken"):
         sys.modules.pop(module, None)
 
@@ -209,7 +209,7 @@ class TestAnotherPackage:
             registry.model_class("broken-bag")
 
     def test_another_package_cannot_replace_a_solver_of_milopt(self) -> None:
-        assert registry._entries(registry.SOLVERS)["highs"].value.startswith("milopt.solvers.")
+        assert registry._entry_points(registry.SOLVER_GROUP)["highs"].value.startswith("milopt.solvers.")
 
 
 class TestModelFile:
