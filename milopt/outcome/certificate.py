@@ -32,7 +32,7 @@ look right. With G = max_k(|q_k|, |Px|_k), k over the columns that are not fixed
 
 The terms c G admit the noise of interior-point methods: at a tolerance of 1e-6, residuals of 1e-9 of the largest
 gradient (in cones, of the largest multiplier) are admitted in cones and in columns and functions without a linear
-term, of 1e-10 of it in other columns and functions, and of 1e-13 in any column or function (`ABSOLUTE_SCALE`).
+term, of 1e-10 of it in other columns and functions, and of 1e-13 in any column or function (`ABSOLUTE_SCALE_OFFSET`).
 
 `objective` is the declared objective. `bound` is the value of the Lagrange dual at z, a lower bound on the optimum if
 r = 0. If r is not 0, `effect` estimates by how much the bound may be wrong. It is the sum of
@@ -74,7 +74,7 @@ NOISE_SHARE, DATA_NOISE_SHARE = 1e-3, 1e-4
 `DATA_NOISE_SHARE` is used for columns and functions with a linear term, `NOISE_SHARE` for those without. `NOISE_SHARE`
 of the largest multiplier is added for a cone.
 """
-ABSOLUTE_SCALE = 1e-7
+ABSOLUTE_SCALE_OFFSET = 1e-7
 """Number added to the scales of columns and functions: at a tolerance of 1e-6, residuals of 1e-13 always count as 0."""
 MIN_LINEAR_TERM_SHARE = 1e-15
 """Share of the largest gradient up to which a column or function counts as having no linear term."""
@@ -323,7 +323,7 @@ class _ObjectiveGradient:
             self._column_sizes = np.maximum(self._column_sizes, sizes.columns)
         self._largest = max(_max_abs(self._column_sizes[is_free]), largest_function_gradient)
         has_data = linear_sizes > MIN_LINEAR_TERM_SHARE * self._largest
-        self._noise = np.where(has_data, DATA_NOISE_SHARE, NOISE_SHARE) * self._largest + ABSOLUTE_SCALE
+        self._noise = np.where(has_data, DATA_NOISE_SHARE, NOISE_SHARE) * self._largest + ABSOLUTE_SCALE_OFFSET
 
     def evaluate_multipliers(self, z: Vector) -> _DualEvaluation:
         """Compute the dual residual of multipliers z and the Lagrange dual at z, which must be >= 0 on inequalities."""
@@ -356,7 +356,8 @@ class _ObjectiveGradient:
                     DATA_NOISE_SHARE if self._linear_sizes[k] > MIN_LINEAR_TERM_SHARE * self._largest else NOISE_SHARE
                 )
                 dual = max(
-                    dual, function_residuals[-1] / (space.term_size(sizes) + share * self._largest + ABSOLUTE_SCALE)
+                    dual,
+                    function_residuals[-1] / (space.term_size(sizes) + share * self._largest + ABSOLUTE_SCALE_OFFSET),
                 )
                 effect += function_residuals[-1] * self._norms[k]
         cone_residual, cone_effect = _dual_cone_residual(form, z, function_residuals, evaluation)
@@ -456,7 +457,7 @@ def _dual_cone_residual(
         distances = block.cone.dual_distance(part, sizes)
         for k in np.flatnonzero(distances):
             first, size = int(sizes[:k].sum()), int(sizes[k])
-            # Moving z by d into the dual cone changes the bound by about d times the head of the cone.
+            # If z is at distance d from the dual cone, the bound may be wrong by about d times the head of the cone.
             point = block.cone.interior(size)
             bounding = start + first + np.flatnonzero(np.ones(size) if point is None else point)
             head = float(np.linalg.norm(evaluation.rows[bounding]))

@@ -34,7 +34,7 @@ SECOND_NEGLIGIBLE_MULTIPLIER = 1e-9
 
 It is the accuracy to which interior-point methods compute multipliers.
 """
-ACCEPTED_RESIDUAL = 1e-7
+MAX_ACCEPTED_RESIDUAL = 1e-7
 """Largest residual of a certificate for which no second attempt is made."""
 
 
@@ -48,7 +48,7 @@ def certify_declared(
 ) -> Certificate:
     """Compute the certificate of a point from the declared program (see the module docstring)."""
     certificate = _certify_with_threshold(lowering, form, spaces, point, evaluation, declared, NEGLIGIBLE_MULTIPLIER)
-    if certificate.worst <= ACCEPTED_RESIDUAL:
+    if certificate.worst <= MAX_ACCEPTED_RESIDUAL:
         return certificate
     # If multipliers are noise, slopes computed from them may be steep, above all at the edge of a domain.
     # Every choice of minorants proves a bound, so the better of two certificates is returned.

@@ -133,7 +133,7 @@ class _StepValues:
         if both.above.nnz:
             total += both.above @ self._convex_side_values(atom, both.above.indices)
         if both.below.nnz:
-            total += both.below @ self._other_side_values(atom, both.below.indices)
+            total += both.below @ self._nonconvex_side_values(atom, both.below.indices)
         return total
 
     def _convex_side_values(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> Vector:
@@ -145,7 +145,7 @@ class _StepValues:
             return self._values.atom_values(atom)
         return atom.value(self._argument_values(atom, ABOVE, entries), atom.segments)
 
-    def _other_side_values(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> Vector:
+    def _nonconvex_side_values(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> Vector:
         """Return the values of the minorant or the expression that replaces an atom on its non-convex side.
 
         `entries`: indices of the values that the caller uses; the others may be wrong.

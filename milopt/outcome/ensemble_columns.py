@@ -67,7 +67,7 @@ def has_readable_columns(result: Result) -> bool:
 
 
 def readable_columns(result: Result) -> tuple[EnsembleColumns, ...]:
-    """Return the columns of a result's ensemble, one group per oracle; oracles without columns are skipped."""
+    """Return the columns of a result's ensemble, one `EnsembleColumns` per oracle that has columns in it."""
     problem, ensemble = result.program, result.ensemble
     if ensemble is None:
         raise DeclarationError(f"{problem.name!r} has no ensemble of columns, and so neither maximisers nor patterns.")

@@ -121,7 +121,7 @@ class Attempts:
         solvers = supporting_solvers(checker, self._options, after)
         while True:
             began = working_seconds()
-            with deadline(self._clock.left()):
+            with deadline(self._clock.seconds_left()):
                 solver = next(solvers, None)
             self._clock.work.build += working_seconds() - began
             if solver is None:
@@ -139,7 +139,7 @@ class Attempts:
         self._best, self._last = _better_result(self._best, result), result
         return result.point is PointStatus.CERTIFIED or result.termination in PROVED_TERMINATIONS
 
-    def best(self) -> Result:
+    def best_result(self) -> Result:
         """Return the best result with all attempts and their time; raise the last failure if there is no result."""
         if self._best is None:
             assert self._failure is not None

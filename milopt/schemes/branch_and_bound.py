@@ -122,7 +122,7 @@ class BranchAndBound:
         return SearchResult(self.best, self.best_index, bound, ended, end_reason, self.totals)
 
     def _can_prune(self, bound: float) -> bool:
-        """Return True if a node with this bound can improve on the best point by a tenth of the tolerance at most."""
+        """Return True if a node with this bound can improve on the best point at most by a tenth of the tolerance."""
         return bool(bound >= self.best_value - 0.1 * self.tolerance * (1.0 + abs(self.best_value)))
 
     def _expand_node(self, node: _Node, clock: Clock) -> list[tuple[float, Selections]]:

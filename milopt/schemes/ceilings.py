@@ -149,13 +149,14 @@ def needs_witness_by_row(constraint: Constraint) -> npt.NDArray[np.bool_]:
         if isinstance(leaf, Atom):
             signs = signs_of(leaf, coefficient)
             needs = sp.csr_array(
-                ((signs.data > 0) | has_other_side_inside(leaf), signs.indices, signs.indptr), shape=signs.shape
+                ((signs.data > 0) | contains_atom_on_nonconvex_side(leaf), signs.indices, signs.indptr),
+                shape=signs.shape,
             )
             rows |= np.asarray(needs @ np.ones(needs.shape[1])) > 0
     return rows
 
 
-def has_other_side_inside(atom: Atom) -> bool:
+def contains_atom_on_nonconvex_side(atom: Atom) -> bool:
     """Return True if an atom, when it is on its convex side, contains an atom on its non-convex side."""
     return not has_affine_argument(atom) and any(
         side.witness.size for side in inner_sides("", atom.argument, argument_directions(atom, ABOVE))

@@ -67,7 +67,7 @@ def complete_point(program: Program, values: PointValues, options: Options, cloc
         rest, Direct(), replace(options, form="auto", extra={}), clock.with_at_least(MIN_COMPLETION_SECONDS)
     )
     attempts.try_automatic()
-    result = attempts.best()
+    result = attempts.best_result()
     if result.point is not PointStatus.CERTIFIED:
         return None
     return Completion(result.objective, dict(result.values))

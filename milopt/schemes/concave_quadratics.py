@@ -52,7 +52,7 @@ def split_concave_quadratics(program: Program) -> Program:
 
 
 def _is_nonconvex_quadratic(leaf: Leaf, coefficient: Coefficient) -> bool:
-    """Return True if leaf * coefficient is a quadratic term of an objective that is not convex and can be split."""
+    """Return True if leaf * coefficient is a quadratic term that is not convex by itself and that can be split."""
     if not isinstance(leaf, Atom) or not has_affine_argument(leaf) or not keeps_quadratic(leaf, coefficient):
         return False
     weights = _as_dense_vector(coefficient)

@@ -58,10 +58,11 @@ def descend(
     totals: Totals | None = None,
     choice: WitnessChooser | None = None,
 ) -> Steps[DescentResult]:
-    """Make steps from the session's minorants to a stationary point, until no step improves the point, or to a limit.
+    """Make steps from the session's minorants until the point is stationary, a step fails, or a limit is reached.
 
-    `relative_decrease`: a decrease of the objective up to this fraction of 1 + its size counts as none. `atoms`: all
-    atoms of the session's program on their non-convex side. `choice` chooses the witnesses of maxima; None
+    `relative_decrease`: a decrease of the objective up to this fraction of 1 + its size counts as none. The descent
+    then ends as stalled if the point is not stationary and, with atoms other than maxima, nothing improves any more.
+    `atoms`: all atoms of the session's program on their non-convex side. `choice` chooses the witnesses of maxima; None
     chooses the first of the instances with the largest value. `totals`, if given, is changed in place.
     """
     program = session.program

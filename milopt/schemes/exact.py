@@ -178,10 +178,10 @@ class Exact(Scheme):
         clock: Clock,
         first: Result | None = None,
     ) -> Steps[Result]:
-        """Branch over witnesses, starting from `first`, the result of the convex-concave procedure, if it is given."""
+        """Branch over witnesses, starting from `first`, the result of the convex-concave procedure; None runs it."""
         first = first or ConvexConcave().run(program, solver, options, clock)
         if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
-            # The procedure returns these terminations only with a proof.
+            # The procedure returns these terminations only after they have been checked.
             yield from first.history
             return replace(first, scheme=self.name)
         try:

@@ -45,7 +45,7 @@ from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 from milopt.solving.step_session import StepSession
 
-RANDOM_SELECTIONS = 10
+MAX_RANDOM_SELECTIONS = 10
 """Number of random choices of witnesses that are tried before the search ends."""
 MAX_ELASTIC_STEPS = 30
 """Maximum number of steps of the convex-concave procedure on the elastic program."""
@@ -156,11 +156,11 @@ def _is_feasible_with(session: StepSession, chosen: Selections, clock: Clock, to
 
 
 def _starting_selections(atoms: list[SelectionAtom], first: Selections | None) -> Iterator[Selections]:
-    """Yield the witnesses `first`, if given, and then `RANDOM_SELECTIONS` random choices of witnesses."""
+    """Yield the witnesses `first`, if given, and then `MAX_RANDOM_SELECTIONS` random choices of witnesses."""
     if first is not None:
         yield first
     rng = np.random.default_rng(0)
-    for _ in range(RANDOM_SELECTIONS):
+    for _ in range(MAX_RANDOM_SELECTIONS):
         yield {atom: atom.segments.offsets[:-1] + rng.integers(atom.segments.sizes) for atom in atoms}
 
 

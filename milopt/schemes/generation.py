@@ -326,7 +326,7 @@ class GenerationRun:
         """Return a message if the ensemble gives all bags the same score; empty otherwise."""
         rows = [row for row in self.rows if row.weight > 0]
         rounding = ZERO_TOLERANCE * largest_column(rows) * sum(row.weight for row in rows)
-        # If no column has a weight, the master's own rows determine the solution.
+        # If no column has a weight, the solution follows from the master's own rows and is not degenerate.
         distinguishes = not rows or float(np.ptp(ensemble_scores(rows))) > rounding
         return "" if distinguishes else "Degenerate: all bags have the same score"
 

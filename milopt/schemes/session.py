@@ -136,7 +136,7 @@ class Session:
             attempts = Attempts(self.program, Direct(), self.options, clock, before)
             if not attempts.record(result, clock.elapsed()) and attempts.may_continue():
                 attempts.try_automatic(after=self.solver)
-                return replace(attempts.best(), program=program)
+                return replace(attempts.best_result(), program=program)
         compiling = jit_seconds() - before
         return replace(result, seconds=replace(result.seconds, jit=compiling)) if compiling else result
 
@@ -483,7 +483,7 @@ class Session:
         except UnsupportedError:
             if not self._is_automatic:
                 raise
-        # Without an engine the change is not checked. It is undone if no solver supports the program.
+        # Without an engine, the change is not checked. The change is undone if no solver supports the program.
         self._step.close()
         with self._step.all_or_nothing():
             value = change()

@@ -24,11 +24,11 @@ from milopt.declaration.programs.ranges import epigraph_range
 from milopt.declaration.programs.sparse import row_vector, zeros
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.point_values import PointValues
-from milopt.schemes.ceilings import convex_part, has_other_side_inside
+from milopt.schemes.ceilings import contains_atom_on_nonconvex_side, convex_part
 from milopt.solving.clock import Clock
 from milopt.solving.step_session import StepSession
 
-RANDOM_TANGENTS = 10
+MAX_RANDOM_TANGENTS = 10
 """Number of random points whose tangents are tried if there is no feasible point with the first tangents."""
 
 MAX_FLAT_SLOPE_RATIO = 1e-6
@@ -73,7 +73,7 @@ def starting_tangents(session: StepSession, atoms: Sequence[Atom], clock: Clock)
     if first is not None:
         yield first
     rng = np.random.default_rng(0)
-    for _ in range(RANDOM_TANGENTS):
+    for _ in range(MAX_RANDOM_TANGENTS):
         yield {atom: _random_tangent(session, atom, rng) for atom in atoms}
 
 
@@ -87,8 +87,9 @@ def _tangents_at_convex_part(session: StepSession, atoms: Sequence[Atom], clock:
     from milopt.schemes.feasibility import choose_supporting_solver
 
     program = session.program
-    if any(_needs_tangents_inside(atom) for atom in atoms_of(program.minimized_objective())):
-        # Without such a term, as in noisy-or, the arguments may move to a region in which all tangents are flat.
+    if any(_contains_atom_that_needs_tangents(atom) for atom in atoms_of(program.minimized_objective())):
+        # The convex part lacks this term. Without it, as in noisy-or, arguments may move to a region in which all
+        # tangents are flat.
         return None
     relaxed = convex_part(program)
     # A zero objective over the arguments registers their points, so that they have values at the solution.
@@ -117,10 +118,10 @@ def _tangents_at_convex_part(session: StepSession, atoms: Sequence[Atom], clock:
 
 
 def _convex_part_of_objective(objective: Expression) -> Expression:
-    """Return a minimised objective without entries of atoms on their non-convex side or atoms that contain such."""
+    """Return a minimised objective without entries that are, or contain, atoms on their non-convex side."""
     terms: list[tuple[Leaf, Coefficient]] = []
     for leaf, coefficient in objective.terms:
-        if isinstance(leaf, Atom) and has_other_side_inside(leaf):
+        if isinstance(leaf, Atom) and contains_atom_on_nonconvex_side(leaf):
             continue
         if isinstance(leaf, Atom) and not keeps_quadratic(leaf, coefficient):
             signs = signs_of(leaf, coefficient)
@@ -133,7 +134,7 @@ def _convex_part_of_objective(objective: Expression) -> Expression:
     return Expression((), objective.constant, terms)
 
 
-def _needs_tangents_inside(atom: Atom) -> bool:
+def _contains_atom_that_needs_tangents(atom: Atom) -> bool:
     """Return True if an atom on its convex side contains an atom, not a maximum, that is on its non-convex side."""
     if has_affine_argument(atom):
         return False

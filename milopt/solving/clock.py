@@ -36,7 +36,7 @@ class Clock:
         """Return the seconds since the clock was created."""
         return perf_counter() - self._start
 
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Return the seconds left, or None without a limit.
 
         The value is at least one millisecond, so that a solver can still be called and report the limit itself.
@@ -49,7 +49,7 @@ class Clock:
         Without a limit, the new clock has none either. The two clocks share `work`, but not `interrupted`. The new
         clock is for short final work, such as the check of a claim, for which the time left may be too little.
         """
-        left = self.left()
+        left = self.seconds_left()
         other = Clock(None if left is None else max(left, least))
         other.work = self.work
         return other

@@ -21,7 +21,7 @@ class ConvexityCheck:
         self._solver = solver
         self._convex_form: EvaluationForm | None = None
 
-    def require(self, live: LiveForm) -> None:
+    def require_convex(self, live: LiveForm) -> None:
         """Raise `ConvexityError` if the objective is not convex.
 
         A dual form is always convex, so it is not examined. If the solver supports non-convex programs, nothing is

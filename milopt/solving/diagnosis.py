@@ -120,7 +120,7 @@ class _ProofSolvers:
                 return
             try:
                 with wrap_solver_errors(solver.name), closing(solver.engine(form, self._options)) as engine:
-                    answer = engine.solve(self._clock.left())
+                    answer = engine.solve(self._clock.seconds_left())
             except SolverError:
                 continue  # The next solver may find a vector.
             self._clock.interrupted |= answer.interrupted
@@ -166,7 +166,7 @@ def _find_integer_infeasibility(form: StandardForm, proof_solvers: _ProofSolvers
 
 
 def _infeasibility_message(relaxation: ElasticRelaxation, x: Vector | None) -> str:
-    """Return a sentence that no point is feasible; it names the blocks that the cheapest relaxation x violates."""
+    """Return a message that no point is feasible, with the names of the blocks that the relaxed solution x violates."""
     blamed = relaxation.describe_violations(x)
     cheapest = f"; the cheapest relaxation violates {blamed}" if blamed else ""
     return f"No point satisfies all constraints{cheapest}."

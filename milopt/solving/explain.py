@@ -106,7 +106,7 @@ def explain(program: Program | SemiInfinite) -> SupportTable:
         if not availability.installed:
             entries.append(SolverSupport(name, False, _unavailable_reason(availability)))
         elif colon:
-            entries += [checker.check(registry.get_solver(variant)) for variant in registry.variants(family)]
+            entries += [checker.check(registry.get_solver(variant)) for variant in registry.family_variants(family)]
         else:
             entries.append(checker.check(registry.get_solver(name)))
     return SupportTable(entries)

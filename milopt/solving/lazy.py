@@ -73,7 +73,7 @@ class LazyRows:
 
     @staticmethod
     def pattern_sample(form: EvaluationForm) -> Index:
-        """Return rows that show the pattern of all rows: those outside maxima, and two of each maximum.
+        """Return a sample of rows with the pattern of all rows: those outside maxima, and two of each maximum.
 
         One row per maximum would hide that there is a maximum.
         """

@@ -55,7 +55,7 @@ class LiveEngine:
         if self._engine is not None and change is not None:
             form = live.compiled.form
             is_supported = supports_features(self.solver, features_of(form), cones_of(form))
-            # With only some rows active, a pattern may not be visible; such an engine recognises patterns itself.
+            # The active rows alone may not show the pattern. The engine of such a solver checks the pattern itself.
             if is_supported and not self.solver.recognises_patterns:
                 is_supported = self.solver.unsupported_reason(form) is None
             if not is_supported:

@@ -64,13 +64,13 @@ class Pricing(ABC):
     solver: str
     """Name of the solver that is used."""
     fallbacks: int = 0
-    """Number of times another solver had to be used instead of the pricing's own algorithm."""
+    """Number of calls in which another solver had to replace the pricing's own algorithm."""
     _fallback_pricing: Pricing | None = None
-    """Pricing by the other solver; None if it was never needed."""
+    """Pricing by another solver, used when the own algorithm fails; None if it was never needed."""
 
     @property
     def solvers(self) -> tuple[str, ...]:
-        """Name of the solver, and of the solver that was used instead of it, if any."""
+        """Name of the solver, followed by the name of the solver that replaced it in some calls, if any."""
         return (self.solver,) if self._fallback_pricing is None else (self.solver, *self._fallback_pricing.solvers)
 
     @abstractmethod
@@ -93,7 +93,7 @@ class Pricing(ABC):
         """
 
     def close(self) -> None:
-        """Release all resources, including those of the pricing by the other solver."""
+        """Release all resources, including those of `_fallback_pricing`."""
         if self._fallback_pricing is not None:
             self._fallback_pricing.close()
 

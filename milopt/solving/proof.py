@@ -40,7 +40,7 @@ from milopt.solving.options import Options
 
 MAX_POLISHES = 3
 """Maximum number of polishing rounds. Each round estimates the active rows from the last point."""
-LARGEST_UNREPAIRED_RESIDUAL = 1e-9
+MAX_UNREPAIRED_RESIDUAL = 1e-9
 """Dual residuals up to this value are not repaired."""
 MAX_REPAIRED_FRACTION = 0.1
 """A repair is used only if it leaves at most this fraction of the dual residual."""
@@ -155,7 +155,7 @@ class Certifier:
         the new one does, otherwise None. The repaired multipliers are used even if their certificate is worse, because
         a bound from multipliers without a residual does not depend on the size of the optimum.
         """
-        if proof.dual <= LARGEST_UNREPAIRED_RESIDUAL or candidate.point.z is None:
+        if proof.dual <= MAX_UNREPAIRED_RESIDUAL or candidate.point.z is None:
             return candidate, proof, None
         left = stationarity_residual(self.form, self.spaces, candidate.point, candidate.evaluation)
         z = repair_multipliers(self.form, candidate.evaluation.rows, candidate.point.z, left)

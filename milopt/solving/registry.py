@@ -135,7 +135,7 @@ def ranked_solvers(profile: Profile) -> list[Solver]:
     return [solver for _, _, solver in sorted(places, key=lambda entry: entry[:2])]
 
 
-def variants(family: str) -> list[str]:
+def family_variants(family: str) -> list[str]:
     """Return the names of the installed variants of a family, in the form that `get_solver` accepts."""
     solver = _solver_class(family)
     if not _is_family(solver):

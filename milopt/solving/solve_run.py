@@ -116,7 +116,7 @@ class SolveRun:
     def _solve_once(self) -> Outcome:
         """Solve the current form, adding lazy rows until none is violated or the time is over; certify the answer."""
         live = self.live
-        self.convexity.require(live)
+        self.convexity.require_convex(live)
         while True:
             answer = with_inertia(self._call_engine(), live, self.engine.solver)
             candidate = recover_candidate(live.form, live.spaces, live.compiled, answer)
@@ -131,7 +131,7 @@ class SolveRun:
         start = working_seconds()
         try:
             with wrap_solver_errors(self.engine.solver.name):
-                answer = engine.solve(self.clock.left())
+                answer = engine.solve(self.clock.seconds_left())
         finally:
             self.solver_seconds += working_seconds() - start
         self.iterations, self.log = self.iterations + answer.iterations, self.log + answer.log
@@ -146,7 +146,8 @@ class SolveRun:
         """
         live = self.live
         if candidate is None or answer.termination in CLAIMED_TERMINATIONS:
-            # With fewer rows a program may be unbounded (its dual infeasible), or so flat that a solver fails.
+            # With fewer rows, the program may be unbounded (its dual infeasible), or its optimum may be so weakly
+            # determined that a solver fails.
             settled = answer.termination is Termination.INFEASIBLE and not live.uses_dual
             return live.activate_all_rows() if live.rows.is_lazy and not settled else None
         slack = LAZY_VIOLATION_FRACTION * live.options.tolerance
@@ -163,7 +164,7 @@ class SolveRun:
         live, clock, termination = self.live, self.clock, answer.termination
         if candidate is not None:
             if termination in CLAIMED_TERMINATIONS:
-                # The claim may be wrong and the point optimal. The inertia refers to neither of them.
+                # The claim may be wrong and the point optimal. The inertia belongs to neither the claim nor the point.
                 answer = replace(answer, termination=Termination.STATIONARY, inertia=None)
             form = live.compiled.form
             is_late = clock.is_over() and (form.n + form.m > MAX_LATE_POLISH_SIZE or is_heavy(form))

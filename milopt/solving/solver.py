@@ -195,7 +195,7 @@ class Solver(ABC):
 
         milopt's own solvers have ranks from 10 to 50: a solver with a rank above 50 is tried before all of them, one
         with a rank below 10 after them. Solvers of equal rank are tried in alphabetical order. The default is 0: after
-        all solvers that define a rank. `auto` calls this method of every registered solver at each solve, so it must be
+        all of milopt's own solvers. `auto` calls this method of every registered solver at each solve, so it must be
         fast. Solvers that do not support the program are left out afterwards. Families of solvers are not ranked.
 
         Parameters

@@ -254,7 +254,7 @@ class StepSession:
         check_clock(clock)
         clock = clock or Clock(self.options.time_limit)
         try:
-            with deadline(clock.left()):
+            with deadline(clock.seconds_left()):
                 return self._solve(clock)
         except TimeLimitError as error:
             return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))

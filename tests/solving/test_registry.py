@@ -165,7 +165,7 @@ class TestAnotherPackage:
 
     def test_a_family_returns_the_solver_of_a_variant(self) -> None:
         assert registry.get_solver("toy-family:ONE").name == "toy-family:ONE"
-        assert registry.variants("toy-family") == ["toy-family:ONE", "toy-family:TWO"]
+        assert registry.family_variants("toy-family") == ["toy-family:ONE", "toy-family:TWO"]
         assert "toy-family:NAME" in registry.solver_names()
 
     def test_the_error_for_a_misspelt_family_suggests_it_with_its_colon(self) -> None:
@@ -181,7 +181,7 @@ class TestAnotherPackage:
         with pytest.raises(UnknownNameError, match='write "toy", not "toy:ONE"'):
             registry.get_solver("toy:ONE")
         with pytest.raises(UnknownNameError, match="has no variants"):
-            registry.variants("toy")
+            registry.family_variants("toy")
 
     def test_a_missing_package_comes_with_its_install_command(self) -> None:
         assert registry.get_solver("toy-absent").availability().installed is False
