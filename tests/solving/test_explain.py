@@ -206,7 +206,7 @@ def test_choices_by_structure_agree_with_choices_by_the_flat_form(bags: Bags) ->
     program.subject_to(norm1(x) == 1, name="sphere")
     case = module.SupportChecker(program)
     for solver in map(registry.get_solver, ("native", "clarabel", "highs")):
-        assert not case.supports(solver)
+        assert not case.is_supported_by(solver)
         assert not case.check(solver).supports
 
 
